@@ -1,0 +1,144 @@
+//! The one table of algorithms: names, what they implement, what they need, and how a plan is made.
+
+use crate::collective::Collective;
+use crate::pattern::{self, VirtualRanks, XorOptions};
+use crate::schedule::{Rank, RankPlan, Schedule};
+use crate::topology::{Hierarchy, Topology};
+use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
+
+/// An algorithm Nagare can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Algorithm {
+    /// One two-tree over all ranks.
+    TwoTree,
+    /// A two-tree in every family of every level.
+    GroupedTwoTree,
+    /// XOR exchange with virtual ranks.
+    Xor,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Name in configuration, reports and on the command line.
+    pub name: &'static str,
+    /// What it can implement.
+    pub collectives: &'static [Collective],
+    /// One line for lists.
+    pub summary: &'static str,
+}
+
+/// All algorithms.
+pub const ALGORITHMS: &[Spec] = &[
+    Spec {
+        algorithm: Algorithm::TwoTree,
+        name: "two_tree",
+        collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+        summary: "one two-tree over all ranks; half the vector along each tree, pipelined",
+    },
+    Spec {
+        algorithm: Algorithm::GroupedTwoTree,
+        name: "grouped_two_tree",
+        collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+        summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
+    },
+    Spec {
+        algorithm: Algorithm::Xor,
+        name: "xor",
+        collectives: &[Collective::Alltoall],
+        summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
+    },
+];
+
+impl Algorithm {
+    /// The algorithm's row.
+    pub fn spec(self) -> &'static Spec {
+        ALGORITHMS.iter().find(|s| s.algorithm == self).unwrap_or(&ALGORITHMS[0])
+    }
+
+    /// Name in configuration, reports and on the command line.
+    pub fn name(self) -> &'static str {
+        self.spec().name
+    }
+
+    /// The algorithm of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        ALGORITHMS.iter().find(|s| s.name == name).map(|s| s.algorithm)
+    }
+
+    /// Whether it can implement `collective`.
+    pub fn implements(self, collective: Collective) -> bool {
+        self.spec().collectives.contains(&collective)
+    }
+}
+
+impl std::fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
+#[derive(Debug)]
+pub struct Planner {
+    topology: Topology,
+    flat: OnceLock<Hierarchy>,
+    grouped: OnceLock<Hierarchy>,
+    virtual_ranks: OnceLock<VirtualRanks>,
+}
+
+impl Planner {
+    /// A planner for the communicator described by `topology`.
+    pub fn new(topology: Topology) -> Self {
+        Self { topology, flat: OnceLock::new(), grouped: OnceLock::new(), virtual_ranks: OnceLock::new() }
+    }
+
+    /// The facts it plans from.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The index without groups.
+    pub fn flat(&self) -> &Hierarchy {
+        self.flat.get_or_init(|| Hierarchy::flat(self.topology.ranks()))
+    }
+
+    /// The index over all levels.
+    pub fn grouped(&self) -> &Hierarchy {
+        self.grouped.get_or_init(|| Hierarchy::new(&self.topology))
+    }
+
+    /// Virtual ranks of the XOR exchange.
+    pub fn virtual_ranks(&self) -> &VirtualRanks {
+        self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
+    }
+
+    /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
+    pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
+        if !algorithm.implements(collective) {
+            return None;
+        }
+        let root = if collective.is_rooted() { root } else { 0 };
+        Some(match algorithm {
+            Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
+            Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
+            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+        })
+    }
+
+    /// The plans of all ranks.
+    pub fn schedule(&self, collective: Collective, algorithm: Algorithm, root: Rank) -> Option<Schedule> {
+        let plans: Option<Vec<RankPlan>> =
+            (0..self.topology.ranks()).map(|rank| self.plan(collective, algorithm, root, rank)).collect();
+        let stages = match algorithm {
+            Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
+            Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),
+            Algorithm::Xor => vec!["step".to_owned()],
+        };
+        Some(Schedule { collective, algorithm: algorithm.name().to_owned(), root, stages, plans: plans? })
+    }
+}

@@ -1,0 +1,53 @@
+//! The collective operations Nagare plans.
+
+use serde::{Deserialize, Serialize};
+
+/// A collective operation of MPI, in the blocking form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Collective {
+    /// `MPI_Reduce`: the combination of every rank's vector, at the root (MPI 4.0 section 6.9.1).
+    Reduce,
+    /// `MPI_Bcast`: the root's vector, at every rank (MPI 4.0 section 6.4).
+    Bcast,
+    /// `MPI_Allreduce`: the combination of every rank's vector, at every rank (MPI 4.0 section 6.9.6).
+    Allreduce,
+    /// `MPI_Alltoall`: block j of rank i becomes block i of rank j (MPI 4.0 section 6.8).
+    Alltoall,
+}
+
+impl Collective {
+    /// Every collective, in the order in which reports and tables list them.
+    pub const ALL: [Collective; 4] = [Self::Reduce, Self::Bcast, Self::Allreduce, Self::Alltoall];
+
+    /// Lower-case name as used in configuration, reports and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reduce => "reduce",
+            Self::Bcast => "bcast",
+            Self::Allreduce => "allreduce",
+            Self::Alltoall => "alltoall",
+        }
+    }
+
+    /// The collective of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|c| c.name() == name)
+    }
+
+    /// Whether the call names a root.
+    pub const fn is_rooted(self) -> bool {
+        matches!(self, Self::Reduce | Self::Bcast)
+    }
+
+    /// Whether data of several ranks is combined with an operation.
+    pub const fn reduces(self) -> bool {
+        matches!(self, Self::Reduce | Self::Allreduce)
+    }
+}
+
+impl std::fmt::Display for Collective {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}

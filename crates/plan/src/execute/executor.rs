@@ -1,0 +1,324 @@
+//! The executor: keeps every link of a rank busy while never having more than a window of segments under way per stream.
+//!
+//! Each hop of the plan is a stream of segments. Every call of [`Executor::progress`] takes note of what has completed,
+//! combines what has arrived, posts the receives of the window, and starts every send whose data is there, lowest segment
+//! first, so that two children are served alternately.
+//!
+//! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
+//! nothing. Every half window of a stream one segment is sent synchronously, and no stream runs more than half a window
+//! ahead of its oldest unfinished send: at most `window` segments wait unreceived anywhere.
+//!
+//! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so results
+//! are the same from run to run.
+//!
+//! **No deadlock.** Receives of the first [`ACTIVE_HOPS`] unfinished hops are posted whatever else happens, and the list order is
+//! one partial order for all ranks: the earliest unfinished transfer always has both its ends in the two ranks' windows.
+
+use super::stream::Stream;
+use super::transport::{Completed, Place, Region, Ticket, Transport};
+use crate::schedule::{Action, Hop, Program, Rank, Source};
+
+/// Unfinished hops a rank works on at the same time; more than a tree ever has.
+pub const ACTIVE_HOPS: usize = 64;
+
+/// Unfinished combinations that may have receives posted at the same time; bounds the scratch memory of long plans.
+const ACTIVE_COMBINATIONS: usize = 16;
+
+/// How a call is cut up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Units per segment, at least 1.
+    pub segment: u64,
+    /// Segments of one stream that may be on their way unreceived, at least 2.
+    pub window: u64,
+}
+
+/// What a run moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages sent.
+    pub messages: u64,
+    /// Units sent.
+    pub units: u64,
+}
+
+/// One run of a program.
+#[derive(Debug)]
+pub struct Executor<'p> {
+    program: &'p Program,
+    streams: Vec<Stream>,
+    /// Unfinished hops, in list order.
+    active: Vec<u32>,
+    /// Next hop to become active.
+    next: usize,
+    window: u64,
+    /// Scratch segments of one combination.
+    ring: u64,
+    /// The earlier combination that used the same ring.
+    previous_on_ring: Vec<Option<u32>>,
+    in_place: bool,
+    has_output: bool,
+    traffic: Traffic,
+    completed: Completed,
+}
+
+impl<'p> Executor<'p> {
+    /// Prepares a run and reserves its scratch memory.
+    ///
+    /// `in_place`: input and output are the same buffer. `has_output`: as given to [`Program::new`].
+    ///
+    /// # Errors
+    /// If the transport cannot reserve the memory; nothing has been sent then.
+    pub fn new<T: Transport>(
+        program: &'p Program,
+        pacing: Pacing,
+        (in_place, has_output): (bool, bool),
+        transport: &mut T,
+    ) -> Result<Self, T::Error> {
+        let plan = &program.plan;
+        let length = pacing.segment.max(1);
+        let mut streams: Vec<Stream> = plan
+            .hops
+            .iter()
+            .map(|hop| Stream::new(transport.units(hop.parts, plan.parts), length, hop.parts.count == 0))
+            .collect();
+        let window = pacing.window.max(2);
+        // Each combination owns a ring of scratch segments; long plans use a few rings in turn.
+        let combinations: Vec<usize> =
+            (0..streams.len()).filter(|&i| plan.hops[i].action == Action::Reduce && streams[i].segments > 0).collect();
+        let ring = combinations.iter().map(|&i| streams[i].segments).max().unwrap_or(0).min(window);
+        let mut previous_on_ring = vec![None; streams.len()];
+        for (nth, &i) in combinations.iter().enumerate() {
+            streams[i].scratch = (nth % ACTIVE_COMBINATIONS) as u32 * ring as u32;
+            previous_on_ring[i] = nth.checked_sub(ACTIVE_COMBINATIONS).map(|p| combinations[p] as u32);
+        }
+        if ring > 0 {
+            let longest = combinations.iter().map(|&i| streams[i].segment(0).1).max().unwrap_or(0);
+            transport.reserve(combinations.len().min(ACTIVE_COMBINATIONS) as u32 * ring as u32, longest)?;
+        }
+        Ok(Self {
+            program,
+            streams,
+            active: Vec::new(),
+            next: 0,
+            window,
+            ring: ring.max(1),
+            previous_on_ring,
+            in_place,
+            has_output,
+            traffic: Traffic::default(),
+            completed: Vec::new(),
+        })
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// The first error of the transport.
+    pub fn run<T: Transport>(mut self, transport: &mut T) -> Result<Traffic, T::Error> {
+        while !self.advance(transport)? {
+            transport.poll(true, &mut self.completed)?;
+        }
+        Ok(self.traffic)
+    }
+
+    /// Does what can be done without waiting; true when the whole plan is done.
+    ///
+    /// # Errors
+    /// The first error of the transport.
+    pub fn progress<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
+        transport.poll(false, &mut self.completed)?;
+        self.advance(transport)
+    }
+
+    /// Takes note of what has completed and starts everything that is ready.
+    fn advance<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
+        let mut completed = std::mem::take(&mut self.completed);
+        for ticket in completed.drain(..) {
+            let stream = &mut self.streams[ticket.hop as usize];
+            stream.complete(ticket.segment);
+            if self.program.plan.hops[ticket.hop as usize].action != Action::Reduce {
+                stream.done = stream.arrived;
+            }
+        }
+        self.completed = completed;
+        loop {
+            self.refill();
+            let mut moved = false;
+            for at in 0..self.active.len() {
+                let hop = self.active[at];
+                moved |= match self.hop(hop).action {
+                    Action::Reduce => self.combine(hop, transport)? | self.receive(hop, transport)?,
+                    Action::Recv => self.receive(hop, transport)?,
+                    Action::Copy { .. } => self.copy(hop, transport)?,
+                    Action::Send => false,
+                };
+            }
+            moved |= self.send(transport)?;
+            if !moved {
+                break;
+            }
+        }
+        self.refill();
+        Ok(self.active.is_empty())
+    }
+
+    /// What has been sent so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn hop(&self, index: u32) -> &'p Hop {
+        &self.program.plan.hops[index as usize]
+    }
+
+    /// Drops finished hops and takes in the next ones.
+    fn refill(&mut self) {
+        let streams = &self.streams;
+        self.active.retain(|&h| !streams[h as usize].finished());
+        while self.active.len() < ACTIVE_HOPS && self.next < self.streams.len() {
+            if !self.streams[self.next].finished() {
+                self.active.push(self.next as u32);
+            }
+            self.next += 1;
+        }
+    }
+
+    /// Whether the hops that `hop` waits for are done with the units of its segment.
+    fn is_free(&self, hop: u32, start: u64, units: u64) -> bool {
+        let dependencies = &self.program.dependencies[hop as usize];
+        dependencies.whole.iter().all(|&d| self.streams[d as usize].finished())
+            && dependencies.data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
+    }
+
+    /// Whether the scratch segments a combination needs for its next segment are free again.
+    fn has_scratch(&self, hop: u32) -> bool {
+        let stream = &self.streams[hop as usize];
+        let Some(oldest) = stream.posted.checked_sub(self.window) else { return true };
+        let readers = &self.program.dependencies[hop as usize].freed_by;
+        stream.done > oldest && readers.iter().all(|&r| self.streams[r as usize].done > oldest)
+    }
+
+    /// Posts receives up to the window.
+    fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
+        let Hop { action, peer, tag, .. } = *self.hop(hop);
+        let combines = action == Action::Reduce;
+        if combines && !self.owns_ring(hop) {
+            return Ok(false);
+        }
+        let mut moved = false;
+        loop {
+            let stream = &self.streams[hop as usize];
+            let segment = stream.posted;
+            let (start, units) = stream.segment(segment);
+            let room = segment < stream.segments && segment - stream.done < self.window;
+            let into = if combines {
+                Place { region: stream.slot(segment, self.ring), start: 0, units }
+            } else {
+                Place { region: Region::Output, start, units }
+            };
+            let free = if combines { self.has_scratch(hop) } else { self.is_free(hop, start, units) };
+            if !(room && free) {
+                return Ok(moved);
+            }
+            self.streams[hop as usize].post();
+            transport.recv(Ticket { hop, segment }, peer, tag, into)?;
+            moved = true;
+        }
+    }
+
+    /// Whether the ring of this combination is no longer in use by an earlier one.
+    fn owns_ring(&self, hop: u32) -> bool {
+        self.previous_on_ring[hop as usize].is_none_or(|earlier| {
+            let readers = &self.program.dependencies[earlier as usize].freed_by;
+            std::iter::once(&earlier).chain(readers).all(|&h| self.streams[h as usize].finished())
+        })
+    }
+
+    /// Combines what has arrived, in order.
+    fn combine<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
+        let mut moved = false;
+        loop {
+            let stream = &self.streams[hop as usize];
+            let segment = stream.done;
+            let (start, units) = stream.segment(segment);
+            if segment == stream.arrived || !self.is_free(hop, start, units) {
+                return Ok(moved);
+            }
+            let arrived = Place { region: stream.slot(segment, self.ring), start: 0, units };
+            let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
+            if !self.has_output {
+                transport.reduce(running, arrived)?;
+            } else {
+                let output = Place { region: Region::Output, start, units };
+                if running.region == Region::Input && !self.in_place {
+                    transport.copy(running, output)?;
+                }
+                transport.reduce(arrived, output)?;
+            }
+            self.streams[hop as usize].done += 1;
+            moved = true;
+        }
+    }
+
+    /// Where a segment's running value is.
+    fn locate(&self, source: Source, segment: u64, start: u64, units: u64) -> Place {
+        match source {
+            Source::Input => Place { region: Region::Input, start, units },
+            Source::Output => Place { region: Region::Output, start, units },
+            Source::ScratchOf(hop) => {
+                Place { region: self.streams[hop as usize].slot(segment, self.ring), start: 0, units }
+            }
+        }
+    }
+
+    /// Does a copy inside the rank, all of it at once.
+    fn copy<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
+        let Hop { action: Action::Copy { from }, parts, .. } = *self.hop(hop) else { return Ok(false) };
+        let (start, end) = transport.units(parts, self.program.plan.parts);
+        if !self.is_free(hop, start, end - start) {
+            return Ok(false);
+        }
+        let (from_start, from_end) = transport.units(from, self.program.plan.parts);
+        let region = if from.space == parts.space { Region::Output } else { Region::Input };
+        transport.copy(
+            Place { region, start: from_start, units: from_end - from_start },
+            Place { region: Region::Output, start, units: end - start },
+        )?;
+        let stream = &mut self.streams[hop as usize];
+        (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);
+        Ok(true)
+    }
+
+    /// Starts every send that is ready, the lowest segment number first, ties in list order.
+    fn send<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
+        let half = (self.window / 2).max(1);
+        let mut moved = false;
+        loop {
+            let ready = self.active.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
+                let stream = &self.streams[h as usize];
+                let (start, units) = stream.segment(stream.posted);
+                stream.posted < stream.segments
+                    && stream.posted - stream.done < half
+                    && self.is_free(h, start, units)
+            });
+            let Some(hop) = ready.min_by_key(|&h| self.streams[h as usize].posted) else { return Ok(moved) };
+            let Hop { peer, tag, .. } = *self.hop(hop);
+            let stream = &self.streams[hop as usize];
+            let segment = stream.posted;
+            let (start, units) = stream.segment(segment);
+            let from = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
+            let synchronous = (segment + 1).is_multiple_of(half);
+            self.streams[hop as usize].post();
+            self.traffic.messages += 1;
+            self.traffic.units += units;
+            transport.send(Ticket { hop, segment }, peer, tag, from, synchronous)?;
+            moved = true;
+        }
+    }
+
+    /// The rank this run is for.
+    pub fn rank(&self) -> Rank {
+        self.program.plan.rank
+    }
+}

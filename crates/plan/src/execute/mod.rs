@@ -1,0 +1,10 @@
+//! Running a plan: one executor for every algorithm, over anything that can move and combine data.
+
+mod executor;
+mod stream;
+mod threads;
+mod transport;
+
+pub use executor::{Executor, Pacing, Traffic};
+pub use threads::{Fault, ThreadTransport, World};
+pub use transport::{Completed, Place, Region, Ticket, Transport};

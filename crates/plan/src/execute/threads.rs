@@ -1,0 +1,229 @@
+//! A transport between ranks of one process: for tests with threads, and for playing a schedule in one thread.
+//!
+//! Units are 64-bit integers and the operation is wrapping addition, so giving rank r a random weight makes every sum of
+//! ranks recognisable: it is right exactly if every contribution is in it once.
+
+use super::transport::{Completed, Place, Region, Ticket, Transport};
+use crate::schedule::{Parts, Rank};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use thiserror::Error;
+
+/// Why a run in one process cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// A rank waits although it has started nothing that could finish.
+    #[error("rank {0} waits for nothing: its plan is inconsistent")]
+    Stalled(Rank),
+    /// A message is not as long as the receiver expects.
+    #[error("rank {to} expects {expected} units from rank {from}, got {got}")]
+    Length {
+        /// Sender.
+        from: Rank,
+        /// Receiver.
+        to: Rank,
+        /// Units expected.
+        expected: u64,
+        /// Units sent.
+        got: u64,
+    },
+}
+
+struct Message {
+    data: Vec<u64>,
+    sender: Option<Ticket>,
+}
+
+#[derive(Default)]
+struct Stream {
+    sent: VecDeque<Message>,
+    wanted: VecDeque<Ticket>,
+    most_waiting: usize,
+}
+
+#[derive(Default)]
+struct State {
+    streams: HashMap<(Rank, Rank, u32), Stream>,
+    /// Finished operations of each rank; a receive brings its data.
+    finished: Vec<Vec<(Ticket, Option<Vec<u64>>)>>,
+}
+
+/// What the ranks of a run share.
+pub struct World {
+    state: Mutex<State>,
+    changed: Condvar,
+    rendezvous: bool,
+}
+
+impl World {
+    /// A world of `ranks` ranks. `rendezvous`: every send waits for its receive, as large messages do.
+    pub fn new(ranks: u32, rendezvous: bool) -> Arc<Self> {
+        let finished = (0..ranks).map(|_| Vec::new()).collect();
+        let state = Mutex::new(State { streams: HashMap::new(), finished });
+        Arc::new(Self { state, changed: Condvar::new(), rendezvous })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Messages sent and never received: `(from, to, count)`.
+    pub fn unreceived(&self) -> Vec<(Rank, Rank, usize)> {
+        let state = self.lock();
+        state.streams.iter().filter(|(_, s)| !s.sent.is_empty()).map(|(k, s)| (k.0, k.1, s.sent.len())).collect()
+    }
+
+    /// The largest number of messages that ever waited unreceived in one stream.
+    pub fn most_waiting(&self) -> usize {
+        self.lock().streams.values().map(|s| s.most_waiting).max().unwrap_or(0)
+    }
+}
+
+/// One rank's end of a [`World`].
+pub struct ThreadTransport {
+    world: Arc<World>,
+    rank: Rank,
+    /// This rank's contribution (send blocks of Alltoall).
+    pub input: Vec<u64>,
+    /// Its result (receive blocks of Alltoall).
+    pub output: Vec<u64>,
+    scratch: Vec<u64>,
+    slot: usize,
+    length: u64,
+    wanted: HashMap<Ticket, (Rank, Place)>,
+    under_way: usize,
+}
+
+impl ThreadTransport {
+    /// The end of `rank`, with its input; the output starts as zeros of the same length.
+    pub fn new(world: &Arc<World>, rank: Rank, input: Vec<u64>) -> Self {
+        let length = input.len() as u64;
+        Self {
+            world: Arc::clone(world),
+            rank,
+            output: vec![0; input.len()],
+            input,
+            scratch: Vec::new(),
+            slot: 0,
+            length,
+            wanted: HashMap::new(),
+            under_way: 0,
+        }
+    }
+
+    /// Makes input and output one buffer, as `MPI_IN_PLACE` and Bcast do.
+    pub fn in_place(mut self) -> Self {
+        self.output = std::mem::take(&mut self.input);
+        self
+    }
+
+    /// Units of scratch memory reserved.
+    pub fn reserved(&self) -> usize {
+        self.scratch.len()
+    }
+
+    fn slice(&mut self, place: Place) -> &mut [u64] {
+        let (start, units) = (place.start as usize, place.units as usize);
+        match place.region {
+            Region::Input if !self.input.is_empty() => &mut self.input[start..start + units],
+            Region::Input | Region::Output => &mut self.output[start..start + units],
+            Region::Scratch(slot) => {
+                let start = slot as usize * self.slot + start;
+                &mut self.scratch[start..start + units]
+            }
+        }
+    }
+}
+
+impl Transport for ThreadTransport {
+    type Error = Fault;
+
+    fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
+        let bound = |part: u32| self.length * u64::from(part) / u64::from(of.max(1));
+        (bound(parts.first), bound(parts.end()))
+    }
+
+    fn reserve(&mut self, slots: u32, units: u64) -> Result<(), Fault> {
+        self.slot = units as usize;
+        self.scratch = vec![0; slots as usize * self.slot];
+        Ok(())
+    }
+
+    fn send(&mut self, ticket: Ticket, peer: Rank, tag: u32, from: Place, synchronous: bool) -> Result<(), Fault> {
+        let data = self.slice(from).to_vec();
+        let synchronous = synchronous || self.world.rendezvous;
+        let mut state = self.world.lock();
+        let stream = state.streams.entry((self.rank, peer, tag)).or_default();
+        if let Some(wanted) = stream.wanted.pop_front() {
+            state.finished[peer as usize].push((wanted, Some(data)));
+            state.finished[self.rank as usize].push((ticket, None));
+        } else {
+            stream.sent.push_back(Message { data, sender: synchronous.then_some(ticket) });
+            stream.most_waiting = stream.most_waiting.max(stream.sent.len());
+            if !synchronous {
+                state.finished[self.rank as usize].push((ticket, None));
+            }
+        }
+        drop(state);
+        self.under_way += 1;
+        self.world.changed.notify_all();
+        Ok(())
+    }
+
+    fn recv(&mut self, ticket: Ticket, peer: Rank, tag: u32, into: Place) -> Result<(), Fault> {
+        self.wanted.insert(ticket, (peer, into));
+        let mut state = self.world.lock();
+        let stream = state.streams.entry((peer, self.rank, tag)).or_default();
+        if let Some(message) = stream.sent.pop_front() {
+            state.finished[self.rank as usize].push((ticket, Some(message.data)));
+            if let Some(sender) = message.sender {
+                state.finished[peer as usize].push((sender, None));
+            }
+        } else {
+            stream.wanted.push_back(ticket);
+        }
+        drop(state);
+        self.under_way += 1;
+        self.world.changed.notify_all();
+        Ok(())
+    }
+
+    fn reduce(&mut self, from: Place, into: Place) -> Result<(), Fault> {
+        let from = self.slice(from).to_vec();
+        for (into, from) in self.slice(into).iter_mut().zip(from) {
+            *into = from.wrapping_add(*into);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Place, into: Place) -> Result<(), Fault> {
+        let from = self.slice(from).to_vec();
+        self.slice(into).copy_from_slice(&from);
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Fault> {
+        if wait && self.under_way == 0 {
+            return Err(Fault::Stalled(self.rank));
+        }
+        let world = Arc::clone(&self.world);
+        let mut state = world.lock();
+        while wait && state.finished[self.rank as usize].is_empty() {
+            state = world.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let finished = std::mem::take(&mut state.finished[self.rank as usize]);
+        drop(state);
+        self.under_way -= finished.len();
+        for (ticket, data) in finished {
+            if let Some((data, (peer, into))) = data.zip(self.wanted.remove(&ticket)) {
+                if data.len() as u64 != into.units {
+                    let got = data.len() as u64;
+                    return Err(Fault::Length { from: peer, to: self.rank, expected: into.units, got });
+                }
+                self.slice(into).copy_from_slice(&data);
+            }
+            completed.push(ticket);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! What the executor asks of the library that moves the data.
+
+use crate::schedule::{Parts, Rank};
+
+/// A buffer of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// This rank's contribution: never written.
+    Input,
+    /// The result buffer.
+    Output,
+    /// Scratch segment of that number; units count from its start.
+    Scratch(u32),
+}
+
+/// A run of units in a buffer.
+///
+/// A unit is what the transport cannot split: an element in a reduction, a byte elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Buffer.
+    pub region: Region,
+    /// First unit.
+    pub start: u64,
+    /// Number of units; 0 for a token.
+    pub units: u64,
+}
+
+/// Names an operation under way: the hop and the segment of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket {
+    /// Index of the hop in the plan.
+    pub hop: u32,
+    /// Number of the segment in the hop.
+    pub segment: u64,
+}
+
+/// Tickets of the operations that a [`Transport::poll`] found complete.
+pub type Completed = Vec<Ticket>;
+
+/// Point-to-point messages, local combination, and the layout of the call's buffers.
+///
+/// Messages between the same two ranks with the same tag must be matched in the order in which they were sent.
+pub trait Transport {
+    /// What can go wrong.
+    type Error;
+
+    /// Units of `parts`, as `(first unit, one past the last)` in the space's own buffer. All ranks agree on the length.
+    fn units(&self, parts: Parts, of: u32) -> (u64, u64);
+
+    /// Provides `slots` scratch segments of `units` units each; called once, before the first message.
+    ///
+    /// # Errors
+    /// When memory runs out; nothing has been sent then.
+    fn reserve(&mut self, slots: u32, units: u64) -> Result<(), Self::Error>;
+
+    /// Starts a send. `synchronous`: it must not complete before the receiver has started the matching receive.
+    ///
+    /// # Errors
+    /// Of the library underneath.
+    fn send(&mut self, ticket: Ticket, peer: Rank, tag: u32, from: Place, synchronous: bool)
+    -> Result<(), Self::Error>;
+
+    /// Starts a receive.
+    ///
+    /// # Errors
+    /// Of the library underneath.
+    fn recv(&mut self, ticket: Ticket, peer: Rank, tag: u32, into: Place) -> Result<(), Self::Error>;
+
+    /// `into = from ∘ into`, unit by unit, with the operation of the call.
+    ///
+    /// # Errors
+    /// Of the library underneath.
+    fn reduce(&mut self, from: Place, into: Place) -> Result<(), Self::Error>;
+
+    /// `into = from`.
+    ///
+    /// # Errors
+    /// Of the library underneath.
+    fn copy(&mut self, from: Place, into: Place) -> Result<(), Self::Error>;
+
+    /// Adds finished operations to `completed`. With `wait`, returns only when there is at least one.
+    ///
+    /// # Errors
+    /// Of the library underneath; and when asked to wait while nothing is under way, which only an inconsistent plan does.
+    fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Self::Error>;
+}

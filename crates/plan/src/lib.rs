@@ -1,0 +1,10 @@
+//! The pure half of Nagare.
+#![forbid(unsafe_code)]
+
+pub mod algorithm;
+pub mod collective;
+pub mod execute;
+pub mod fabric;
+pub mod pattern;
+pub mod schedule;
+pub mod topology;

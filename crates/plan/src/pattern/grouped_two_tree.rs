@@ -1,0 +1,86 @@
+//! The grouped two-tree: a two-tree in every family of every level of the hierarchy, joined at the representatives.
+//!
+//! ```text
+//!   Reduce          ranks → representatives of their node → … → representatives of the widest groups → root
+//!   Bcast           the same edges downwards, widest level first
+//!   Allreduce       Reduce to rank 0, then Bcast from it, both pipelined block by block
+//! ```
+//! Half of the vector (part 0) travels along the T1 of every level, the other half (part 1) along T2. A stage is one level in
+//! one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
+//!
+//! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so a
+//! plan has at most 4·levels + 6 hops per direction and is made in O(levels · log P).
+//! Source: algorithms document, sections 1.2 and 1.5 (patent application JP2020-178181).
+
+use crate::collective::Collective;
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::topology::Hierarchy;
+
+/// Direction of the data in a tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Up,
+    Down,
+}
+
+/// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
+pub fn grouped_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
+    let mut hops = Vec::new();
+    for (stage, (level, flow)) in stages(collective, hierarchy).enumerate() {
+        push_stage(&mut hops, hierarchy, (level, flow), stage as u16, root, rank);
+    }
+    RankPlan { rank, parts: 2, hops }
+}
+
+/// Level and direction of every stage, in the order in which data passes them.
+fn stages(collective: Collective, hierarchy: &Hierarchy) -> impl Iterator<Item = (usize, Flow)> {
+    let up = if collective == Collective::Bcast { 0 } else { hierarchy.depth() };
+    let down = if collective == Collective::Reduce { 0 } else { hierarchy.depth() };
+    (0..up).rev().map(|level| (level, Flow::Up)).chain((0..down).map(|level| (level, Flow::Down)))
+}
+
+/// Names of the stages of [`grouped_two_tree`]'s plans, such as `group reduce`.
+pub fn stage_names(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
+    let verb = |flow| if flow == Flow::Up { "reduce" } else { "bcast" };
+    stages(collective, hierarchy).map(|(level, flow)| format!("{} {}", hierarchy.level_name(level), verb(flow))).collect()
+}
+
+/// The hops of one level in one direction: first what is received, then what is sent, each colour 0 before colour 1.
+fn push_stage(
+    hops: &mut Vec<Hop>,
+    hierarchy: &Hierarchy,
+    (level, flow): (usize, Flow),
+    stage: u16,
+    root: Rank,
+    rank: Rank,
+) {
+    let Some(family) = hierarchy.family(level, rank, root) else { return };
+    let Some(two_tree) = hierarchy.two_tree(family.members()) else { return };
+    let own = family.own_member();
+    let peer_rank = |peer: Option<u32>| peer.map_or(family.root(), |m| family.rank_of(m));
+    let start = hops.len();
+    for tree in 0..2 {
+        let mut push = |action, peer, colour| {
+            hops.push(Hop {
+                action,
+                peer: peer_rank(peer),
+                parts: Parts::vector(tree, 1),
+                round: Round { stage, step: colour },
+                tag: u32::from(stage) * 2 + tree,
+                after: Vec::new(),
+            });
+        };
+        let (towards_children, towards_parent) = match flow {
+            Flow::Up => (Action::Reduce, Action::Send),
+            Flow::Down => (Action::Send, Action::Recv),
+        };
+        for edge in two_tree.children(tree, own) {
+            push(towards_children, edge.peer, edge.colour);
+        }
+        if let Some(member) = own {
+            let edge = two_tree.parent(tree, member);
+            push(towards_parent, edge.peer, edge.colour);
+        }
+    }
+    hops[start..].sort_by_key(|h| (h.action == Action::Send, h.round.step));
+}

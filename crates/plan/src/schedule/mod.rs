@@ -1,0 +1,181 @@
+//! The one intermediate form of all algorithms: what each rank sends, receives and combines, and in which order.
+//!
+//! ```text
+//!   pattern::*  ──►  RankPlan { hops }  ──►  Program (dependencies)  ──►  execute::Executor  ──►  Transport
+//!                        │
+//!                        └──►  tables, JSON, the checker, the symbolic verification
+//! ```
+//!
+//! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal size
+//! (two for a two-tree: one per tree). For Alltoall part j is the block of rank j. A [`Hop`] moves a run of parts between
+//! this rank and one peer. Hops on disjoint parts are independent; hops on overlapping parts happen in list order, **per
+//! segment**: a hop may work on its first segment as soon as the earlier hops are done with that segment. This one rule
+//! gives pipelined trees, chains, rings, and halving and doubling; `after` adds the order between hops that share no data
+//! (steps of an exchange, tokens).
+
+mod program;
+mod table;
+
+pub use program::{Dependencies, Program, ProgramError, Source};
+pub use table::{SendTable, send_tables};
+
+use crate::collective::Collective;
+use serde::{Deserialize, Serialize};
+
+/// Rank in the communicator a schedule is made for.
+pub type Rank = u32;
+
+/// Which of a rank's buffers parts are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Space {
+    /// The one vector of Reduce, Bcast and Allreduce: this rank's contribution until something is received or combined
+    /// into it.
+    Vector,
+    /// The send blocks of Alltoall, one part per destination rank; never written.
+    Input,
+    /// The receive blocks of Alltoall, one part per source rank.
+    Output,
+}
+
+/// A run of consecutive parts of one space; empty runs are tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Parts {
+    /// Where the parts are.
+    pub space: Space,
+    /// First part.
+    pub first: u32,
+    /// Number of parts; 0 makes the hop a token, a message without data that only orders others.
+    pub count: u32,
+}
+
+impl Parts {
+    /// `count` parts of the vector from `first` on.
+    pub const fn vector(first: u32, count: u32) -> Self {
+        Self { space: Space::Vector, first, count }
+    }
+
+    /// A token.
+    pub const fn token() -> Self {
+        Self::vector(0, 0)
+    }
+
+    /// One past the last part.
+    pub const fn end(self) -> u32 {
+        self.first + self.count
+    }
+
+    /// Whether the two runs share a part of the same space.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.space == other.space && self.first < other.end() && other.first < self.end()
+    }
+}
+
+/// What a hop does with its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Send them to the peer.
+    Send,
+    /// Receive them from the peer, replacing what is there.
+    Recv,
+    /// Receive the peer's and combine them with ours by the operation of the call.
+    Reduce,
+    /// Copy `from` to the hop's parts inside this rank; the peer is the rank itself.
+    Copy {
+        /// The source, of the same number of parts.
+        from: Parts,
+    },
+}
+
+/// Which round of the schedule a hop belongs to: transfers of one round may happen at the same time.
+///
+/// In a pipelined tree a round is one colour of one level and recurs for every block; in a stepwise exchange it is a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Round {
+    /// Level of the hierarchy, counted in the order in which data passes the levels.
+    pub stage: u16,
+    /// Colour within the level, or step.
+    pub step: u32,
+}
+
+/// One transfer seen from one of its two ends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Hop {
+    /// Send, receive, combine or copy.
+    #[serde(flatten)]
+    pub action: Action,
+    /// The rank at the other end.
+    pub peer: Rank,
+    /// What is moved.
+    pub parts: Parts,
+    /// The round it belongs to.
+    pub round: Round,
+    /// Tells apart the streams between the same two ranks in the same direction; both ends use the same value.
+    pub tag: u32,
+    /// Hops of this plan, by index and all earlier in the list, that must be complete before this one starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<u32>,
+}
+
+/// What one rank does in one collective: a pure function of the facts all ranks share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankPlan {
+    /// The rank this is for.
+    pub rank: Rank,
+    /// Number of equal parts each space is cut into.
+    pub parts: u32,
+    /// In order of priority; the order is the same partial order on all ranks.
+    pub hops: Vec<Hop>,
+}
+
+/// The plans of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// What it implements.
+    pub collective: Collective,
+    /// Name of the algorithm.
+    pub algorithm: String,
+    /// Root, 0 where the collective has none.
+    pub root: Rank,
+    /// Name of each stage (see [`Round::stage`]).
+    pub stages: Vec<String>,
+    /// One plan per rank, in rank order.
+    pub plans: Vec<RankPlan>,
+}
+
+/// A transfer of a whole schedule, both ends known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Round it happens in.
+    pub round: Round,
+    /// Sender.
+    pub from: Rank,
+    /// Receiver.
+    pub to: Rank,
+    /// Parts moved, as the sender counts them.
+    pub parts: Parts,
+    /// Number of parts a whole buffer has.
+    pub of: u32,
+}
+
+impl Schedule {
+    /// All transfers, ordered by round and then by sender.
+    pub fn moves(&self) -> Vec<Move> {
+        let mut moves: Vec<Move> = self
+            .plans
+            .iter()
+            .flat_map(|plan| {
+                plan.hops.iter().filter(|hop| hop.action == Action::Send).map(|hop| Move {
+                    round: hop.round,
+                    from: plan.rank,
+                    to: hop.peer,
+                    parts: hop.parts,
+                    of: plan.parts,
+                })
+            })
+            .collect();
+        moves.sort_by_key(|m| (m.round, m.from, m.to));
+        moves
+    }
+}

@@ -1,0 +1,224 @@
+//! The index a plan is made from: groups, their representatives, and each rank's place, all by lookup.
+//!
+//! ```text
+//!  level 0            {0..8}   {8..16}   {16..24}        families of level 0: all groups of the machine
+//!  level 1 (node)   {0..4}{4..8} …                       families of level 1: the nodes of one group
+//!  level 2 (ranks)  0 1 2 3 …                            families of level 2: the ranks of one node
+//! ```
+//! A *family* is what one tree spans: the subgroups of one group, each standing for its representative (the member with the
+//! smallest rank, or the root where it is a member). The ranks are the groups of the last level. Building the index is
+//! O(P · levels), its memory 4 bytes × P × (levels + 3); afterwards a rank's place in every family is O(levels).
+
+use super::Topology;
+use crate::pattern::TwoTree;
+use crate::schedule::Rank;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One level of groups. Groups are numbered so that the groups of one family are consecutive and ordered by representative.
+#[derive(Clone, Debug)]
+struct Level {
+    name: String,
+    /// Group number of every rank.
+    group_of: Vec<u32>,
+    /// Smallest rank of every group.
+    representative: Vec<Rank>,
+    /// First group of the family of every group of the next wider level; one more entry than there are families.
+    family_start: Vec<u32>,
+}
+
+/// Groups within groups, as one communicator's ranks see them.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    levels: Vec<Level>,
+    ranks: u32,
+    trees: HashMap<u32, Arc<TwoTree>>,
+}
+
+/// One rank's view of the family it belongs to at one level.
+#[derive(Clone, Debug)]
+pub struct Family<'h> {
+    level: &'h Level,
+    start: u32,
+    /// Number of subgroups.
+    size: u32,
+    /// Index of the subgroup that holds the tree's root.
+    root_index: u32,
+    /// The tree's root.
+    root: Rank,
+    /// Index of this rank's own subgroup.
+    own_index: u32,
+}
+
+impl Hierarchy {
+    /// Indexes `topology`. Levels that divide nothing (one group, groups of one rank, the same groups as the next level)
+    /// are left out; the ranks themselves are the last level.
+    pub fn new(topology: &Topology) -> Self {
+        let ranks = topology.ranks();
+        let singles: Vec<u32> = (0..ranks).collect();
+        let names = topology.level_names();
+        let given: Vec<(&str, &[u32])> =
+            names.iter().enumerate().map(|(l, name)| (name.as_str(), topology.groups(l))).collect();
+        let mut kept: Vec<(&str, &[u32])> = Vec::new();
+        for (index, &(name, groups)) in given.iter().enumerate() {
+            let next = given.get(index + 1).map_or(singles.as_slice(), |g| g.1);
+            if groups.iter().any(|&g| g != 0) && groups != next && groups != singles {
+                kept.push((name, groups));
+            }
+        }
+        kept.push(("rank", &singles));
+        Self::from_levels(&kept, ranks)
+    }
+
+    /// An index without groups: all ranks in one family.
+    pub fn flat(ranks: u32) -> Self {
+        let singles: Vec<u32> = (0..ranks).collect();
+        Self::from_levels(&[("rank", &singles)], ranks)
+    }
+
+    fn from_levels(given: &[(&str, &[u32])], ranks: u32) -> Self {
+        let mut levels: Vec<Level> = Vec::with_capacity(given.len());
+        for &(name, groups) in given {
+            // Smallest rank and wider group of every given group, in the order of the smallest rank.
+            let count = groups.iter().max().map_or(0, |&last| last as usize + 1);
+            let mut first = vec![Rank::MAX; count];
+            for (rank, &g) in groups.iter().enumerate() {
+                let first = &mut first[g as usize];
+                *first = (*first).min(rank as Rank);
+            }
+            let wider = |rank: Rank| levels.last().map_or(0, |l: &Level| l.group_of[rank as usize]);
+            let mut order: Vec<u32> = (0..count as u32).collect();
+            order.sort_by_key(|&g| (wider(first[g as usize]), first[g as usize]));
+            let families = levels.last().map_or(1, |l| l.representative.len());
+            let mut family_start = vec![0; families + 1];
+            let mut number = vec![0; count];
+            let mut representative = Vec::with_capacity(count);
+            for (new, &g) in order.iter().enumerate() {
+                number[g as usize] = new as u32;
+                representative.push(first[g as usize]);
+                family_start[wider(first[g as usize]) as usize + 1] = new as u32 + 1;
+            }
+            levels.push(Level {
+                name: name.to_owned(),
+                group_of: groups.iter().map(|&g| number[g as usize]).collect(),
+                representative,
+                family_start,
+            });
+        }
+        let sizes: std::collections::BTreeSet<u32> =
+            levels.iter().flat_map(|l| l.family_start.windows(2).map(|w| w[1] - w[0])).collect();
+        let trees =
+            sizes.into_iter().filter(|&s| s > 1).map(|s| (s - 1, Arc::new(TwoTree::new(s - 1)))).collect();
+        Self { levels, ranks, trees }
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Number of levels, the ranks included.
+    pub fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Name of the subgroups at a level, `rank` for the last.
+    pub fn level_name(&self, level: usize) -> &str {
+        &self.levels[level].name
+    }
+
+    /// Number of groups at a level.
+    pub fn group_count(&self, level: usize) -> usize {
+        self.levels[level].representative.len()
+    }
+
+    /// The two-tree over `members` members besides the root, shared by all families of that size.
+    pub fn two_tree(&self, members: u32) -> Option<&TwoTree> {
+        self.trees.get(&members).map(Arc::as_ref)
+    }
+
+    /// The family `rank` takes part in at `level` when `root` is the root of the collective, or `None` where another rank
+    /// represents its subgroup.
+    pub fn family(&self, level: usize, rank: Rank, root: Rank) -> Option<Family<'_>> {
+        let this = &self.levels[level];
+        let group = this.group_of[rank as usize];
+        let represents = |group: u32| {
+            if this.group_of[root as usize] == group { root } else { this.representative[group as usize] }
+        };
+        if represents(group) != rank {
+            return None;
+        }
+        let wider = |rank: Rank| level.checked_sub(1).map_or(0, |w| self.levels[w].group_of[rank as usize]);
+        let family = wider(rank);
+        let start = this.family_start[family as usize];
+        let root_index = if wider(root) == family { this.group_of[root as usize] - start } else { 0 };
+        Some(Family {
+            level: this,
+            start,
+            size: this.family_start[family as usize + 1] - start,
+            root_index,
+            root: represents(start + root_index),
+            own_index: group - start,
+        })
+    }
+}
+
+impl Family<'_> {
+    /// The root of this family's trees.
+    pub fn root(&self) -> Rank {
+        self.root
+    }
+
+    /// Number of members besides the root.
+    pub fn members(&self) -> u32 {
+        self.size - 1
+    }
+
+    /// This rank's number among the members, 1 to m in the order of ranks; `None` for the root.
+    pub fn own_member(&self) -> Option<u32> {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        match self.own_index.cmp(&self.root_index) {
+            Equal => None,
+            Less => Some(self.own_index + 1),
+            Greater => Some(self.own_index),
+        }
+    }
+
+    /// The rank of member `member` (1 to m).
+    pub fn rank_of(&self, member: u32) -> Rank {
+        let index = if member <= self.root_index { member - 1 } else { member };
+        self.level.representative[(self.start + index) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_replaces_the_representative_of_its_groups_only() {
+        // Two groups of three ranks: {0, 2, 4} and {1, 3, 5}.
+        let topology = Topology::of_nodes(vec![0, 1, 0, 1, 0, 1]).unwrap();
+        let h = Hierarchy::new(&topology);
+        assert_eq!(h.depth(), 2);
+        let top = h.family(0, 3, 3).unwrap();
+        assert_eq!((top.root(), top.members(), top.own_member(), top.rank_of(1)), (3, 1, None, 0));
+        assert!(h.family(0, 1, 3).is_none(), "rank 1 no longer represents its group");
+        let inner = h.family(1, 1, 3).unwrap();
+        assert_eq!((inner.root(), inner.members(), inner.own_member()), (3, 2, Some(1)));
+        assert_eq!((inner.rank_of(1), inner.rank_of(2)), (1, 5));
+    }
+
+    #[test]
+    fn levels_that_divide_nothing_are_left_out() {
+        let t = Topology::new(
+            vec!["pod".into(), "leaf".into(), "node".into()],
+            vec![vec![0; 4], vec![0, 0, 1, 1], vec![0, 0, 1, 1]],
+            vec![0; 4],
+        )
+        .unwrap();
+        let h = Hierarchy::new(&t);
+        assert_eq!((h.depth(), h.level_name(0), h.level_name(1)), (2, "node", "rank"));
+        assert_eq!(Hierarchy::new(&Topology::of_nodes((0..7).collect()).unwrap()).depth(), 1);
+    }
+}

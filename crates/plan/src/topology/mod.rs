@@ -1,0 +1,7 @@
+//! Where ranks are: nested groups from the widest level (groups of leaves, leaves) to the node, and the core inside it.
+
+mod facts;
+mod hierarchy;
+
+pub use facts::{Topology, TopologyError};
+pub use hierarchy::{Family, Hierarchy};
