@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod algorithm;
+pub mod choice;
 pub mod collective;
 pub mod execute;
 pub mod fabric;

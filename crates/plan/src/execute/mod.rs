@@ -1,10 +1,12 @@
 //! Running a plan: one executor for every algorithm, over anything that can move and combine data.
 
 mod executor;
+mod play;
 mod stream;
 mod threads;
 mod transport;
 
 pub use executor::{Executor, Pacing, Traffic};
+pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};
 pub use transport::{Completed, Place, Region, Ticket, Transport};

@@ -46,6 +46,8 @@ struct State {
     streams: HashMap<(Rank, Rank, u32), Stream>,
     /// Finished operations of each rank; a receive brings its data.
     finished: Vec<Vec<(Ticket, Option<Vec<u64>>)>>,
+    /// Sends and receives started so far.
+    started: u64,
 }
 
 /// What the ranks of a run share.
@@ -59,7 +61,7 @@ impl World {
     /// A world of `ranks` ranks. `rendezvous`: every send waits for its receive, as large messages do.
     pub fn new(ranks: u32, rendezvous: bool) -> Arc<Self> {
         let finished = (0..ranks).map(|_| Vec::new()).collect();
-        let state = Mutex::new(State { streams: HashMap::new(), finished });
+        let state = Mutex::new(State { streams: HashMap::new(), finished, started: 0 });
         Arc::new(Self { state, changed: Condvar::new(), rendezvous })
     }
 
@@ -71,6 +73,16 @@ impl World {
     pub fn unreceived(&self) -> Vec<(Rank, Rank, usize)> {
         let state = self.lock();
         state.streams.iter().filter(|(_, s)| !s.sent.is_empty()).map(|(k, s)| (k.0, k.1, s.sent.len())).collect()
+    }
+
+    /// Whether some rank has not yet taken note of something that finished.
+    pub fn has_news(&self) -> bool {
+        self.lock().finished.iter().any(|f| !f.is_empty())
+    }
+
+    /// Sends and receives started so far by all ranks.
+    pub fn started(&self) -> u64 {
+        self.lock().started
     }
 
     /// The largest number of messages that ever waited unreceived in one stream.
@@ -153,6 +165,7 @@ impl Transport for ThreadTransport {
         let data = self.slice(from).to_vec();
         let synchronous = synchronous || self.world.rendezvous;
         let mut state = self.world.lock();
+        state.started += 1;
         let stream = state.streams.entry((self.rank, peer, tag)).or_default();
         if let Some(wanted) = stream.wanted.pop_front() {
             state.finished[peer as usize].push((wanted, Some(data)));
@@ -173,6 +186,7 @@ impl Transport for ThreadTransport {
     fn recv(&mut self, ticket: Ticket, peer: Rank, tag: u32, into: Place) -> Result<(), Fault> {
         self.wanted.insert(ticket, (peer, into));
         let mut state = self.world.lock();
+        state.started += 1;
         let stream = state.streams.entry((peer, self.rank, tag)).or_default();
         if let Some(message) = stream.sent.pop_front() {
             state.finished[self.rank as usize].push((ticket, Some(message.data)));

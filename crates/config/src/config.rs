@@ -1,0 +1,224 @@
+//! Values of the variables.
+
+use crate::table::VARIABLES;
+use nagare_plan::choice::{Rules, parse_bytes};
+use thiserror::Error;
+
+/// How much is told while running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Only what stops the job.
+    Error,
+    /// What the user should know.
+    Warn,
+    /// What was found and chosen.
+    Info,
+    /// Every decision.
+    Debug,
+}
+
+/// Where the report goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportTarget {
+    /// Standard error of rank 0.
+    Stderr,
+    /// A file written by rank 0; JSON if its name ends in `.json`.
+    File(String),
+}
+
+/// The whole configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `NAGARE_ENABLE`.
+    pub enable: bool,
+    /// `NAGARE_ALGORITHM`.
+    pub rules: Rules,
+    /// `NAGARE_TOPOLOGY`, as written.
+    pub topology: Option<String>,
+    /// `NAGARE_SEGMENT` in bytes.
+    pub segment: Option<u64>,
+    /// `NAGARE_WINDOW` in segments.
+    pub window: u64,
+    /// `NAGARE_STRICT`.
+    pub strict: bool,
+    /// `NAGARE_REPORT`.
+    pub report: Option<ReportTarget>,
+    /// `NAGARE_LOG`.
+    pub log: LogLevel,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            enable: true,
+            rules: Rules::default(),
+            topology: None,
+            segment: None,
+            window: 16,
+            strict: false,
+            report: None,
+            log: LogLevel::Warn,
+        }
+    }
+}
+
+/// A variable that cannot be used as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// A value that is not understood; the default holds instead.
+    #[error("{name}={value}: {detail}")]
+    Value {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong and what was expected.
+        detail: String,
+    },
+    /// A name that looks like one of ours but is none.
+    #[error("{name} is not a variable Nagare knows{suggestion}; `nagare env` lists them")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// `, did you mean X?` or nothing.
+        suggestion: String,
+    },
+}
+
+impl Config {
+    /// Reads the configuration from environment variables given as pairs; other names are ignored.
+    ///
+    /// Every problem is returned beside a configuration in which the default stands in for the unusable value.
+    pub fn from_vars<I>(vars: I) -> (Self, Vec<Problem>)
+    where
+        I: IntoIterator<Item = (String, String)>,
+    {
+        let mut config = Self::default();
+        let mut problems = Vec::new();
+        let mut vars: Vec<(String, String)> = vars.into_iter().filter(|(n, _)| n.starts_with("NAGARE_")).collect();
+        vars.sort();
+        for (name, value) in vars {
+            let Some(known) = VARIABLES.iter().find(|v| v.name == name) else {
+                problems.push(Problem::Unknown { suggestion: suggestion(&name), name });
+                continue;
+            };
+            if let Err(detail) = config.set(known.name, value.trim()) {
+                problems.push(Problem::Value { name: known.name, value, detail });
+            }
+        }
+        (config, problems)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "NAGARE_ENABLE" => self.enable = parse_switch(value)?,
+            "NAGARE_STRICT" => self.strict = parse_switch(value)?,
+            "NAGARE_ALGORITHM" => self.rules = Rules::parse(value).map_err(|e| e.to_string())?,
+            "NAGARE_TOPOLOGY" => self.topology = (!value.is_empty()).then(|| value.to_owned()),
+            "NAGARE_SEGMENT" => {
+                let bytes = parse_bytes(value).filter(|b| (64..=1 << 30).contains(b));
+                self.segment = Some(bytes.ok_or("expected bytes between 64 and 1G, such as 8K")?);
+            }
+            "NAGARE_WINDOW" => {
+                let window = value.parse().ok().filter(|w| (2..=1024).contains(w));
+                self.window = window.ok_or("expected a number between 2 and 1024")?;
+            }
+            "NAGARE_REPORT" => {
+                self.report = match value {
+                    "" => None,
+                    "stderr" => Some(ReportTarget::Stderr),
+                    path => Some(ReportTarget::File(path.to_owned())),
+                }
+            }
+            "NAGARE_LOG" => {
+                self.log = match value {
+                    "error" => LogLevel::Error,
+                    "warn" => LogLevel::Warn,
+                    "info" => LogLevel::Info,
+                    "debug" => LogLevel::Debug,
+                    _ => return Err("expected error, warn, info or debug".into()),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn parse_switch(value: &str) -> Result<bool, String> {
+    match value {
+        "1" => Ok(true),
+        "0" => Ok(false),
+        _ => Err("expected 1 or 0".into()),
+    }
+}
+
+/// The nearest known name, if it is near enough to be a slip.
+fn suggestion(name: &str) -> String {
+    let nearest = VARIABLES.iter().map(|v| (distance(name, v.name), v.name)).min();
+    nearest.filter(|n| n.0 <= 2).map(|n| format!(", did you mean {}?", n.1)).unwrap_or_default()
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(vars: &[(&str, &str)]) -> (Config, Vec<String>) {
+        let (config, problems) = Config::from_vars(vars.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())));
+        (config, problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn every_variable_of_the_table_is_read() {
+        let values = [
+            ("NAGARE_ENABLE", "0"),
+            ("NAGARE_ALGORITHM", "all=stock"),
+            ("NAGARE_TOPOLOGY", "synthetic:node:4"),
+            ("NAGARE_SEGMENT", "16K"),
+            ("NAGARE_WINDOW", "4"),
+            ("NAGARE_STRICT", "1"),
+            ("NAGARE_REPORT", "r.json"),
+            ("NAGARE_LOG", "debug"),
+        ];
+        assert_eq!(values.map(|v| v.0).to_vec(), VARIABLES.iter().map(|v| v.name).collect::<Vec<_>>());
+        for value in values {
+            let (config, problems) = read(&[value]);
+            assert!(problems.is_empty(), "{problems:?}");
+            assert_ne!(config, Config::default(), "{} has no effect", value.0);
+        }
+    }
+
+    #[test]
+    fn problems_are_one_clear_line_and_the_rest_still_holds() {
+        let (config, problems) = read(&[
+            ("NAGARE_ALGORITM", "x"),
+            ("NAGARE_WINDOW", "1"),
+            ("NAGARE_SEGMENT", "4K"),
+            ("NAGARE_FOO", ""),
+            ("PATH", "/bin"),
+        ]);
+        assert_eq!(
+            problems,
+            [
+                "NAGARE_ALGORITM is not a variable Nagare knows, did you mean NAGARE_ALGORITHM?; `nagare env` lists them",
+                "NAGARE_FOO is not a variable Nagare knows; `nagare env` lists them",
+                "NAGARE_WINDOW=1: expected a number between 2 and 1024",
+            ]
+        );
+        assert_eq!((config.segment, config.window), (Some(4096), 16));
+    }
+}

@@ -1,0 +1,11 @@
+//! The `NAGARE_*` environment variables: one table drives parsing, `nagare env`, and `docs/environment.md`.
+//!
+//! Nothing here reads the environment: callers pass the variables, so that parsing can be tested and both the library and the
+//! command share it.
+#![forbid(unsafe_code)]
+
+mod config;
+mod table;
+
+pub use config::{Config, LogLevel, Problem, ReportTarget};
+pub use table::{VARIABLES, Variable, markdown};

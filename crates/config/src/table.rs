@@ -1,0 +1,95 @@
+//! The table.
+
+use std::fmt::Write;
+
+/// One environment variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// Full name.
+    pub name: &'static str,
+    /// What values it takes, in a few words.
+    pub values: &'static str,
+    /// What holds when it is not set.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// Whether all ranks must have the same value.
+    pub shared: bool,
+}
+
+/// All of them, in the order in which documentation lists them.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "NAGARE_ENABLE",
+        values: "1 or 0",
+        default: "1",
+        help: "0 turns everything off: every call goes straight to the MPI library",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_ALGORITHM",
+        values: "`collective=algorithm[:min-max]`, separated by `;`",
+        default: "the thresholds in docs/algorithms.md",
+        help: "forces algorithms by collective and bytes (suffixes K, M, G), also on one node; \
+               `all` stands for every collective, `stock` for the MPI library. \
+               Example: `bcast=grouped_two_tree:64K-;alltoall=xor;all=stock`",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_TOPOLOGY",
+        values: "a file, `shipped:NAME`, or `synthetic:LEVEL:N …`",
+        default: "what Slurm and the MPI library tell",
+        help: "a fabric file (TOML), a fabric that comes with Nagare, or a pretended machine that ranks fill in order, \
+               such as `synthetic:group:4 node:2 core:4`",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_SEGMENT",
+        values: "bytes, with suffix K or M",
+        default: "8K, or less to stay eager",
+        help: "the segment in which vectors are pipelined",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_WINDOW",
+        values: "2 to 1024",
+        default: "16",
+        help: "segments that may be under way unreceived on one stream between two ranks",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_STRICT",
+        values: "1 or 0",
+        default: "0",
+        help: "1 makes wrong or contradictory configuration fatal instead of running on the MPI library's own collectives",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_REPORT",
+        values: "`stderr`, or a file",
+        default: "no report",
+        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON",
+        shared: false,
+    },
+    Variable {
+        name: "NAGARE_LOG",
+        values: "`error`, `warn`, `info` or `debug`",
+        default: "warn",
+        help: "what is told on standard error while running",
+        shared: false,
+    },
+];
+
+/// The table as a Markdown document.
+pub fn markdown() -> String {
+    let mut text = String::from(
+        "# Environment variables\n\n\
+         Generated from the table in `crates/config/src/table.rs` by `nagare env --markdown`; do not edit.\n\n\
+         | variable | values | default | meaning | same on all ranks |\n|---|---|---|---|---|\n",
+    );
+    for v in VARIABLES {
+        let shared = if v.shared { "yes" } else { "no" };
+        let _ = writeln!(text, "| `{}` | {} | {} | {} | {shared} |", v.name, v.values, v.default, v.help);
+    }
+    text
+}

@@ -1,0 +1,309 @@
+//! Which algorithm a call runs on: from facts all ranks share, before the first message.
+
+use crate::algorithm::Algorithm;
+use crate::collective::Collective;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// What a call is, as far as every rank knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The collective.
+    pub collective: Collective,
+    /// Bytes of the vector; for Alltoall bytes per rank pair.
+    pub bytes: u64,
+    /// Ranks of the communicator.
+    pub ranks: u32,
+    /// Nodes they are on.
+    pub nodes: u32,
+}
+
+/// Why a call is left to the MPI library. Every valid call that is not accelerated has one of these, and it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Less data than the threshold of the table.
+    Small,
+    /// All ranks are on one node and no algorithm is forced.
+    OneNode,
+    /// `stock` was asked for.
+    Asked,
+    /// A communicator of one rank.
+    OneRank,
+    /// An intercommunicator.
+    Intercommunicator,
+    /// Zero elements.
+    Empty,
+    /// An operation that does not commute.
+    NonCommutative,
+    /// A predefined operation on a type it is not known to be defined for.
+    TypeOfOperation,
+    /// One element is larger than a segment.
+    LargeElement,
+    /// An argument the library is to judge.
+    Argument,
+    /// Facts about the ranks are missing or contradictory.
+    Topology,
+    /// Nagare is switched off.
+    Disabled,
+}
+
+impl Reason {
+    /// Every reason, in report order.
+    pub const ALL: [Reason; 12] = [
+        Self::Small,
+        Self::OneNode,
+        Self::Asked,
+        Self::OneRank,
+        Self::Intercommunicator,
+        Self::Empty,
+        Self::NonCommutative,
+        Self::TypeOfOperation,
+        Self::LargeElement,
+        Self::Argument,
+        Self::Topology,
+        Self::Disabled,
+    ];
+
+    /// Words for the report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "below threshold",
+            Self::OneNode => "one node",
+            Self::Asked => "asked for",
+            Self::OneRank => "one rank",
+            Self::Intercommunicator => "intercommunicator",
+            Self::Empty => "no data",
+            Self::NonCommutative => "operation does not commute",
+            Self::TypeOfOperation => "type of operation",
+            Self::LargeElement => "element larger than a segment",
+            Self::Argument => "arguments",
+            Self::Topology => "topology unknown",
+            Self::Disabled => "switched off",
+        }
+    }
+}
+
+/// The outcome of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Run this algorithm.
+    Run(Algorithm),
+    /// Leave the call to the MPI library.
+    Library(Reason),
+}
+
+/// What a rule prescribes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prescription {
+    /// An algorithm of ours, on any number of nodes.
+    Force(Algorithm),
+    /// An algorithm of ours where there are several nodes.
+    Default(Algorithm),
+    /// The MPI library.
+    Stock,
+}
+
+/// For which calls a prescription holds. `min ≤ bytes ≤ max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The collective, `None` for all.
+    pub collective: Option<Collective>,
+    /// What to do.
+    pub prescription: Prescription,
+    /// Smallest number of bytes.
+    pub min: u64,
+    /// Largest number of bytes.
+    pub max: u64,
+}
+
+/// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, our algorithm.
+pub const DEFAULTS: &[Rule] = &[
+    default(Collective::Reduce, Algorithm::GroupedTwoTree, 64 << 10),
+    default(Collective::Bcast, Algorithm::GroupedTwoTree, 64 << 10),
+    default(Collective::Allreduce, Algorithm::GroupedTwoTree, 64 << 10),
+    default(Collective::Alltoall, Algorithm::Xor, 16 << 10),
+];
+
+const fn default(collective: Collective, algorithm: Algorithm, min: u64) -> Rule {
+    Rule { collective: Some(collective), prescription: Prescription::Default(algorithm), min, max: u64::MAX }
+}
+
+/// Rules in order of precedence, before [`DEFAULTS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules(Vec<Rule>);
+
+/// What is wrong with a rule text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{item}`: {problem}; expected {expected}")]
+pub struct RuleError {
+    item: String,
+    problem: String,
+    expected: String,
+}
+
+impl Rules {
+    /// Reads `collective=algorithm[:min-max]` items separated by `;`, such as
+    /// `bcast=grouped_two_tree:64K-;alltoall=xor;all=stock`. Bytes take the suffixes K, M and G; earlier items come first.
+    ///
+    /// # Errors
+    /// [`RuleError`] names the item, what is wrong with it and what was expected.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        let items = text.split(';').map(str::trim).filter(|item| !item.is_empty());
+        items.map(parse_rule).collect::<Result<Vec<Rule>, RuleError>>().map(Self)
+    }
+
+    /// Whether nothing is prescribed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The smallest number of bytes from which on a call of `collective` may run on one of our algorithms.
+    pub fn floor(&self, collective: Collective) -> u64 {
+        let ours = self.0.iter().filter(|r| r.prescription != Prescription::Stock).chain(DEFAULTS);
+        ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
+    }
+
+    /// The decision about one call.
+    pub fn choose(&self, call: &Call) -> Choice {
+        let fits = |r: &&Rule| r.holds_for(call.collective) && (r.min..=r.max).contains(&call.bytes);
+        match self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription) {
+            None => Choice::Library(Reason::Small),
+            Some(Prescription::Stock) => Choice::Library(Reason::Asked),
+            Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),
+            Some(Prescription::Default(_)) if call.nodes < 2 => Choice::Library(Reason::OneNode),
+            Some(Prescription::Default(algorithm)) => Choice::Run(algorithm),
+        }
+    }
+}
+
+impl Rule {
+    /// `all=two_tree` means: wherever the algorithm can do it.
+    fn holds_for(&self, collective: Collective) -> bool {
+        match (self.collective, self.prescription) {
+            (Some(c), _) => c == collective,
+            (None, Prescription::Stock) => true,
+            (None, Prescription::Force(a) | Prescription::Default(a)) => a.implements(collective),
+        }
+    }
+}
+
+fn parse_rule(item: &str) -> Result<Rule, RuleError> {
+    let error = |problem: String, expected: String| RuleError { item: item.to_owned(), problem, expected };
+    let Some((collective, rest)) = item.split_once('=') else {
+        return Err(error("no `=`".into(), "collective=algorithm[:min-max]".into()));
+    };
+    let (algorithm, range) = rest.split_once(':').map_or((rest, None), |(a, r)| (a, Some(r)));
+    let (collective, algorithm) = (collective.trim(), algorithm.trim());
+    let collective = match collective {
+        "all" => None,
+        name => Some(Collective::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Collective::ALL.iter().map(|c| c.name()).collect();
+            error(format!("unknown collective `{name}`"), format!("all, {}", names.join(", ")))
+        })?),
+    };
+    let prescription = match algorithm {
+        "stock" => Prescription::Stock,
+        name => {
+            let names = || {
+                let ours = crate::algorithm::ALGORITHMS.iter();
+                let fitting = ours.filter(|s| collective.is_none_or(|c| s.collectives.contains(&c))).map(|s| s.name);
+                fitting.chain(["stock"]).collect::<Vec<_>>().join(", ")
+            };
+            let algorithm =
+                Algorithm::from_name(name).ok_or_else(|| error(format!("unknown algorithm `{name}`"), names()))?;
+            if let Some(c) = collective.filter(|&c| !algorithm.implements(c)) {
+                return Err(error(format!("`{name}` does not implement {c}"), names()));
+            }
+            Prescription::Force(algorithm)
+        }
+    };
+    let (min, max) = match range.map(str::trim) {
+        None => (0, u64::MAX),
+        Some(range) => {
+            let expected = || "bytes as min-max, min- or -max, such as 64K-1M".to_owned();
+            let (min, max) =
+                range.split_once('-').ok_or_else(|| error(format!("no `-` in `{range}`"), expected()))?;
+            let bound = |text: &str, default| match text.trim() {
+                "" => Ok(default),
+                text => parse_bytes(text).ok_or_else(|| error(format!("`{text}` is no number of bytes"), expected())),
+            };
+            let (min, max) = (bound(min, 0)?, bound(max, u64::MAX)?);
+            if min > max {
+                return Err(error(format!("{min} is above {max}"), expected()));
+            }
+            (min, max)
+        }
+    };
+    Ok(Rule { collective, prescription, min, max })
+}
+
+/// A number of bytes with an optional suffix K, M or G (powers of 1024).
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let shift = match text.chars().last()?.to_ascii_uppercase() {
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        _ => 0,
+    };
+    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(collective: Collective, bytes: u64, nodes: u32) -> Call {
+        Call { collective, bytes, ranks: 16, nodes }
+    }
+
+    #[test]
+    fn the_example_of_the_documentation() {
+        let rules = Rules::parse("bcast=grouped_two_tree:64K-;alltoall=xor;all=stock").unwrap();
+        let choose = |c, bytes| rules.choose(&call(c, bytes, 1));
+        assert_eq!(choose(Collective::Bcast, 65536), Choice::Run(Algorithm::GroupedTwoTree));
+        assert_eq!(choose(Collective::Bcast, 65535), Choice::Library(Reason::Asked));
+        assert_eq!(choose(Collective::Alltoall, 1), Choice::Run(Algorithm::Xor));
+        assert_eq!(choose(Collective::Reduce, 1 << 20), Choice::Library(Reason::Asked));
+        assert_eq!(rules.floor(Collective::Alltoall), 0);
+    }
+
+    #[test]
+    fn defaults_need_several_nodes_and_large_messages() {
+        let rules = Rules::default();
+        assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 1)), Choice::Library(Reason::OneNode));
+        assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2)), Choice::Run(Algorithm::GroupedTwoTree));
+        assert_eq!(rules.choose(&call(Collective::Bcast, (64 << 10) - 1, 2)), Choice::Library(Reason::Small));
+        assert_eq!(rules.floor(Collective::Bcast), 64 << 10);
+    }
+
+    #[test]
+    fn an_algorithm_for_all_holds_where_it_can() {
+        let rules = Rules::parse("all=two_tree").unwrap();
+        assert_eq!(rules.choose(&call(Collective::Reduce, 1, 1)), Choice::Run(Algorithm::TwoTree));
+        assert_eq!(rules.choose(&call(Collective::Alltoall, 1, 1)), Choice::Library(Reason::Small));
+    }
+
+    #[test]
+    fn errors_say_what_was_expected() {
+        for (text, message) in [
+            ("bcast", "`bcast`: no `=`; expected collective=algorithm[:min-max]"),
+            ("bcst=stock", "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall"),
+            ("bcast=xor", "`bcast=xor`: `xor` does not implement bcast; expected two_tree, grouped_two_tree, stock"),
+            ("alltoall=ring", "`alltoall=ring`: unknown algorithm `ring`; expected xor, stock"),
+            ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
+            ("all=stock:2K-1K", "`all=stock:2K-1K`: 2048 is above 1024; expected bytes as min-max, min- or -max, such as 64K-1M"),
+            ("all=stock:x-", "`all=stock:x-`: `x` is no number of bytes; expected bytes as min-max, min- or -max, such as 64K-1M"),
+        ] {
+            assert_eq!(Rules::parse(text).unwrap_err().to_string(), message);
+        }
+        assert_eq!(parse_bytes("16777216T"), None);
+        assert_eq!(parse_bytes("99999999999G"), None);
+        assert_eq!(parse_bytes("K"), None);
+    }
+}

@@ -1,0 +1,287 @@
+//! From names to a checked [`Fabric`].
+
+use std::collections::{HashMap, HashSet};
+
+use super::error::BuildError;
+use super::model::{DirectedLink, Fabric, HostId, Link, NodeId};
+
+/// Most hosts and switches a fabric may have.
+pub const MAX_NODES: usize = 1 << 20;
+/// Most links a fabric may have.
+pub const MAX_LINKS: usize = 1 << 22;
+
+/// Bandwidth, latency and number of cables of a link to be added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkRate {
+    /// Bandwidth of one cable and direction, Mbit/s, greater than zero.
+    pub mbit: f64,
+    /// Latency of one traversal, microseconds, zero or more.
+    pub latency_us: f64,
+    /// Number of equal cables, at least one.
+    pub parallel: u32,
+}
+
+/// Collects hosts, switches, links and routes by name, each checked as it comes.
+#[derive(Debug, Clone, Default)]
+pub struct FabricBuilder {
+    name: String,
+    hosts: Vec<String>,
+    switches: Vec<String>,
+    ends: HashMap<String, End>,
+    links: Vec<(End, End, LinkRate)>,
+    joined: HashMap<(End, End), u32>,
+    queue_packets: Option<u32>,
+    fixed: HashMap<u32, HashMap<u32, DirectedLink>>,
+}
+
+/// A node before hosts and switches are numbered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum End {
+    Host(u32),
+    Switch(u32),
+}
+
+impl FabricBuilder {
+    /// An empty fabric of this name.
+    pub fn new(name: &str) -> Self {
+        FabricBuilder { name: name.to_owned(), ..FabricBuilder::default() }
+    }
+
+    /// Gives the fabric another name.
+    pub fn rename(&mut self, name: &str) {
+        self.name = name.to_owned();
+    }
+
+    /// Sets the queue length of every port, in packets.
+    pub fn set_queue(&mut self, packets: u32) {
+        self.queue_packets = Some(packets);
+    }
+
+    /// Adds a host; hosts are numbered in this order.
+    pub fn host(&mut self, name: &str) -> Result<(), BuildError> {
+        self.declare(name, End::Host(self.hosts.len() as u32))?;
+        self.hosts.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Adds a switch; switches are numbered in this order.
+    pub fn switch(&mut self, name: &str) -> Result<(), BuildError> {
+        self.declare(name, End::Switch(self.switches.len() as u32))?;
+        self.switches.push(name.to_owned());
+        Ok(())
+    }
+
+    fn declare(&mut self, name: &str, end: End) -> Result<(), BuildError> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if !starts || name.len() > 64 || !name.chars().all(fits) {
+            return Err(BuildError::BadName(name.to_owned()));
+        }
+        if self.ends.len() >= MAX_NODES {
+            return Err(too_large("hosts and switches", MAX_NODES));
+        }
+        if self.ends.insert(name.to_owned(), end).is_some() {
+            return Err(BuildError::DuplicateName(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn end(&self, name: &str) -> Result<End, BuildError> {
+        let end = self.ends.get(name).copied();
+        end.ok_or_else(|| BuildError::UnknownName(name.to_owned()))
+    }
+
+    fn end_name(&self, end: End) -> &str {
+        match end {
+            End::Host(h) => &self.hosts[h as usize],
+            End::Switch(s) => &self.switches[s as usize],
+        }
+    }
+
+    /// Joins two declared nodes, of which one at least is a switch.
+    pub fn link(&mut self, a: &str, b: &str, rate: LinkRate) -> Result<(), BuildError> {
+        let (from, to) = (self.end(a)?, self.end(b)?);
+        let pair = || (a.to_owned(), b.to_owned());
+        if from == to {
+            return Err(BuildError::SelfLink(a.to_owned()));
+        }
+        if let (End::Host(_), End::Host(_)) = (from, to) {
+            return Err(BuildError::HostToHost(pair().0, pair().1));
+        }
+        if !rate.mbit.is_finite() || rate.mbit <= 0.0 {
+            return Err(BuildError::BadBandwidth(pair().0, pair().1, rate.mbit));
+        }
+        if !rate.latency_us.is_finite() || rate.latency_us < 0.0 {
+            return Err(BuildError::BadLatency(pair().0, pair().1, rate.latency_us));
+        }
+        if rate.parallel == 0 {
+            return Err(BuildError::NoCable(pair().0, pair().1));
+        }
+        if self.links.len() >= MAX_LINKS {
+            return Err(too_large("links", MAX_LINKS));
+        }
+        let link = self.links.len() as u32;
+        if (self.joined.insert((from, to), 2 * link)).is_some()
+            || (self.joined.insert((to, from), 2 * link + 1)).is_some()
+        {
+            return Err(BuildError::DuplicateLink(pair().0, pair().1));
+        }
+        self.links.push((from, to, rate));
+        Ok(())
+    }
+
+    /// Fixes the neighbour by which a switch sends to a host. Links must have been added before.
+    pub fn route(&mut self, switch: &str, host: &str, next: &str) -> Result<(), BuildError> {
+        let End::Switch(s) = self.end(switch)? else {
+            return Err(BuildError::RoutesOfHost(switch.to_owned()));
+        };
+        let End::Host(h) = self.end(host)? else {
+            return Err(BuildError::RouteToSwitch(switch.into(), host.into()));
+        };
+        let via = self.end(next)?;
+        let Some(&link) = self.joined.get(&(End::Switch(s), via)) else {
+            return Err(BuildError::RouteToNonNeighbour {
+                switch: switch.to_owned(),
+                destination: host.to_owned(),
+                next: next.to_owned(),
+                neighbours: self.neighbours(End::Switch(s)),
+            });
+        };
+        if matches!(via, End::Host(other) if other != h) {
+            let [s, h, n] = [switch, host, next].map(str::to_owned);
+            return Err(BuildError::RouteThroughHost(s, h, n));
+        }
+        let table = self.fixed.entry(h).or_default();
+        if table.insert(s, DirectedLink(link)).is_some() {
+            return Err(BuildError::DuplicateRoute(switch.into(), host.into()));
+        }
+        Ok(())
+    }
+
+    /// Neighbouring switches by name for an error line, the first few of many.
+    fn neighbours(&self, of: End) -> String {
+        let other = |&(a, b, _): &(End, End, LinkRate)| match () {
+            () if a == of => Some(b),
+            () if b == of => Some(a),
+            () => None,
+        };
+        let switches = |e: &End| matches!(e, End::Switch(_));
+        let mut names: Vec<&str> =
+            (self.links.iter().filter_map(other).filter(switches)).map(|e| self.end_name(e)).take(9).collect();
+        if names.len() == 9 {
+            names[8] = "...";
+        }
+        if names.is_empty() {
+            names.push("its own hosts only");
+        }
+        names.join(", ")
+    }
+
+    /// Numbers everything and checks what concerns the whole: no loose node, all hosts connected, routes arrive.
+    pub fn build(self) -> Result<Fabric, BuildError> {
+        if self.hosts.is_empty() {
+            return Err(BuildError::NoHosts);
+        }
+        let hosts = self.hosts.len() as u32;
+        let node = |end: End| match end {
+            End::Host(h) => NodeId(h),
+            End::Switch(s) => NodeId(hosts + s),
+        };
+        let links: Vec<Link> = (self.links.iter())
+            .map(|&(a, b, rate)| Link {
+                a: node(a),
+                b: node(b),
+                mbit: rate.mbit,
+                latency_us: rate.latency_us,
+                parallel: rate.parallel,
+            })
+            .collect();
+        let mut names = self.hosts;
+        names.extend(self.switches);
+        let (first_out, out) = adjacency(names.len(), &links);
+        let fixed = (self.fixed.into_iter())
+            .map(|(host, table)| {
+                let table = table.into_iter().map(|(s, l)| (NodeId(hosts + s), l));
+                (HostId(host), table.collect())
+            })
+            .collect();
+        let fabric = Fabric {
+            name: self.name,
+            hosts,
+            ids: (self.ends.into_iter()).map(|(n, e)| (n, node(e))).collect(),
+            names,
+            links,
+            first_out,
+            out,
+            queue_packets: self.queue_packets,
+            fixed,
+        };
+        check_connected(&fabric)?;
+        fabric.check_fixed_routes()?;
+        Ok(fabric)
+    }
+}
+
+fn too_large(what: &'static str, limit: usize) -> BuildError {
+    BuildError::TooLarge { what, limit }
+}
+
+/// Outgoing directed links per node, in link order, as one vector with offsets.
+fn adjacency(nodes: usize, links: &[Link]) -> (Vec<u32>, Vec<DirectedLink>) {
+    let mut first = vec![0u32; nodes + 1];
+    for l in links {
+        first[l.a.0 as usize + 1] += 1;
+        first[l.b.0 as usize + 1] += 1;
+    }
+    for n in 0..nodes {
+        first[n + 1] += first[n];
+    }
+    let mut at = first.clone();
+    let mut out = vec![DirectedLink(0); 2 * links.len()];
+    for (i, l) in links.iter().enumerate() {
+        for (node, direction) in [(l.a, 0), (l.b, 1)] {
+            let slot = &mut at[node.0 as usize];
+            out[*slot as usize] = DirectedLink(2 * i as u32 + direction);
+            *slot += 1;
+        }
+    }
+    (first, out)
+}
+
+/// Every two hosts must meet on one connected set of switches: hosts do not forward.
+fn check_connected(fabric: &Fabric) -> Result<(), BuildError> {
+    let all = fabric.hosts().map(NodeId::from).chain(fabric.switches());
+    if let Some(loose) = all.into_iter().find(|&n| fabric.links_of(n).is_empty()) {
+        return Err(BuildError::NoLink(fabric.node_name(loose).to_owned()));
+    }
+    let mut island = vec![u32::MAX; fabric.names.len()];
+    for (number, seed) in fabric.switches().enumerate() {
+        let mut stack = vec![seed];
+        while let Some(n) = stack.pop() {
+            if fabric.is_host(n) || island[n.0 as usize] != u32::MAX {
+                continue;
+            }
+            island[n.0 as usize] = number as u32;
+            stack.extend(fabric.links_of(n).iter().map(|&l| fabric.end(l)));
+        }
+    }
+    let mut seen: HashMap<Vec<u32>, HostId> = HashMap::new();
+    for host in fabric.hosts() {
+        let ends = fabric.links_of(host).iter().map(|&l| fabric.end(l));
+        let mut islands: Vec<u32> = ends.map(|n| island[n.0 as usize]).collect();
+        islands.sort_unstable();
+        islands.dedup();
+        seen.entry(islands).or_insert(host);
+    }
+    // Almost always one entry: all hosts on the same island or islands.
+    let mut sets: Vec<(HashSet<u32>, HostId)> =
+        (seen.into_iter()).map(|(islands, host)| (islands.into_iter().collect(), host)).collect();
+    sets.sort_unstable_by_key(|&(_, host)| host);
+    for (i, (a, first)) in sets.iter().enumerate() {
+        if let Some((_, host)) = sets[i + 1..].iter().find(|(b, _)| a.is_disjoint(b)) {
+            let name = |h: &HostId| fabric.node_name(*h).to_owned();
+            return Err(BuildError::Unreachable(name(first), name(host)));
+        }
+    }
+    Ok(())
+}

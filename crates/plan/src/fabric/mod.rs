@@ -1,0 +1,40 @@
+//! Networks as data: hosts, switches, links, routes, groups, and which rank sits where.
+//!
+//! * [`Fabric`], [`FabricBuilder`], [`Generator`]: the network; [`Fabric::from_toml`] and [`Fabric::to_toml`]: as a file;
+//!   [`shipped`]: the ones that come with Nagare.
+//! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts.
+//! * [`Placement`]: rank to host. [`check`]: plays rounds of transfers on the network.
+//! * [`Synthetic`], [`SlurmAddress`]: hierarchies known without a network.
+
+mod build;
+mod check;
+mod error;
+mod file;
+mod file_raw;
+mod file_write;
+mod generator;
+mod groups;
+mod model;
+mod names;
+mod placement;
+mod routing;
+mod shipped;
+mod slurm;
+mod synthetic;
+
+pub use build::{FabricBuilder, LinkRate, MAX_LINKS, MAX_NODES};
+pub use check::{CheckError, CheckReport, Conflict, LinkUse, Round, Transfer, check};
+pub use error::{BuildError, FabricError};
+pub use file::MAX_FILE_BYTES;
+pub use generator::{Generator, TierRates};
+pub use groups::Level;
+pub use model::{DirectedLink, Fabric, HostId, Link, NodeId};
+pub use names::{PatternError, expand};
+pub use placement::{Placement, PlacementError};
+pub use routing::{Router, RoutesTo};
+pub use shipped::{SHIPPED, shipped};
+pub use slurm::{SlurmAddress, SlurmError};
+pub use synthetic::{Synthetic, SyntheticError, SyntheticLevel};
+
+/// Latency of a link whose file gives none, microseconds.
+pub const DEFAULT_LATENCY_US: f64 = 1.0;

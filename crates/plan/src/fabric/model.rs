@@ -1,0 +1,198 @@
+//! The network as data: hosts, switches, full-duplex links, and what is fixed about routes.
+//!
+//! Everything is numbered densely, hosts first, so that other modules index plain vectors.
+
+use std::collections::HashMap;
+
+/// A host, numbered in the order of the file: `0..host_count`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostId(pub u32);
+
+/// A host or a switch: hosts have the numbers of their [`HostId`], switches follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl From<HostId> for NodeId {
+    fn from(host: HostId) -> Self {
+        NodeId(host.0)
+    }
+}
+
+/// One direction of a link: link number × 2, plus 1 for the direction from `b` to `a`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DirectedLink(pub u32);
+
+impl DirectedLink {
+    /// The number of the link in [`Fabric::links`].
+    pub fn link(self) -> usize {
+        (self.0 / 2) as usize
+    }
+
+    /// The other direction of the same link.
+    pub fn reverse(self) -> Self {
+        DirectedLink(self.0 ^ 1)
+    }
+
+    /// For indexing a vector of `2 * links` entries.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A full-duplex link: each direction carries the whole bandwidth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// Bandwidth of one cable and direction, Mbit/s.
+    pub mbit: f64,
+    /// Latency of one traversal, microseconds.
+    pub latency_us: f64,
+    /// Number of equal cables between the two ends.
+    pub parallel: u32,
+}
+
+/// A network of hosts and switches. Made by [`FabricBuilder`](super::FabricBuilder),
+/// a [`Generator`](super::Generator) or [`Fabric::from_toml`]; always connected and with routes that arrive.
+#[derive(Debug, Clone)]
+pub struct Fabric {
+    pub(super) name: String,
+    pub(super) hosts: u32,
+    pub(super) names: Vec<String>,
+    pub(super) ids: HashMap<String, NodeId>,
+    pub(super) links: Vec<Link>,
+    /// Outgoing directed links of node `n`, in link order: `out[first_out[n]..first_out[n + 1]]`.
+    pub(super) first_out: Vec<u32>,
+    pub(super) out: Vec<DirectedLink>,
+    pub(super) queue_packets: Option<u32>,
+    /// Fixed next hops: (destination, switch) -> link to take.
+    pub(super) fixed: HashMap<HostId, HashMap<NodeId, DirectedLink>>,
+}
+
+impl Fabric {
+    /// What the fabric is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of hosts.
+    pub fn host_count(&self) -> usize {
+        self.hosts as usize
+    }
+
+    /// Number of switches.
+    pub fn switch_count(&self) -> usize {
+        self.names.len() - self.hosts as usize
+    }
+
+    /// All hosts in order.
+    pub fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
+        (0..self.hosts).map(HostId)
+    }
+
+    /// All switches in order.
+    pub fn switches(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (self.hosts..self.names.len() as u32).map(NodeId)
+    }
+
+    /// Whether a node is a host.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.0 < self.hosts
+    }
+
+    /// The node as a host, if it is one.
+    pub fn as_host(&self, node: NodeId) -> Option<HostId> {
+        self.is_host(node).then_some(HostId(node.0))
+    }
+
+    /// The name of a host or switch ([`HostId`] or [`NodeId`]).
+    pub fn node_name(&self, node: impl Into<NodeId>) -> &str {
+        &self.names[node.into().0 as usize]
+    }
+
+    /// The host or switch of this name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.ids.get(name).copied()
+    }
+
+    /// The host of this name.
+    pub fn find_host(&self, name: &str) -> Option<HostId> {
+        self.find(name).and_then(|node| self.as_host(node))
+    }
+
+    /// All links, in the order of the file or generator.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Number of directed links, twice the number of links.
+    pub fn directed_link_count(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    /// Outgoing directed links of a node, in link order.
+    pub fn links_of(&self, node: impl Into<NodeId>) -> &[DirectedLink] {
+        let node = node.into().0 as usize;
+        &self.out[self.first_out[node] as usize..self.first_out[node + 1] as usize]
+    }
+
+    /// Where a directed link starts.
+    pub fn start(&self, link: DirectedLink) -> NodeId {
+        let l = &self.links[link.link()];
+        if link.0 & 1 == 0 { l.a } else { l.b }
+    }
+
+    /// Where a directed link ends.
+    pub fn end(&self, link: DirectedLink) -> NodeId {
+        self.start(link.reverse())
+    }
+
+    /// The directed link from one node to a neighbour.
+    pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<DirectedLink> {
+        let mut out = self.links_of(from).iter().copied();
+        out.find(|&l| self.end(l) == to)
+    }
+
+    /// Bandwidth of a directed link over all its cables, Mbit/s.
+    pub fn mbit(&self, link: DirectedLink) -> f64 {
+        let l = &self.links[link.link()];
+        l.mbit * f64::from(l.parallel)
+    }
+
+    /// Latency of a directed link, microseconds.
+    pub fn latency_us(&self, link: DirectedLink) -> f64 {
+        self.links[link.link()].latency_us
+    }
+
+    /// Number of cables of a directed link.
+    pub fn parallel(&self, link: DirectedLink) -> u32 {
+        self.links[link.link()].parallel
+    }
+
+    /// `from -> to` by name.
+    pub fn link_name(&self, link: DirectedLink) -> String {
+        let (from, to) = (self.start(link), self.end(link));
+        format!("{} -> {}", self.node_name(from), self.node_name(to))
+    }
+
+    /// Bandwidth of all links of a host together, Mbit/s.
+    pub fn host_mbit(&self, host: HostId) -> f64 {
+        self.links_of(host).iter().map(|&l| self.mbit(l)).sum()
+    }
+
+    /// Length of every port's queue in packets, for an emulation; `None`: not given.
+    pub fn queue_packets(&self) -> Option<u32> {
+        self.queue_packets
+    }
+
+    /// The next hops fixed by the file: (switch, destination, link to take), by switch and destination.
+    pub fn fixed_routes(&self) -> Vec<(NodeId, HostId, DirectedLink)> {
+        let mut routes: Vec<_> = (self.fixed.iter())
+            .flat_map(|(&host, by_switch)| by_switch.iter().map(move |(&s, &l)| (s, host, l)))
+            .collect();
+        routes.sort_unstable();
+        routes
+    }
+}

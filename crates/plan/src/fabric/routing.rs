@@ -1,0 +1,162 @@
+//! Routes: shortest paths fixed by the destination, unless the file says otherwise.
+//!
+//! At every node the next hop towards a host depends on that host alone. Among the links on a shortest path, in link
+//! order, the one numbered `index of the destination host % number of such links` is taken; `[routes]` overrides it.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::error::BuildError;
+use super::model::{DirectedLink, Fabric, HostId, NodeId};
+
+const FAR: u32 = u32::MAX;
+
+/// The forwarding tables of all switches for one destination: O(switches) memory.
+#[derive(Debug, Clone)]
+pub struct RoutesTo {
+    destination: HostId,
+    /// Per switch: hops to the destination over a shortest path; `FAR` where there is none.
+    distance: Vec<u32>,
+    /// Per switch: the link it takes.
+    next: Vec<Option<DirectedLink>>,
+}
+
+impl RoutesTo {
+    /// The host these routes lead to.
+    pub fn destination(&self) -> HostId {
+        self.destination
+    }
+
+    /// The link a switch takes towards the destination; `None` where it cannot be reached.
+    pub fn next_of_switch(&self, fabric: &Fabric, switch: NodeId) -> Option<DirectedLink> {
+        let slot = (switch.0 as usize).checked_sub(fabric.host_count())?;
+        self.next.get(slot).copied().flatten()
+    }
+
+    /// The directed links from a host to the destination, in order; empty for the destination itself.
+    pub fn from(&self, fabric: &Fabric, source: HostId) -> Vec<DirectedLink> {
+        let mut path = Vec::new();
+        if source == self.destination {
+            return path;
+        }
+        let hosts = fabric.host_count();
+        let far = |l: DirectedLink| self.distance[fabric.end(l).0 as usize - hosts];
+        let out = fabric.links_of(source);
+        let nearest = out.iter().map(|&l| far(l)).min().unwrap_or(FAR);
+        let mut next = pick(out.iter().copied().filter(|&l| far(l) == nearest), self);
+        while let Some(link) = next {
+            path.push(link);
+            next = self.next_of_switch(fabric, fabric.end(link));
+        }
+        path
+    }
+}
+
+/// The destination's index picks among equal next hops.
+fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, to: &RoutesTo) -> Option<DirectedLink> {
+    let count = equal.clone().count();
+    (count > 0).then(|| to.destination.0 as usize % count).and_then(|k| equal.clone().nth(k))
+}
+
+impl Fabric {
+    /// The forwarding tables towards one host: O(switches + links) time.
+    pub fn routes_to(&self, destination: HostId) -> RoutesTo {
+        let hosts = self.host_count();
+        let slot = |n: NodeId| n.0 as usize - hosts;
+        let mut to =
+            RoutesTo { destination, distance: vec![FAR; self.switch_count()], next: vec![None; self.switch_count()] };
+        let mut queue = VecDeque::new();
+        for &l in self.links_of(destination) {
+            to.distance[slot(self.end(l))] = 1;
+            queue.push_back(self.end(l));
+        }
+        while let Some(switch) = queue.pop_front() {
+            let further = to.distance[slot(switch)] + 1;
+            for &l in self.links_of(switch) {
+                let n = self.end(l);
+                if !self.is_host(n) && to.distance[slot(n)] == FAR {
+                    to.distance[slot(n)] = further;
+                    queue.push_back(n);
+                }
+            }
+        }
+        let fixed = self.fixed.get(&destination);
+        for switch in self.switches() {
+            let here = to.distance[slot(switch)];
+            let nearer = |&l: &DirectedLink| match self.as_host(self.end(l)) {
+                Some(host) => host == destination,
+                None => here != FAR && to.distance[slot(self.end(l))] + 1 == here,
+            };
+            let forced = fixed.and_then(|table| table.get(&switch).copied());
+            let equal = self.links_of(switch).iter().copied().filter(nearer);
+            to.next[slot(switch)] = forced.or_else(|| pick(equal, &to));
+        }
+        to
+    }
+
+    /// The directed links from one host to another, in order; empty from a host to itself.
+    /// For many routes use a [`Router`].
+    pub fn route(&self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
+        self.routes_to(destination).from(self, source)
+    }
+
+    /// Every switch that has a way to a destination with fixed routes must get there.
+    pub(super) fn check_fixed_routes(&self) -> Result<(), BuildError> {
+        let mut destinations: Vec<HostId> = self.fixed.keys().copied().collect();
+        destinations.sort_unstable();
+        for destination in destinations {
+            let to = self.routes_to(destination);
+            // Number of the walk that came by; the walk that meets itself has found a circle.
+            let mut walk_of = vec![0u32; self.names.len()];
+            for (walk, start) in (1..).zip(self.switches()) {
+                let mut at = start;
+                while !self.is_host(at) && walk_of[at.0 as usize] == 0 {
+                    walk_of[at.0 as usize] = walk;
+                    match to.next_of_switch(self, at) {
+                        Some(link) => at = self.end(link),
+                        None => break,
+                    }
+                }
+                let met = !self.is_host(at) && walk_of[at.0 as usize] == walk;
+                if met && to.next_of_switch(self, at).is_some() {
+                    return Err(self.circle(&to, at));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn circle(&self, to: &RoutesTo, start: NodeId) -> BuildError {
+        let mut names = vec![self.node_name(start).to_owned()];
+        let mut at = start;
+        while let Some(link) = to.next_of_switch(self, at) {
+            at = self.end(link);
+            names.push(self.node_name(at).to_owned());
+            if at == start {
+                break;
+            }
+        }
+        BuildError::RouteLoop { destination: self.node_name(to.destination).to_owned(), circle: names.join(" -> ") }
+    }
+}
+
+/// Routes with the tables of the destinations asked for so far: O(switches) memory for each.
+#[derive(Debug)]
+pub struct Router<'f> {
+    fabric: &'f Fabric,
+    tables: HashMap<HostId, RoutesTo>,
+}
+
+impl<'f> Router<'f> {
+    /// No tables yet.
+    pub fn new(fabric: &'f Fabric) -> Self {
+        Router { fabric, tables: HashMap::new() }
+    }
+
+    /// The directed links from one host to another, in order; empty from a host to itself.
+    pub fn route(&mut self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
+        let fabric = self.fabric;
+        let table = self.tables.entry(destination);
+        let table = table.or_insert_with(|| fabric.routes_to(destination));
+        table.from(fabric, source)
+    }
+}
