@@ -20,9 +20,7 @@ const N: usize = 32768;
 
 /// N numbers: first, first + step, first + 2 step, ...
 fn block(first: i32, step: i32) -> Vec<f64> {
-    (0..N)
-        .map(|i| f64::from(first) + f64::from(step) * i as f64)
-        .collect()
+    (0..N).map(|i| f64::from(first) + f64::from(step) * i as f64).collect()
 }
 
 /// Returns the collectives whose results on this rank are wrong.
@@ -38,11 +36,7 @@ fn wrong_collectives(world: &impl Communicator) -> Vec<&'static str> {
     };
 
     let last = world.process_at_rank(size - 1);
-    let mut data = if rank == size - 1 {
-        block(7, 1)
-    } else {
-        vec![0.0; N]
-    };
+    let mut data = if rank == size - 1 { block(7, 1) } else { vec![0.0; N] };
     last.broadcast_into(&mut data[..]);
     check("Bcast", data == block(7, 1));
 
@@ -79,11 +73,7 @@ fn main() -> ExitCode {
 
     let wrong = wrong_collectives(&world);
     if !wrong.is_empty() {
-        eprintln!(
-            "hello: wrong result of {} on rank {}",
-            wrong.join(", "),
-            world.rank()
-        );
+        eprintln!("hello: wrong result of {} on rank {}", wrong.join(", "), world.rank());
     }
     let mut failures = 0;
     world.all_reduce_into(&(wrong.len() as i32), &mut failures, SystemOperation::sum());

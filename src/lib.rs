@@ -1,0 +1,25 @@
+//! Nagare: preloaded under an MPI program, it runs the program's collectives on schedules that know the network.
+//!
+//! ```text
+//!   program ─► MPI_X, PMPI_X (interpose) ─► call: guard, decide, run ─► transport ─► the real PMPI_Isend, …
+//!                                             │          │
+//!                                             │          └─ communicator ─► nagare_plan: topology, schedule, executor
+//!                                             └─ the real PMPI_X, with a counted reason
+//! ```
+
+mod boundary;
+mod c_api;
+mod call;
+mod communicator;
+mod datatype;
+mod eager;
+mod facts;
+mod interpose;
+mod locality;
+mod memory;
+mod real;
+mod report;
+mod setup;
+mod shim;
+mod statistics;
+mod transport;

@@ -222,8 +222,7 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
         None => (0, u64::MAX),
         Some(range) => {
             let expected = || "bytes as min-max, min- or -max, such as 64K-1M".to_owned();
-            let (min, max) =
-                range.split_once('-').ok_or_else(|| error(format!("no `-` in `{range}`"), expected()))?;
+            let (min, max) = range.split_once('-').ok_or_else(|| error(format!("no `-` in `{range}`"), expected()))?;
             let bound = |text: &str, default| match text.trim() {
                 "" => Ok(default),
                 text => parse_bytes(text).ok_or_else(|| error(format!("`{text}` is no number of bytes"), expected())),
@@ -297,8 +296,14 @@ mod tests {
             ("bcast=xor", "`bcast=xor`: `xor` does not implement bcast; expected two_tree, grouped_two_tree, stock"),
             ("alltoall=ring", "`alltoall=ring`: unknown algorithm `ring`; expected xor, stock"),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
-            ("all=stock:2K-1K", "`all=stock:2K-1K`: 2048 is above 1024; expected bytes as min-max, min- or -max, such as 64K-1M"),
-            ("all=stock:x-", "`all=stock:x-`: `x` is no number of bytes; expected bytes as min-max, min- or -max, such as 64K-1M"),
+            (
+                "all=stock:2K-1K",
+                "`all=stock:2K-1K`: 2048 is above 1024; expected bytes as min-max, min- or -max, such as 64K-1M",
+            ),
+            (
+                "all=stock:x-",
+                "`all=stock:x-`: `x` is no number of bytes; expected bytes as min-max, min- or -max, such as 64K-1M",
+            ),
         ] {
             assert_eq!(Rules::parse(text).unwrap_err().to_string(), message);
         }

@@ -36,8 +36,9 @@ fn two_tree(ranks: &[u32], direction: Direction) -> [Vec<(u32, u32)>; 2] {
     let tree = in_order(k);
     let mut edges = tree.clone();
     edges.extend(tree.iter().map(|&(c, p)| (shifted(c), shifted(p))));
-    // Colours by spreading from edge to edge: same child or same parent means the other colour. The free choice of each
-    // connected part only swaps its colours; for the sizes here there is one part per tree pair or it does not matter.
+    // Colours by spreading from edge to edge: same child or same parent means the other colour. Every part of the edges
+    // that touch one another starts with colour 0; only for 6 and 7 ranks are there two parts, and 7 is where the choice
+    // matters below: no routes clear the other colouring together with sizes 5, 8 and 9 (examples/search_routes.rs).
     let mut colour: BTreeMap<usize, usize> = BTreeMap::new();
     for start in 0..edges.len() {
         let mut open = vec![(start, 0)];
@@ -52,7 +53,6 @@ fn two_tree(ranks: &[u32], direction: Direction) -> [Vec<(u32, u32)>; 2] {
             }
         }
     }
-    // The worked example's colours: the edge from the last member in T1 has colour 0 for 7 members.
     let mut rounds = [Vec::new(), Vec::new()];
     for (e, &(child, parent)) in edges.iter().enumerate() {
         let (child, parent) = (ranks[child], ranks[parent]);
@@ -147,7 +147,7 @@ fn flat_packed() {
     for fabric in [naive_mesh(), shipped_mesh()] {
         let report = check(&fabric, &packed(&fabric), &flat(32, Reduce)).unwrap();
         let links = shared(&report, [(24, 16), (25, 17)]).expect("24->16 and 25->17 conflict");
-        assert_eq!(links, ["c3 -> D", "D -> b3"].map(str::to_owned).to_vec().as_slice(), "{links:?}");
+        assert_eq!(links, ["c3 -> D", "D -> b3"]);
     }
 }
 
@@ -156,9 +156,7 @@ fn flat_balanced() {
     for fabric in [naive_mesh(), shipped_mesh()] {
         let report = check(&fabric, &balanced(&fabric), &flat(32, Reduce)).unwrap();
         let links = shared(&report, [(24, 16), (25, 17)]).expect("24->16 and 25->17 conflict");
-        let mut links = links;
-        links.sort_unstable();
-        assert_eq!(links, ["F -> c1", "d1 -> F"]);
+        assert_eq!(links, ["d1 -> F", "F -> c1"]);
     }
 }
 

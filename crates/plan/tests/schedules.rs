@@ -31,7 +31,11 @@ fn check_shape(schedule: &Schedule) {
             let (from, to) = if sends { (plan.rank, hop.peer) } else { (hop.peer, plan.rank) };
             // In Alltoall the block is named after the destination at the sender, after the source at the receiver.
             let first = if schedule.collective == Collective::Alltoall { 0 } else { hop.parts.first };
-            streams.entry((from, to, hop.tag)).or_default()[usize::from(sends)].push((first, hop.parts.count, hop.round));
+            streams.entry((from, to, hop.tag)).or_default()[usize::from(sends)].push((
+                first,
+                hop.parts.count,
+                hop.round,
+            ));
         }
     }
     for (stream, [received, sent]) in streams {
@@ -160,7 +164,8 @@ fn a_plan_made_alone_is_the_plan_made_with_all() {
         for &collective in spec.collectives {
             let all = together.schedule(collective, spec.algorithm, 11).expect("implemented");
             for rank in 0..57 {
-                let alone = Planner::new(topology.clone()).plan(collective, spec.algorithm, 11, rank).expect("implemented");
+                let alone =
+                    Planner::new(topology.clone()).plan(collective, spec.algorithm, 11, rank).expect("implemented");
                 assert_eq!(alone, all.plans[rank as usize]);
             }
         }

@@ -298,9 +298,7 @@ impl<'p> Executor<'p> {
             let ready = self.active.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);
-                stream.posted < stream.segments
-                    && stream.posted - stream.done < half
-                    && self.is_free(h, start, units)
+                stream.posted < stream.segments && stream.posted - stream.done < half && self.is_free(h, start, units)
             });
             let Some(hop) = ready.min_by_key(|&h| self.streams[h as usize].posted) else { return Ok(moved) };
             let Hop { peer, tag, .. } = *self.hop(hop);

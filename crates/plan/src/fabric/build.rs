@@ -47,11 +47,6 @@ impl FabricBuilder {
         FabricBuilder { name: name.to_owned(), ..FabricBuilder::default() }
     }
 
-    /// Gives the fabric another name.
-    pub fn rename(&mut self, name: &str) {
-        self.name = name.to_owned();
-    }
-
     /// Sets the queue length of every port, in packets.
     pub fn set_queue(&mut self, packets: u32) {
         self.queue_packets = Some(packets);
@@ -160,19 +155,14 @@ impl FabricBuilder {
 
     /// Neighbouring switches by name for an error line, the first few of many.
     fn neighbours(&self, of: End) -> String {
-        let other = |&(a, b, _): &(End, End, LinkRate)| match () {
-            () if a == of => Some(b),
-            () if b == of => Some(a),
-            () => None,
-        };
-        let switches = |e: &End| matches!(e, End::Switch(_));
-        let mut names: Vec<&str> =
-            (self.links.iter().filter_map(other).filter(switches)).map(|e| self.end_name(e)).take(9).collect();
-        if names.len() == 9 {
-            names[8] = "...";
-        }
-        if names.is_empty() {
-            names.push("its own hosts only");
+        const SHOWN: usize = 8;
+        let ends = self.links.iter().filter(|l| l.0 == of || l.1 == of).map(|l| if l.0 == of { l.1 } else { l.0 });
+        let switches: Vec<End> = ends.filter(|e| matches!(e, End::Switch(_))).collect();
+        let mut names: Vec<&str> = switches.iter().take(SHOWN).map(|&e| self.end_name(e)).collect();
+        match switches.len() {
+            0 => names.push("its own hosts only"),
+            1..=SHOWN => (),
+            _ => names.push("..."),
         }
         names.join(", ")
     }

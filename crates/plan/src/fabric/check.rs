@@ -73,8 +73,10 @@ pub struct CheckReport {
     pub transfers: usize,
     /// Every directed link that is used, in link order, the direction `a -> b` first.
     pub links: Vec<LinkUse>,
-    /// By round, then in the order of the transfers.
+    /// By round, then in the order of the transfers; the first 100 000.
     pub conflicts: Vec<Conflict>,
+    /// Whether there are further conflicts.
+    pub more: bool,
 }
 
 /// Input that does not fit together.
@@ -102,69 +104,90 @@ pub enum CheckError {
     },
 }
 
+/// Most conflicts a report lists.
+const MAX_CONFLICTS: usize = 100_000;
+
 /// Plays the rounds one after another. Transfers inside a host use no link. Two transfers of one round conflict when they
 /// share a directed link (host links included) that has fewer cables than transfers in that round; a pair counts once,
-/// however many links it shares. Load of n transfers costs O(total route length) plus the conflicts themselves.
+/// however many links it shares. Takes O(total route length) plus the conflicts themselves.
 pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result<CheckReport, CheckError> {
     let hosts = fabric.host_count();
-    let stray = (placement.hosts().iter()).position(|h| h.0 as usize >= hosts);
-    if let Some(rank) = stray {
+    if let Some(rank) = placement.hosts().iter().position(|h| h.0 as usize >= hosts) {
         let host = placement.hosts()[rank].0;
         return Err(CheckError::UnknownHost { rank, host, hosts });
     }
     let mut router = Router::new(fabric);
-    let mut uses: BTreeMap<DirectedLink, (u64, usize, usize)> = BTreeMap::new();
-    let (mut conflicts, mut transfers) = (Vec::new(), 0);
+    let mut uses: BTreeMap<DirectedLink, LinkUse> = BTreeMap::new();
+    let mut report =
+        CheckReport { rounds: rounds.len(), transfers: 0, links: Vec::new(), conflicts: Vec::new(), more: false };
     for (number, round) in rounds.iter().enumerate() {
+        let routes = routes(round, placement, &mut router)?;
+        report.transfers += routes.iter().filter(|r| !r.is_empty()).count();
         let mut on_link: BTreeMap<DirectedLink, Vec<usize>> = BTreeMap::new();
-        let mut routes = Vec::with_capacity(round.transfers.len());
-        for (i, t) in round.transfers.iter().enumerate() {
-            let place = |rank: u32| {
-                placement.host(rank).ok_or_else(|| CheckError::UnknownRank {
-                    label: round.label.clone(),
-                    rank,
-                    ranks: placement.rank_count(),
-                })
-            };
-            let route = router.route(place(t.from)?, place(t.to)?);
-            transfers += usize::from(!route.is_empty());
-            for &link in &route {
+        for (i, route) in routes.iter().enumerate() {
+            for &link in route {
                 on_link.entry(link).or_default().push(i);
-                let slot = uses.entry(link).or_default();
-                slot.0 = slot.0.saturating_add(t.bytes);
-                slot.1 += 1;
             }
         }
-        let mut pairs: BTreeMap<(usize, usize), BTreeSet<DirectedLink>> = BTreeMap::new();
         for (&link, users) in &on_link {
-            if let Some(slot) = uses.get_mut(&link) {
-                slot.2 = slot.2.max(users.len());
-            }
-            if users.len() <= fabric.parallel(link) as usize {
-                continue;
-            }
-            for (k, &i) in users.iter().enumerate() {
-                for &j in &users[k + 1..] {
+            let load = uses.entry(link).or_insert_with(|| LinkUse::unused(fabric, link));
+            let bytes = users.iter().map(|&i| round.transfers[i].bytes);
+            load.bytes = bytes.fold(load.bytes, u64::saturating_add);
+            load.transfers += users.len();
+            load.most_at_once = load.most_at_once.max(users.len());
+        }
+        on_link.retain(|&link, users| users.len() > fabric.parallel(link) as usize);
+        for ((i, j), links) in sharing(&on_link, MAX_CONFLICTS - report.conflicts.len(), &mut report.more) {
+            let shared = routes[i].iter().filter(|l| links.contains(l));
+            report.conflicts.push(Conflict {
+                round: number,
+                label: round.label.clone(),
+                first: round.transfers[i],
+                second: round.transfers[j],
+                links: shared.map(|&l| fabric.link_name(l)).collect(),
+            });
+        }
+    }
+    report.links = uses.into_values().collect();
+    Ok(report)
+}
+
+impl LinkUse {
+    fn unused(fabric: &Fabric, link: DirectedLink) -> Self {
+        let name = |node| fabric.node_name(node).to_owned();
+        let (from, to) = (name(fabric.start(link)), name(fabric.end(link)));
+        LinkUse { link, from, to, mbit: fabric.mbit(link), bytes: 0, transfers: 0, most_at_once: 0 }
+    }
+}
+
+/// The route of every transfer of a round.
+fn routes(round: &Round, placement: &Placement, router: &mut Router) -> Result<Vec<Vec<DirectedLink>>, CheckError> {
+    let ranks = placement.rank_count();
+    let host = |rank| {
+        let unknown = || CheckError::UnknownRank { label: round.label.clone(), rank, ranks };
+        placement.host(rank).ok_or_else(unknown)
+    };
+    round.transfers.iter().map(|t| Ok(router.route(host(t.from)?, host(t.to)?))).collect()
+}
+
+/// Pairs of transfers and the links they share, at most `limit` pairs; `more` is set where there were more.
+fn sharing(
+    on_link: &BTreeMap<DirectedLink, Vec<usize>>,
+    limit: usize,
+    more: &mut bool,
+) -> BTreeMap<(usize, usize), BTreeSet<DirectedLink>> {
+    let mut pairs: BTreeMap<(usize, usize), BTreeSet<DirectedLink>> = BTreeMap::new();
+    for (&link, users) in on_link {
+        for (k, &i) in users.iter().enumerate() {
+            for &j in &users[k + 1..] {
+                if pairs.len() < limit || pairs.contains_key(&(i, j)) {
                     pairs.entry((i, j)).or_default().insert(link);
+                } else {
+                    *more = true;
+                    return pairs;
                 }
             }
         }
-        conflicts.extend(pairs.into_iter().map(|((i, j), links)| Conflict {
-            round: number,
-            label: round.label.clone(),
-            first: round.transfers[i],
-            second: round.transfers[j],
-            links,
-        }));
     }
-    let links = uses.into_iter().map(|(link, (bytes, transfers, most))| LinkUse {
-        link,
-        from: fabric.node_name(fabric.start(link)).to_owned(),
-        to: fabric.node_name(fabric.end(link)).to_owned(),
-        mbit: fabric.mbit(link),
-        bytes,
-        transfers,
-        most_at_once: most,
-    });
-    Ok(CheckReport { rounds: rounds.len(), transfers, links: links.collect(), conflicts })
+    pairs
 }

@@ -172,8 +172,11 @@ impl Reader<'_> {
         let ends = [self.expand_all(&l.from)?, self.expand_all(&l.to)?];
         for from in &ends[0] {
             for to in &ends[1] {
-                // The span of an array's table is its header; the ends are nearer to the fault.
-                self.at(l.from.span(), b.link(from, to, rate))?;
+                b.link(from, to, rate).map_err(|e| {
+                    let at_to = matches!(&e, BuildError::UnknownName(name) if name == to);
+                    let end = if at_to { &l.to } else { &l.from };
+                    self.error(Some(end.span()), e)
+                })?;
             }
         }
         Ok(())
@@ -190,8 +193,15 @@ impl Reader<'_> {
     fn routes(&self, b: &mut FabricBuilder, switch: &Spanned<String>, table: &RawRoutes) -> Result<(), FabricError> {
         for (hosts, next) in table {
             for host in self.at(hosts.span(), expand(hosts.as_ref()))? {
-                let route = b.route(switch.as_ref(), &host, next.as_ref());
-                self.at(hosts.span(), route)?;
+                b.route(switch.as_ref(), &host, next.as_ref()).map_err(|e| {
+                    let at_switch = match &e {
+                        BuildError::RoutesOfHost(_) => true,
+                        BuildError::UnknownName(name) => name == switch.as_ref(),
+                        _ => false,
+                    };
+                    let key = if at_switch { switch } else { hosts };
+                    self.error(Some(key.span()), e)
+                })?;
             }
         }
         Ok(())

@@ -42,7 +42,9 @@ fn stages(collective: Collective, hierarchy: &Hierarchy) -> impl Iterator<Item =
 /// Names of the stages of [`grouped_two_tree`]'s plans, such as `group reduce`.
 pub fn stage_names(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
     let verb = |flow| if flow == Flow::Up { "reduce" } else { "bcast" };
-    stages(collective, hierarchy).map(|(level, flow)| format!("{} {}", hierarchy.level_name(level), verb(flow))).collect()
+    stages(collective, hierarchy)
+        .map(|(level, flow)| format!("{} {}", hierarchy.level_name(level), verb(flow)))
+        .collect()
 }
 
 /// The hops of one level in one direction: first what is received, then what is sent, each colour 0 before colour 1.

@@ -107,8 +107,7 @@ impl Hierarchy {
         }
         let sizes: std::collections::BTreeSet<u32> =
             levels.iter().flat_map(|l| l.family_start.windows(2).map(|w| w[1] - w[0])).collect();
-        let trees =
-            sizes.into_iter().filter(|&s| s > 1).map(|s| (s - 1, Arc::new(TwoTree::new(s - 1)))).collect();
+        let trees = sizes.into_iter().filter(|&s| s > 1).map(|s| (s - 1, Arc::new(TwoTree::new(s - 1)))).collect();
         Self { levels, ranks, trees }
     }
 

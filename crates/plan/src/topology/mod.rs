@@ -2,6 +2,8 @@
 
 mod facts;
 mod hierarchy;
+mod source;
 
 pub use facts::{Topology, TopologyError};
 pub use hierarchy::{Family, Hierarchy};
+pub use source::{Place, Source, SourceError};

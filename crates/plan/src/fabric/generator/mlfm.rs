@@ -21,14 +21,14 @@ pub(super) fn build(b: &mut FabricBuilder, ports: u32, rates: &TierRates) -> Res
     let spine = |p: u32, q: u32| {
         let (low, high) = (p.min(q), p.max(q));
         let before = low * (2 * positions - low - 1) / 2; // pairs whose smaller position is below `low`
-        letters(before + high - low - 1).to_uppercase()
+        letters(SPINES, before + high - low - 1)
     };
     for pair in 0..positions * half / 2 {
-        b.switch(&letters(pair).to_uppercase())?;
+        b.switch(&letters(SPINES, pair))?;
     }
     for p in 0..positions {
         for layer in 0..half {
-            let leaf = format!("{}{}", letters(p), layer + 1);
+            let leaf = format!("{}{}", letters(POSITIONS, p), layer + 1);
             b.switch(&leaf)?;
             attach(b, &leaf, (p * half + layer) * half, half, rates.tier(0))?;
             for q in (0..positions).filter(|&q| q != p) {
@@ -39,15 +39,20 @@ pub(super) fn build(b: &mut FabricBuilder, ports: u32, rates: &TierRates) -> Res
     Ok(())
 }
 
+/// Leaf positions are never called `n`: `n1` is a host.
+const POSITIONS: &[u8] = b"abcdefghijklmopqrstuvwxyz";
+const SPINES: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 /// `a` to `z`, then `aa`, `ab`, ... as columns of a spreadsheet.
-fn letters(mut i: u32) -> String {
+fn letters(alphabet: &[u8], mut i: u32) -> String {
+    let base = alphabet.len() as u32;
     let mut text = Vec::new();
     loop {
-        text.push(b'a' + (i % 26) as u8);
-        match i / 26 {
+        text.push(char::from(alphabet[(i % base) as usize]));
+        match i / base {
             0 => break,
             more => i = more - 1,
         }
     }
-    text.iter().rev().map(|&c| char::from(c)).collect()
+    text.iter().rev().collect()
 }

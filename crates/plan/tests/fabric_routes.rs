@@ -1,0 +1,186 @@
+//! Generators and routes: sizes, and properties of every route.
+
+use std::collections::HashSet;
+
+use nagare_plan::fabric::{DirectedLink, Fabric, Generator, HostId, NodeId, Placement, Router, TierRates};
+use proptest::prelude::*;
+
+fn generated(generator: &Generator) -> Fabric {
+    generator.builder("test", &TierRates::uniform(10.0, 1.0)).unwrap().build().unwrap()
+}
+
+#[test]
+fn sizes_of_the_mesh() {
+    for (ports, hosts, switches) in [(6, 36, 18), (8, 80, 30), (10, 150, 45), (36, 6156, 513)] {
+        let fabric = generated(&Generator::Mlfm { ports });
+        assert_eq!((fabric.host_count(), fabric.switch_count()), (hosts, switches));
+        let full = fabric.switches().all(|s| fabric.links_of(s).len() == ports as usize);
+        assert!(full, "every port of every switch is used");
+        let level = &fabric.levels()[0];
+        let half = ports as usize / 2;
+        assert_eq!((level.name.as_str(), level.sizes()), ("group", vec![half * half; half + 1]));
+    }
+}
+
+#[test]
+fn wiring_of_the_mesh() {
+    let fabric = generated(&Generator::Mlfm { ports: 6 });
+    for (position, spines) in [("a", "ABC"), ("b", "ADE"), ("c", "BDF"), ("d", "CEF")] {
+        for layer in 1..=3 {
+            let leaf = fabric.find(&format!("{position}{layer}")).unwrap();
+            let up = fabric.links_of(leaf).iter().map(|&l| fabric.end(l)).filter(|&n| !fabric.is_host(n));
+            assert_eq!(up.map(|n| fabric.node_name(n)).collect::<String>(), spines);
+        }
+    }
+    let leaf_of = |name| fabric.node_name(fabric.end(fabric.links_of(fabric.find_host(name).unwrap())[0]));
+    assert_eq!(["n0", "n3", "n8", "n9", "n35"].map(leaf_of), ["a1", "a2", "a3", "b1", "d3"]);
+}
+
+#[test]
+fn a_torus_dimension_of_two_has_twice_the_bandwidth_and_of_one_no_links() {
+    let fabric = generated(&Generator::Torus { dims: vec![2, 1, 3], hosts_per_switch: 1 });
+    let between = || fabric.links().iter().filter(|l| !fabric.is_host(l.a) && !fabric.is_host(l.b));
+    let pairs: Vec<_> = between().filter(|l| l.parallel == 2).collect();
+    let ring: Vec<_> = between().filter(|l| l.parallel == 1).collect();
+    assert_eq!((pairs.len(), ring.len()), (3, 6));
+    let link = fabric.link_between(fabric.find("t000").unwrap(), fabric.find("t100").unwrap()).unwrap();
+    assert_eq!(fabric.mbit(link), 20.0);
+}
+
+#[test]
+fn thousands_of_hosts_need_no_table_of_all_pairs() {
+    let fabric = generated(&Generator::Mlfm { ports: 36 });
+    let mut router = Router::new(&fabric);
+    let placement = Placement::by_slot(&fabric, 6156, 1).unwrap();
+    for (i, &host) in placement.hosts().iter().enumerate() {
+        let to = HostId((i as u32 + 1000) % 6156);
+        assert_eq!(router.route(host, to).len(), 4);
+    }
+}
+
+#[test]
+fn the_destination_picks_among_equal_next_hops_in_link_order() {
+    let fabric = generated(&Generator::FatTree { ports: 6, levels: 2, hosts_per_leaf: None });
+    for destination in 3..18u32 {
+        let route = fabric.route(HostId(0), HostId(destination));
+        let spine = fabric.node_name(fabric.end(route[1]));
+        assert_eq!(spine, format!("s{}", destination % 3));
+    }
+}
+
+#[test]
+fn a_fixed_route_takes_the_place_of_the_rule_and_only_there() {
+    let generator = Generator::FatTree { ports: 4, levels: 2, hosts_per_leaf: None };
+    let mut builder = generator.builder("test", &TierRates::uniform(10.0, 1.0)).unwrap();
+    builder.route("l0", "n2", "s1").unwrap();
+    let fabric = builder.build().unwrap();
+    let spine = |from, to| fabric.node_name(fabric.end(fabric.route(HostId(from), HostId(to))[1]));
+    assert_eq!((spine(0, 2), spine(1, 2)), ("s1", "s1"));
+    assert_eq!((spine(4, 2), spine(0, 4), spine(0, 3)), ("s0", "s0", "s1"));
+}
+
+fn generators() -> impl Strategy<Value = Generator> {
+    prop_oneof![
+        (1u32..40).prop_map(|hosts| Generator::Star { hosts }),
+        prop::collection::vec(1u32..5, 2..5).prop_map(|children| Generator::Tree { children }),
+        (1u32..5, 2u32..4, prop::option::of(1u32..6)).prop_map(|(half, levels, hosts_per_leaf)| Generator::FatTree {
+            ports: 2 * half,
+            levels,
+            hosts_per_leaf
+        }),
+        (3u32..6).prop_map(|half| Generator::Mlfm { ports: 2 * half }),
+        (prop::collection::vec(1u32..6, 1..4), 1u32..3)
+            .prop_map(|(dims, hosts_per_switch)| Generator::Torus { dims, hosts_per_switch }),
+    ]
+}
+
+/// Hops between any two nodes by relaxation over the list of links, hosts not forwarding: nothing of the library's search.
+fn hops(fabric: &Fabric, from: HostId) -> Vec<usize> {
+    let far = usize::MAX;
+    let mut hops = vec![far; fabric.host_count() + fabric.switch_count()];
+    hops[from.0 as usize] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for link in fabric.links() {
+            for (a, b) in [(link.a, link.b), (link.b, link.a)] {
+                let forwards = !fabric.is_host(a) || a == NodeId::from(from);
+                let (a, b) = (hops[a.0 as usize], &mut hops[b.0 as usize]);
+                if forwards && a != far && a + 1 < *b {
+                    (*b, changed) = (a + 1, true);
+                }
+            }
+        }
+    }
+    hops
+}
+
+fn nodes(fabric: &Fabric, route: &[DirectedLink], from: HostId) -> Vec<NodeId> {
+    std::iter::once(from.into()).chain(route.iter().map(|&l| fabric.end(l))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn routes_are_connected_shortest_and_loop_free(generator in generators(), seed in any::<u32>()) {
+        let fabric = generated(&generator);
+        let count = fabric.host_count() as u32;
+        let mut router = Router::new(&fabric);
+        let from = HostId(seed % count);
+        let hops = hops(&fabric, from);
+        for to in fabric.hosts() {
+            let route = router.route(from, to);
+            prop_assert_eq!(&route, &fabric.route(from, to));
+            prop_assert_eq!(route.len(), hops[to.0 as usize]);
+            let visited = nodes(&fabric, &route, from);
+            prop_assert_eq!(*visited.last().unwrap(), NodeId::from(to));
+            for (link, pair) in route.iter().zip(visited.windows(2)) {
+                prop_assert_eq!(fabric.start(*link), pair[0]);
+            }
+            prop_assert_eq!(visited.iter().collect::<HashSet<_>>().len(), visited.len());
+        }
+    }
+
+    #[test]
+    fn the_next_hop_depends_on_the_destination_alone(generator in generators(), seed in any::<u32>()) {
+        let fabric = generated(&generator);
+        let to = HostId(seed % fabric.host_count() as u32);
+        let table = fabric.routes_to(to);
+        for from in fabric.hosts() {
+            for link in table.from(&fabric, from).into_iter().skip(1) {
+                prop_assert_eq!(table.next_of_switch(&fabric, fabric.start(link)), Some(link));
+            }
+        }
+    }
+
+    #[test]
+    fn levels_are_nested_partitions_that_say_something(generator in generators()) {
+        let fabric = generated(&generator);
+        let levels = fabric.levels();
+        for level in &levels {
+            prop_assert_eq!(level.of_host.len(), fabric.host_count());
+            prop_assert!(level.sizes().iter().all(|&s| s > 0));
+            prop_assert!(level.group_count() > 1 && level.group_count() < fabric.host_count());
+        }
+        for pair in levels.windows(2) {
+            prop_assert!(pair[0].group_count() < pair[1].group_count());
+            let mut outer_of = vec![None; pair[1].group_count()];
+            for (outer, inner) in pair[0].of_host.iter().zip(&pair[1].of_host) {
+                let known = outer_of[*inner as usize].get_or_insert(*outer);
+                prop_assert_eq!(*known, *outer);
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,60}", at in 0usize..400, cut in 0usize..30) {
+        let file = nagare_plan::fabric::shipped("wan2x8").unwrap();
+        let start = (0..=at.min(file.len())).rev().find(|&i| file.is_char_boundary(i)).unwrap();
+        let end = (start + cut).min(file.len());
+        let broken = format!("{}{}{}", &file[..start], text, file.get(end..).unwrap_or(""));
+        if let Err(error) = Fabric::from_toml(&broken, "x") {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+}

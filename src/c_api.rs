@@ -1,0 +1,218 @@
+//! The C interface, `c_api/nagare.h`: found with `dlsym`, so that programs also run without Nagare.
+
+use crate::boundary::guard;
+use crate::communicator::Communicator;
+use crate::report::{Report, library_version};
+use crate::shim::{Shim, shim};
+use mpi::ffi::MPI_Comm;
+use nagare_plan::choice::Rules;
+use serde_json::json;
+use std::ffi::{CStr, c_char, c_int};
+use std::fmt::Write;
+
+/// Version of Nagare, such as "0.1.0"; never null.
+#[unsafe(no_mangle)]
+pub extern "C" fn nagare_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: switched off, of the wrong MPI family,
+/// or with a configuration that the ranks do not share.
+#[unsafe(no_mangle)]
+pub extern "C" fn nagare_active() -> c_int {
+    guard("nagare_active", || {
+        let active = shim().is_some_and(|shim| {
+            shim.setup().config.enable && shim.setup().usable && shim.world().is_none_or(|w| w.facts.is_ok())
+        });
+        c_int::from(active)
+    })
+}
+
+/// Describes what Nagare found in this process: MPI library, functions, configuration, problems.
+///
+/// Writes at most `length` bytes with the final zero to `buffer` and returns the length of the whole text without the zero,
+/// as `snprintf` does; `buffer` may be null if `length` is 0.
+///
+/// # Safety
+/// `buffer` must have room for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nagare_diagnose(buffer: *mut c_char, length: usize) -> usize {
+    let text = guard("nagare_diagnose", || shim().map_or_else(no_shim, diagnose));
+    // SAFETY: the caller vouches for the buffer.
+    unsafe { put(&text, buffer, length) }
+}
+
+/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Collective over the
+/// communicator at its first use. `format` is "text" or "json". Writes and returns like `nagare_diagnose`.
+///
+/// # Safety
+/// `comm` must be a valid communicator, `format` a C string, and `buffer` have room for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nagare_describe(
+    comm: MPI_Comm,
+    format: *const c_char,
+    buffer: *mut c_char,
+    length: usize,
+) -> usize {
+    // SAFETY: the caller vouches for both.
+    let text = guard("nagare_describe", || match shim() {
+        None => no_shim(),
+        Some(shim) => unsafe { describe(shim, comm, is_json(format)) },
+    });
+    // SAFETY: the caller vouches for the buffer.
+    unsafe { put(&text, buffer, length) }
+}
+
+/// Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the settings of
+/// the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1 if the text is not
+/// understood or Nagare is not active; then nothing has changed.
+///
+/// # Safety
+/// `comm` must be a valid communicator and `rules` a C string or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_char) -> c_int {
+    guard("nagare_set_algorithm", || {
+        let Some(shim) = shim() else { return -1 };
+        let rules = if rules.is_null() {
+            None
+        } else {
+            // SAFETY: not null, and the caller vouches for the string.
+            match Rules::parse(&unsafe { CStr::from_ptr(rules) }.to_string_lossy()) {
+                Ok(rules) => Some(rules),
+                Err(error) => {
+                    log::warn!("nagare_set_algorithm: {error}");
+                    return -1;
+                }
+            }
+        };
+        // SAFETY: the caller vouches for the communicator.
+        let Some(record) = (unsafe { Communicator::of(shim, comm) }) else { return -1 };
+        if let Some(rules) = &rules {
+            shim.lower_floors(rules);
+        }
+        record.set_rules(rules);
+        0
+    })
+}
+
+/// The calls of this process counted so far. `format` is "text" or "json"; writes and returns like `nagare_diagnose`.
+///
+/// # Safety
+/// `format` must be a C string, and `buffer` have room for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nagare_report(format: *const c_char, buffer: *mut c_char, length: usize) -> usize {
+    let text = guard("nagare_report", || {
+        shim().map_or_else(no_shim, |shim| {
+            let report = Report::new(shim, &shim.statistics.snapshot());
+            // SAFETY: the caller vouches for the string.
+            if unsafe { is_json(format) } { report.json() } else { report.text() }
+        })
+    });
+    // SAFETY: the caller vouches for the buffer.
+    unsafe { put(&text, buffer, length) }
+}
+
+fn no_shim() -> String {
+    "Nagare is not active in this process: there is no MPI library of the family it was built for\n".to_owned()
+}
+
+/// # Safety
+/// `format` must be a C string or null.
+unsafe fn is_json(format: *const c_char) -> bool {
+    // SAFETY: as demanded.
+    !format.is_null() && unsafe { CStr::from_ptr(format) } == c"json"
+}
+
+/// # Safety
+/// `buffer` must have room for `length` bytes.
+unsafe fn put(text: &str, buffer: *mut c_char, length: usize) -> usize {
+    if length > 0 && !buffer.is_null() {
+        let count = text.len().min(length - 1);
+        // SAFETY: `count + 1` bytes fit; the two do not overlap, the text being our own.
+        unsafe {
+            text.as_ptr().copy_to_nonoverlapping(buffer.cast(), count);
+            *buffer.add(count) = 0;
+        }
+    }
+    text.len()
+}
+
+fn diagnose(shim: &Shim) -> String {
+    let setup = shim.setup();
+    let functions = &shim.real.mpi;
+    let mut text = String::new();
+    let _ = writeln!(text, "nagare {}", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "MPI library: {} ({})", library_version(shim), shim.real.path);
+    let _ = writeln!(text, "functions found in it: {}", functions.bound.len());
+    if !functions.missing.is_empty() {
+        let _ = writeln!(text, "functions it lacks: {}", functions.missing.join(" "));
+    }
+    let _ = writeln!(text, "host: {}", crate::setup::host_name());
+    let _ = writeln!(text, "topology from: {}", setup.topology_origin);
+    let eager = crate::eager::limits(shim.real);
+    let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
+    let core = crate::locality::bound_core().map_or_else(|| "none".to_owned(), |core| core.to_string());
+    let _ = writeln!(text, "bound to core: {core}");
+    for problem in &setup.problems {
+        let _ = writeln!(text, "problem: {problem}");
+    }
+    if let Some(error) = shim.world().and_then(|w| w.facts.as_ref().err().cloned()) {
+        let _ = writeln!(text, "problem: {error}");
+    }
+    text
+}
+
+/// # Safety
+/// `comm` must be a valid communicator.
+unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
+    // SAFETY: the caller vouches for the communicator; the record is used here only.
+    let Some(record) = (unsafe { Communicator::of(shim, comm) }) else {
+        return "no facts about this communicator\n".to_owned();
+    };
+    if record.inter {
+        return "an intercommunicator: left to the MPI library\n".to_owned();
+    }
+    let place = match record.place(shim, comm) {
+        Ok(place) => place,
+        Err(reason) => return format!("left to the MPI library: {}\n", reason.name()),
+    };
+    let topology = place.planner.topology();
+    let plans: Vec<_> = record.plans().iter().map(|p| p.plan.clone()).collect();
+    if json {
+        let value = json!({
+            "ranks": record.size,
+            "rank": record.rank,
+            "nodes": place.nodes,
+            "eager_bytes": place.eager,
+            "topology": topology,
+            "plans": plans,
+        });
+        return value.to_string() + "\n";
+    }
+    let mut text = format!(
+        "rank {} of {}, {} nodes, largest eager message {} bytes\n",
+        record.rank, record.size, place.nodes, place.eager
+    );
+    for (level, name) in topology.level_names().iter().enumerate() {
+        let groups = topology.groups(level);
+        let count = groups.iter().max().map_or(0, |&g| g + 1);
+        let own = groups.get(record.rank as usize).copied().unwrap_or(0);
+        let _ = writeln!(text, "level {name}: {count} of them, this rank is in number {own}");
+    }
+    for plan in plans {
+        let _ = writeln!(text, "plan with {} hops:", plan.hops.len());
+        for hop in plan.hops {
+            let _ = writeln!(
+                text,
+                "  stage {} round {}: {:?} {} parts {}..{}",
+                hop.round.stage,
+                hop.round.step,
+                hop.action,
+                hop.peer,
+                hop.parts.first,
+                hop.parts.end()
+            );
+        }
+    }
+    text
+}

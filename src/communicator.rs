@@ -1,0 +1,281 @@
+//! What Nagare keeps per communicator: an attribute that the library deletes with the communicator.
+
+use crate::facts::{self, SharedFacts};
+use crate::real::Real;
+use crate::shim::Shim;
+use mpi::ffi::MPI_Comm;
+use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::choice::{Reason, Rules};
+use nagare_plan::collective::Collective;
+use nagare_plan::schedule::{Program, Rank};
+use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
+use std::collections::{HashSet, VecDeque};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+/// Plans kept per communicator.
+const PROGRAMS: usize = 32;
+
+/// A plan is kept for a collective, an algorithm and a root.
+type ProgramKey = (Collective, Algorithm, Rank);
+
+/// Facts and plans of one communicator.
+pub struct Communicator {
+    /// Ranks in it (in the local group, for an intercommunicator).
+    pub size: u32,
+    /// This process's rank.
+    pub rank: Rank,
+    /// Whether it is an intercommunicator.
+    pub inter: bool,
+    place: OnceCell<Result<Place, Reason>>,
+    /// Our duplicate, made when one of our algorithms first runs.
+    private: Mutex<Option<MPI_Comm>>,
+    programs: Mutex<VecDeque<(ProgramKey, Arc<Program>)>>,
+    /// Rules set at run time, before those of the environment.
+    rules: Mutex<Option<Arc<Rules>>>,
+}
+
+// SAFETY: the only member that is not already so is the handle of the duplicate, a name that MPI makes usable from every
+// thread.
+unsafe impl Send for Communicator {}
+// SAFETY: as above; the handle is behind a lock.
+unsafe impl Sync for Communicator {}
+
+/// Where the ranks are.
+pub struct Place {
+    /// Makes the plans.
+    pub planner: Planner,
+    /// Nodes of the communicator.
+    pub nodes: u32,
+    /// Largest message that is sent without asking, bytes.
+    pub eager: u64,
+}
+
+/// The attribute key, and the communicators that have a duplicate.
+#[derive(Default)]
+pub struct Registry {
+    keyval: OnceCell<c_int>,
+    live: Mutex<HashSet<usize>>,
+}
+
+impl Registry {
+    fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
+        self.keyval
+            .get_or_try_init(|| {
+                let mut keyval = 0;
+                // SAFETY: both callbacks have the signatures of MPI 4.0 section 7.7.2 and do not unwind.
+                let code = unsafe {
+                    (real.mpi.comm_create_keyval)(Some(copy_nothing), Some(delete), &raw mut keyval, ptr::null_mut())
+                };
+                if code == 0 { Ok(keyval) } else { Err(code) }
+            })
+            .copied()
+    }
+
+    /// Frees all duplicates that are left; called at the start of finalisation.
+    pub fn release(&self, real: &Real) {
+        let live: Vec<usize> = self.live.lock().drain().collect();
+        for address in live {
+            // SAFETY: an address is in the set only while the record it belongs to is alive: `delete` removes it first.
+            let record = unsafe { &*(address as *const Communicator) };
+            record.free_private(real);
+        }
+    }
+}
+
+/// A duplicated communicator starts without our record.
+unsafe extern "C" fn copy_nothing(
+    _comm: MPI_Comm,
+    _keyval: c_int,
+    _extra: *mut c_void,
+    _value: *mut c_void,
+    _new: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI passes a valid pointer for the flag.
+    unsafe { *flag = 0 };
+    0
+}
+
+unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void, _extra: *mut c_void) -> c_int {
+    crate::boundary::guard("the deletion of a communicator's attribute", || {
+        let Some(shim) = crate::shim::shim() else { return };
+        shim.registry.live.lock().remove(&(value as usize));
+        // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the communicator
+        // is under way.
+        let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
+        record.free_private(shim.real);
+    });
+    0
+}
+
+impl Communicator {
+    /// The record of `comm`, attached at the first call. `None` if the library does not let us attach one.
+    ///
+    /// # Safety
+    /// `comm` must be a valid communicator, and the reference must not be used after the communicator is freed.
+    pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
+        let mpi = &shim.real.mpi;
+        let keyval = shim.registry.keyval(shim.real).ok()?;
+        let mut value: *mut c_void = ptr::null_mut();
+        let mut found = 0;
+        // SAFETY: valid communicator, key and pointers; the value is a pointer to a leaked record, see `attach`.
+        unsafe {
+            if (mpi.comm_get_attr)(comm, keyval, (&raw mut value).cast(), &raw mut found) == 0 && found != 0 {
+                return Some(&*value.cast::<Self>());
+            }
+            Self::attach(shim, comm, keyval)
+        }
+    }
+
+    /// # Safety
+    /// As for [`Self::of`].
+    unsafe fn attach<'a>(shim: &Shim, comm: MPI_Comm, keyval: c_int) -> Option<&'a Self> {
+        let mpi = &shim.real.mpi;
+        let (mut size, mut rank, mut inter) = (0, 0, 0);
+        // SAFETY: valid communicator and pointers; the box becomes the attribute's and is taken back by `delete`, or here
+        // if the library refuses it.
+        unsafe {
+            let codes = [
+                (mpi.comm_size)(comm, &raw mut size),
+                (mpi.comm_rank)(comm, &raw mut rank),
+                (mpi.comm_test_inter)(comm, &raw mut inter),
+            ];
+            if codes != [0; 3] {
+                return None;
+            }
+            let record = Box::into_raw(Box::new(Self {
+                size: size as u32,
+                rank: rank as Rank,
+                inter: inter != 0,
+                place: OnceCell::new(),
+                private: Mutex::new(None),
+                programs: Mutex::new(VecDeque::new()),
+                rules: Mutex::new(None),
+            }));
+            if (mpi.comm_set_attr)(comm, keyval, record.cast()) != 0 {
+                drop(Box::from_raw(record));
+                return None;
+            }
+            Some(&*record)
+        }
+    }
+
+    /// Where the ranks are; collective over the communicator at its first call, if the world's facts do not cover it.
+    pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Place, Reason> {
+        self.place.get_or_init(|| self.find_place(shim, comm)).as_ref().map_err(|&reason| reason)
+    }
+
+    fn find_place(&self, shim: &Shim, comm: MPI_Comm) -> Result<Place, Reason> {
+        let world = shim.world();
+        let in_world = world
+            .as_ref()
+            .and_then(|_| facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int));
+        let facts: SharedFacts = match (world, in_world) {
+            // The verdict on the world holds for all communicators within it.
+            (Some(world), Some(ranks)) => world.facts.as_ref().map_err(|_| Reason::Topology)?.restricted(&ranks),
+            _ => {
+                let exchanged = facts::exchange(shim.real, comm, shim.setup());
+                let agreed = exchanged.and_then(|facts| facts.agree().map(|()| facts));
+                agreed.map_err(|error| {
+                    if self.rank == 0 {
+                        log::warn!(
+                            "{error}; a communicator of {} ranks runs on the MPI library's own collectives",
+                            self.size
+                        );
+                    }
+                    Reason::Topology
+                })?
+            }
+        };
+        let topology = facts.topology().map_err(|_| Reason::Topology)?;
+        let nodes = topology.node_count();
+        let eager = facts.eager_limit(nodes == 1);
+        Ok(Place { planner: Planner::new(topology), nodes, eager })
+    }
+
+    /// Our duplicate of `comm`; collective at its first call.
+    ///
+    /// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions.
+    pub fn private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, c_int> {
+        let mut private = self.private.lock();
+        if let Some(private) = *private {
+            return Ok(private);
+        }
+        let mpi = &shim.real.mpi;
+        let mut made = shim.real.handles.comm_null;
+        // SAFETY: valid communicator; all its ranks are in this collective call; the group is freed here.
+        let code = unsafe {
+            let mut group = std::mem::zeroed();
+            let mut code = (mpi.comm_group)(comm, &raw mut group);
+            if code == 0 {
+                code = (mpi.comm_create)(comm, group, &raw mut made);
+                (mpi.group_free)(&raw mut group);
+            }
+            if code == 0 {
+                code = (mpi.comm_set_errhandler)(made, shim.real.handles.errors_return);
+            }
+            code
+        };
+        if code != 0 {
+            return Err(code);
+        }
+        *private = Some(made);
+        shim.registry.live.lock().insert(ptr::from_ref(self) as usize);
+        Ok(made)
+    }
+
+    fn free_private(&self, real: &Real) {
+        if let Some(mut private) = self.private.lock().take() {
+            // SAFETY: the duplicate is ours, nothing is under way on it, and all ranks free it with the original or at
+            // finalisation.
+            unsafe { (real.mpi.comm_free)(&raw mut private) };
+        }
+    }
+
+    /// The program of this rank, from the cache or made now.
+    pub fn program(
+        &self,
+        place: &Place,
+        collective: Collective,
+        algorithm: Algorithm,
+        root: Rank,
+    ) -> Option<Arc<Program>> {
+        let key = (collective, algorithm, root);
+        let mut programs = self.programs.lock();
+        if let Some((_, program)) = programs.iter().find(|(k, _)| *k == key) {
+            return Some(Arc::clone(program));
+        }
+        let plan = place.planner.plan(collective, algorithm, root, self.rank)?;
+        let has_output = collective != Collective::Reduce || self.rank == root;
+        let program = match Program::new(plan, has_output) {
+            Ok(program) => Arc::new(program),
+            Err(error) => {
+                log::error!("internal error in the plan of {algorithm} for {collective}: {error}");
+                return None;
+            }
+        };
+        if programs.len() == PROGRAMS {
+            programs.pop_front();
+        }
+        programs.push_back((key, Arc::clone(&program)));
+        Some(program)
+    }
+
+    /// Plans made so far, for descriptions.
+    pub fn plans(&self) -> Vec<Arc<Program>> {
+        self.programs.lock().iter().map(|(_, p)| Arc::clone(p)).collect()
+    }
+
+    /// Rules set at run time.
+    pub fn rules(&self) -> Option<Arc<Rules>> {
+        self.rules.lock().clone()
+    }
+
+    /// Sets or clears the rules of this communicator; the same on all its ranks.
+    pub fn set_rules(&self, rules: Option<Rules>) {
+        *self.rules.lock() = rules.map(Arc::new);
+    }
+}

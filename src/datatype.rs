@@ -1,0 +1,198 @@
+//! Derived datatypes: whether a buffer can be used as plain bytes, and copying between a typed buffer and packed bytes.
+
+use crate::real::Real;
+use crate::real::handles::STATUS_IGNORE;
+use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Datatype};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// A buffer argument of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Typed {
+    /// Address as given; may be null (`MPI_BOTTOM`) with a type of absolute addresses.
+    pub address: *mut c_void,
+    /// Number of elements.
+    pub count: i64,
+    /// Type of an element.
+    pub datatype: MPI_Datatype,
+}
+
+/// Where the elements of a type lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of data in one element.
+    pub size: i64,
+    /// Distance from one element to the next, bytes.
+    pub extent: i64,
+    /// First byte of data relative to the element's address.
+    pub true_lb: i64,
+    /// Bytes from the first to one past the last byte of data.
+    pub true_extent: i64,
+    /// Whether consecutive elements are consecutive bytes, in the order of the type map.
+    pub plain: bool,
+}
+
+impl Shape {
+    /// Shape of a valid datatype.
+    pub fn of(real: &Real, datatype: MPI_Datatype) -> Self {
+        let mpi = &real.mpi;
+        let (mut size, mut lb, mut extent, mut true_lb, mut true_extent) = (0, 0, 0, 0, 0);
+        // SAFETY: the caller's datatype is valid (it has been sized before), the pointers are too.
+        unsafe {
+            (mpi.type_size_x)(datatype, &raw mut size);
+            (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent);
+            (mpi.type_get_true_extent)(datatype, &raw mut true_lb, &raw mut true_extent);
+        }
+        let (extent, true_lb, true_extent): (MPI_Aint, MPI_Aint, MPI_Aint) = (extent, true_lb, true_extent);
+        let dense = size == extent as i64 && size == true_extent as i64 && true_lb == 0;
+        Self {
+            size,
+            extent: extent as i64,
+            true_lb: true_lb as i64,
+            true_extent: true_extent as i64,
+            plain: dense && in_order(real, datatype),
+        }
+    }
+}
+
+/// Whether the type map of `datatype` is known to be in memory order: built from a predefined type by DUP and CONTIGUOUS
+/// only. A dense type need not be (an indexed type may list its blocks backwards).
+fn in_order(real: &Real, datatype: MPI_Datatype) -> bool {
+    let mpi = &real.mpi;
+    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: the datatype is valid; the pointers are too.
+    let code = unsafe {
+        (mpi.type_get_envelope)(datatype, &raw mut integers, &raw mut addresses, &raw mut types, &raw mut combiner)
+    };
+    if code != 0 {
+        return false;
+    }
+    if combiner == COMBINER_NAMED {
+        return true;
+    }
+    if !(combiner == COMBINER_DUP || combiner == COMBINER_CONTIGUOUS) || types != 1 || integers > 1 || addresses != 0 {
+        return false;
+    }
+    let mut integer = [0; 1];
+    let mut inner = [real.handles.datatype_null];
+    // SAFETY: the arrays have room for the one integer and the one type that the envelope announced; a type that is not
+    // predefined is a new handle, freed here.
+    unsafe {
+        let code = (mpi.type_get_contents)(
+            datatype,
+            integers,
+            0,
+            1,
+            integer.as_mut_ptr(),
+            ptr::null_mut(),
+            inner.as_mut_ptr(),
+        );
+        if code != 0 {
+            return false;
+        }
+        let ordered = in_order(real, inner[0]);
+        let (mut i, mut a, mut t, mut named) = (0, 0, 0, COMBINER_NAMED);
+        (mpi.type_get_envelope)(inner[0], &raw mut i, &raw mut a, &raw mut t, &raw mut named);
+        if named != COMBINER_NAMED {
+            (mpi.type_free)(inner.as_mut_ptr());
+        }
+        ordered
+    }
+}
+
+#[cfg(mpi_family = "openmpi")]
+const COMBINER_NAMED: c_int = 0;
+#[cfg(mpi_family = "mpich")]
+const COMBINER_NAMED: c_int = 1;
+const COMBINER_DUP: c_int = COMBINER_NAMED + 1;
+const COMBINER_CONTIGUOUS: c_int = COMBINER_NAMED + 2;
+
+/// Elements of one message at most: a count of type `int` with room to spare.
+const CHUNK: i64 = 1 << 30;
+
+/// A count and type that stand for any number of elements.
+struct Large {
+    count: c_int,
+    datatype: MPI_Datatype,
+    owned: bool,
+}
+
+impl Large {
+    /// `count` elements of `datatype` as an `int` count: as they are if they fit, else one element of a struct of whole
+    /// chunks and a rest.
+    fn new(real: &Real, count: i64, datatype: MPI_Datatype) -> Result<Self, c_int> {
+        if let Ok(count) = c_int::try_from(count) {
+            return Ok(Self { count, datatype, owned: false });
+        }
+        let mpi = &real.mpi;
+        let shape_extent = {
+            let (mut lb, mut extent) = (0, 0);
+            // SAFETY: valid datatype and pointers.
+            unsafe { (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
+            extent
+        };
+        let (chunks, rest) = (count / CHUNK, count % CHUNK);
+        let mut chunk = real.handles.datatype_null;
+        let mut whole = real.handles.datatype_null;
+        let lengths = [chunks as c_int, rest as c_int];
+        let displacements = [0, chunks as MPI_Aint * CHUNK as MPI_Aint * shape_extent];
+        // SAFETY: all handles are valid, the arrays have two entries; the intermediate type may be freed after use.
+        unsafe {
+            check((mpi.type_contiguous)(CHUNK as c_int, datatype, &raw mut chunk))?;
+            let types = [chunk, datatype];
+            let code =
+                (mpi.type_create_struct)(2, lengths.as_ptr(), displacements.as_ptr(), types.as_ptr(), &raw mut whole);
+            (mpi.type_free)(&raw mut chunk);
+            check(code)?;
+            check((mpi.type_commit)(&raw mut whole))?;
+        }
+        Ok(Self { count: 1, datatype: whole, owned: true })
+    }
+
+    fn release(mut self, real: &Real) {
+        if self.owned {
+            // SAFETY: the type was made by `new` and is freed once.
+            unsafe { (real.mpi.type_free)(&raw mut self.datatype) };
+        }
+    }
+}
+
+fn check(code: c_int) -> Result<(), c_int> {
+    if code == 0 { Ok(()) } else { Err(code) }
+}
+
+/// Copies between buffers of the same signature by a message of this rank to itself on the private communicator, where
+/// nothing of the user can match it.
+///
+/// # Safety
+/// Both buffers must be as large as their types say and must not overlap; `own` is this process's rank in `private`.
+pub unsafe fn copy(real: &Real, private: MPI_Comm, own: c_int, from: Typed, into: Typed) -> Result<(), c_int> {
+    let source = Large::new(real, from.count, from.datatype)?;
+    let target = match Large::new(real, into.count, into.datatype) {
+        Ok(target) => target,
+        Err(code) => {
+            source.release(real);
+            return Err(code);
+        }
+    };
+    // SAFETY: the caller vouches for the buffers; a send and a receive to oneself with one tag match each other.
+    let code = unsafe {
+        (real.mpi.sendrecv)(
+            from.address,
+            source.count,
+            source.datatype,
+            own,
+            0,
+            into.address,
+            target.count,
+            target.datatype,
+            own,
+            0,
+            private,
+            STATUS_IGNORE,
+        )
+    };
+    source.release(real);
+    target.release(real);
+    check(code)
+}

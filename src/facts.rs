@@ -1,0 +1,227 @@
+//! What every rank tells the others about itself, and what all of them then know.
+
+use crate::eager;
+use crate::locality;
+use crate::real::Real;
+use crate::setup::Setup;
+use mpi::ffi::MPI_Comm;
+use nagare_plan::topology::Topology;
+use std::collections::HashMap;
+use std::ffi::c_int;
+use thiserror::Error;
+
+/// Levels outside the node that can be told.
+pub const MAX_LEVELS: usize = 8;
+
+/// One rank's facts, exchanged as bytes. The layout is the same in all builds of one version.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Hash of the settings that must agree.
+    settings: u64,
+    /// Hash of the topology file's contents.
+    file: u64,
+    /// Group at every level outside the node, outermost first.
+    groups: [u64; MAX_LEVELS],
+    /// Node: as the topology says, else the smallest rank that shares memory.
+    node: u64,
+    /// Core, in an order that is the same on all ranks of the node.
+    core: u64,
+    /// Largest eager message within the node and between nodes, bytes.
+    eager_local: u32,
+    eager_remote: u32,
+    /// Number of levels.
+    levels: u32,
+    /// Whether this rank is without a usable configuration.
+    problem: u32,
+    /// Whether this rank wants a report.
+    report: u32,
+    padding: u32,
+}
+
+/// What the ranks of one communicator know of each other.
+#[derive(Clone, Debug)]
+pub struct SharedFacts {
+    /// In rank order.
+    ranks: Vec<Facts>,
+    names: Vec<String>,
+}
+
+/// Why ranks cannot plan together.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Disagreement {
+    /// Some rank has an unusable configuration and says so itself.
+    #[error("rank {0} cannot use its configuration")]
+    Problem(usize),
+    /// The environment differs.
+    #[error(
+        "rank {0} has other NAGARE_* settings, another Nagare or another pretended machine than rank 0; expected the same on all ranks"
+    )]
+    Settings(usize),
+    /// The file differs.
+    #[error("rank {0} reads another topology file than rank 0; expected the same contents on all hosts")]
+    File(usize),
+    /// The levels contradict each other.
+    #[error("{0}")]
+    Topology(String),
+    /// The exchange itself failed.
+    #[error("exchanging facts failed with MPI error {0}")]
+    Exchange(c_int),
+}
+
+/// Collects the facts of all ranks of `comm`; collective over it.
+pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup) -> Result<SharedFacts, Disagreement> {
+    let mpi = &real.mpi;
+    let (mut rank, mut size) = (0, 0);
+    // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
+    unsafe {
+        (mpi.comm_rank)(comm, &raw mut rank);
+        (mpi.comm_size)(comm, &raw mut size);
+    }
+    let own = own_facts(real, setup, shared_memory_leader(real, comm, rank)?);
+    let mut ranks = vec![own; size as usize];
+    let bytes = size_of::<Facts>() as c_int;
+    // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
+    let code = unsafe {
+        (mpi.allgather)(
+            (&raw const own).cast(),
+            bytes,
+            real.handles.byte,
+            ranks.as_mut_ptr().cast(),
+            bytes,
+            real.handles.byte,
+            comm,
+        )
+    };
+    if code != 0 {
+        return Err(Disagreement::Exchange(code));
+    }
+    Ok(SharedFacts { ranks, names: setup.level_names.clone() })
+}
+
+fn own_facts(real: &Real, setup: &Setup, leader: u64) -> Facts {
+    let limits = eager::limits(real);
+    let mut groups = [0; MAX_LEVELS];
+    for (into, &from) in groups.iter_mut().zip(&setup.place.groups) {
+        *into = from;
+    }
+    Facts {
+        settings: setup.settings_hash,
+        file: setup.file_hash,
+        groups,
+        node: setup.place.node.unwrap_or(leader),
+        core: setup.place.core.or_else(|| locality::bound_core().map(u64::from)).unwrap_or(0),
+        eager_local: limits.local,
+        eager_remote: limits.remote,
+        levels: setup.place.groups.len().min(MAX_LEVELS) as u32,
+        problem: u32::from(!setup.usable),
+        report: u32::from(setup.config.report.is_some()),
+        padding: 0,
+    }
+}
+
+/// Smallest rank of `comm` on the same shared-memory node, found by the MPI library's own split (MPI 4.0 section 7.4.2).
+fn shared_memory_leader(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<u64, Disagreement> {
+    let mpi = &real.mpi;
+    let mut node = real.handles.comm_null;
+    let mut leader = rank;
+    // SAFETY: collective over `comm`; `node` is a fresh communicator of this node's ranks in the order of `comm`, freed
+    // here; the broadcast's buffer is one integer.
+    let code = unsafe {
+        let code = (mpi.comm_split_type)(comm, COMM_TYPE_SHARED, rank, real.handles.info_null, &raw mut node);
+        if code == 0 {
+            let code = (mpi.bcast)((&raw mut leader).cast(), size_of::<c_int>() as c_int, real.handles.byte, 0, node);
+            (mpi.comm_free)(&raw mut node);
+            code
+        } else {
+            code
+        }
+    };
+    if code == 0 { Ok(leader as u64) } else { Err(Disagreement::Exchange(code)) }
+}
+
+#[cfg(mpi_family = "openmpi")]
+const COMM_TYPE_SHARED: c_int = 0;
+#[cfg(mpi_family = "mpich")]
+const COMM_TYPE_SHARED: c_int = 1;
+
+impl SharedFacts {
+    /// Whether all ranks can plan together.
+    ///
+    /// # Errors
+    /// The first [`Disagreement`], the same on all ranks.
+    pub fn agree(&self) -> Result<(), Disagreement> {
+        let Some(first) = self.ranks.first() else { return Ok(()) };
+        for (rank, facts) in self.ranks.iter().enumerate() {
+            if facts.settings != first.settings {
+                return Err(Disagreement::Settings(rank));
+            }
+            if facts.file != first.file {
+                return Err(Disagreement::File(rank));
+            }
+            if facts.problem != 0 || facts.levels != first.levels {
+                return Err(Disagreement::Problem(rank));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any rank wants a report.
+    pub fn report_wanted(&self) -> bool {
+        self.ranks.iter().any(|f| f.report != 0)
+    }
+
+    /// The same facts for the ranks of another communicator: `ranks[new] = old`.
+    pub fn restricted(&self, ranks: &[c_int]) -> Self {
+        let ranks = ranks.iter().filter_map(|&old| self.ranks.get(old as usize).copied()).collect();
+        Self { ranks, names: self.names.clone() }
+    }
+
+    /// The largest message that is eager between every pair of ranks that the schedules connect: within the node if all
+    /// are on one, else between nodes.
+    pub fn eager_limit(&self, one_node: bool) -> u64 {
+        let limit = |f: &Facts| if one_node { f.eager_local } else { f.eager_remote };
+        u64::from(self.ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN))
+    }
+
+    /// The places of all ranks.
+    ///
+    /// # Errors
+    /// [`Disagreement::Topology`] if the levels are not nested.
+    pub fn topology(&self) -> Result<Topology, Disagreement> {
+        let levels = self.ranks.first().map_or(0, |f| f.levels as usize);
+        let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
+            let mut numbers: HashMap<u64, u32> = HashMap::new();
+            let mut number_of = |group| {
+                let next = numbers.len() as u32;
+                *numbers.entry(group).or_insert(next)
+            };
+            self.ranks.iter().map(|f| number_of(of(f))).collect()
+        };
+        let mut groups: Vec<Vec<u32>> = (0..levels).map(|l| number(&|f| f.groups[l])).collect();
+        groups.push(number(&|f| f.node));
+        let mut names = self.names.clone();
+        names.resize(levels, "level".to_owned());
+        names.push("node".to_owned());
+        let cores = self.ranks.iter().map(|f| u32::try_from(f.core).unwrap_or(u32::MAX)).collect();
+        Topology::new(names, groups, cores).map_err(|e| Disagreement::Topology(e.to_string()))
+    }
+}
+
+/// Ranks of `of` numbered in `within`: `result[rank in of] = rank in within`, `None` if some are not in it.
+pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Option<Vec<c_int>> {
+    let mpi = &real.mpi;
+    let own: Vec<c_int> = (0..size).collect();
+    let mut there = vec![-1; own.len()];
+    // SAFETY: both communicators are valid; the groups are freed here; the arrays have `size` entries.
+    let code = unsafe {
+        let (mut group, mut target) = (std::mem::zeroed(), std::mem::zeroed());
+        (mpi.comm_group)(of, &raw mut group);
+        (mpi.comm_group)(within, &raw mut target);
+        let code = (mpi.group_translate_ranks)(group, size, own.as_ptr(), target, there.as_mut_ptr());
+        (mpi.group_free)(&raw mut group);
+        (mpi.group_free)(&raw mut target);
+        code
+    };
+    (code == 0 && there.iter().all(|&r| r >= 0)).then_some(there)
+}

@@ -1,0 +1,45 @@
+//! `MPI_Allreduce` (MPI 4.0 section 6.9.6).
+
+use super::collective;
+use crate::call::Arguments;
+use crate::datatype::Typed;
+use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op};
+use nagare_plan::collective::Collective;
+use std::ffi::{c_int, c_void};
+
+macro_rules! entry {
+    ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
+        /// # Safety
+        /// As the MPI standard demands of the caller.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $symbol(
+            send: *const c_void,
+            receive: *mut c_void,
+            count: $count,
+            datatype: MPI_Datatype,
+            op: MPI_Op,
+            comm: MPI_Comm,
+        ) -> c_int {
+            let buffer = |address| Typed { address, count: i64::from(count), datatype };
+            let arguments = Arguments {
+                collective: Collective::Allreduce,
+                input: buffer(send.cast_mut()),
+                output: buffer(receive),
+                op: Some(op),
+                root: 0,
+                comm,
+            };
+            collective(stringify!($symbol), &arguments, |$functions| {
+                // SAFETY: the caller's own arguments.
+                unsafe { ($real)(send, receive, count, datatype, op, comm) }
+            })
+        }
+    };
+}
+
+entry!(MPI_Allreduce, c_int, f => f.mpi.allreduce);
+entry!(PMPI_Allreduce, c_int, f => f.mpi.allreduce);
+#[cfg(mpi_large_count)]
+entry!(MPI_Allreduce_c, mpi::ffi::MPI_Count, f => f.large.allreduce);
+#[cfg(mpi_large_count)]
+entry!(PMPI_Allreduce_c, mpi::ffi::MPI_Count, f => f.large.allreduce);

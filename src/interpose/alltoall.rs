@@ -1,0 +1,45 @@
+//! `MPI_Alltoall` (MPI 4.0 section 6.8).
+
+use super::collective;
+use crate::call::Arguments;
+use crate::datatype::Typed;
+use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use nagare_plan::collective::Collective;
+use std::ffi::{c_int, c_void};
+
+macro_rules! entry {
+    ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
+        /// # Safety
+        /// As the MPI standard demands of the caller.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $symbol(
+            send: *const c_void,
+            send_count: $count,
+            send_type: MPI_Datatype,
+            receive: *mut c_void,
+            receive_count: $count,
+            receive_type: MPI_Datatype,
+            comm: MPI_Comm,
+        ) -> c_int {
+            let arguments = Arguments {
+                collective: Collective::Alltoall,
+                input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type },
+                output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type },
+                op: None,
+                root: 0,
+                comm,
+            };
+            collective(stringify!($symbol), &arguments, |$functions| {
+                // SAFETY: the caller's own arguments.
+                unsafe { ($real)(send, send_count, send_type, receive, receive_count, receive_type, comm) }
+            })
+        }
+    };
+}
+
+entry!(MPI_Alltoall, c_int, f => f.mpi.alltoall);
+entry!(PMPI_Alltoall, c_int, f => f.mpi.alltoall);
+#[cfg(mpi_large_count)]
+entry!(MPI_Alltoall_c, mpi::ffi::MPI_Count, f => f.large.alltoall);
+#[cfg(mpi_large_count)]
+entry!(PMPI_Alltoall_c, mpi::ffi::MPI_Count, f => f.large.alltoall);

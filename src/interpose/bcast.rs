@@ -1,0 +1,41 @@
+//! `MPI_Bcast` (MPI 4.0 section 6.4).
+
+use super::collective;
+use crate::call::Arguments;
+use crate::datatype::Typed;
+use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use nagare_plan::collective::Collective;
+use std::ffi::{c_int, c_void};
+
+fn arguments(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> Arguments {
+    let data = Typed { address: buffer, count, datatype };
+    Arguments { collective: Collective::Bcast, input: data, output: data, op: None, root, comm }
+}
+
+macro_rules! entry {
+    ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
+        /// # Safety
+        /// As the MPI standard demands of the caller.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $symbol(
+            buffer: *mut c_void,
+            count: $count,
+            datatype: MPI_Datatype,
+            root: c_int,
+            comm: MPI_Comm,
+        ) -> c_int {
+            let arguments = arguments(buffer, i64::from(count), datatype, root, comm);
+            collective(stringify!($symbol), &arguments, |$functions| {
+                // SAFETY: the caller's own arguments.
+                unsafe { ($real)(buffer, count, datatype, root, comm) }
+            })
+        }
+    };
+}
+
+entry!(MPI_Bcast, c_int, f => f.mpi.bcast);
+entry!(PMPI_Bcast, c_int, f => f.mpi.bcast);
+#[cfg(mpi_large_count)]
+entry!(MPI_Bcast_c, mpi::ffi::MPI_Count, f => f.large.bcast);
+#[cfg(mpi_large_count)]
+entry!(PMPI_Bcast_c, mpi::ffi::MPI_Count, f => f.large.bcast);

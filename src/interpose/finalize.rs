@@ -1,0 +1,35 @@
+//! `MPI_Finalize` (MPI 4.0 section 11.2): the report, and our communicators, before the library closes.
+
+use crate::boundary::guard;
+use crate::real;
+use crate::report;
+use crate::shim::shim;
+use std::ffi::c_int;
+
+fn finalize(function: &str) -> c_int {
+    guard(function, || {
+        if let Some(shim) = shim() {
+            report::at_finalize(shim);
+            shim.registry.release(shim.real);
+        }
+        match real::real() {
+            // SAFETY: the program asks for it.
+            Ok(real) => unsafe { (real.mpi.finalize)() },
+            Err(_) => real::MISSING,
+        }
+    })
+}
+
+/// # Safety
+/// As the MPI standard demands of the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+    finalize("MPI_Finalize")
+}
+
+/// # Safety
+/// As the MPI standard demands of the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
+    finalize("PMPI_Finalize")
+}

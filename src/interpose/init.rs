@@ -1,0 +1,47 @@
+//! `MPI_Init` and `MPI_Init_thread` (MPI 4.0 section 11.2): the only places where ranks exchange facts over the world.
+
+use crate::boundary::guard;
+use crate::real;
+use crate::shim::shim;
+use std::ffi::{c_char, c_int};
+
+/// Lets the library initialise itself, then exchanges facts if that worked.
+fn enter(function: &str, initialise: impl FnOnce(&real::Functions) -> c_int) -> c_int {
+    guard(function, || {
+        let shim = shim();
+        let Ok(real) = real::real() else { return real::MISSING };
+        let code = initialise(&real.mpi);
+        if let (0, Some(shim)) = (code, shim) {
+            shim.enter_world();
+        }
+        code
+    })
+}
+
+macro_rules! entry {
+    ($init:ident, $init_thread:ident) => {
+        /// # Safety
+        /// As the MPI standard demands of the caller.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+            // SAFETY: the caller's own arguments.
+            enter(stringify!($init), |f| unsafe { (f.init)(argc, argv) })
+        }
+
+        /// # Safety
+        /// As the MPI standard demands of the caller.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $init_thread(
+            argc: *mut c_int,
+            argv: *mut *mut *mut c_char,
+            required: c_int,
+            provided: *mut c_int,
+        ) -> c_int {
+            // SAFETY: the caller's own arguments.
+            enter(stringify!($init_thread), |f| unsafe { (f.init_thread)(argc, argv, required, provided) })
+        }
+    };
+}
+
+entry!(MPI_Init, MPI_Init_thread);
+entry!(PMPI_Init, PMPI_Init_thread);

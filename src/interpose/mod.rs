@@ -1,0 +1,26 @@
+//! The functions a program sees: one file each, without any algorithm.
+//!
+//! Every function is exported as `MPI_X` and as `PMPI_X`: C programs call the first, the Fortran libraries of Open MPI the
+//! second (docs/decisions/0002-symbols.md).
+
+mod allreduce;
+mod alltoall;
+mod bcast;
+mod finalize;
+mod init;
+mod reduce;
+
+use crate::boundary::guard;
+use crate::call::{self, Arguments};
+use crate::real::{self, Real};
+use crate::shim::shim;
+use std::ffi::c_int;
+
+/// Handles a collective: on our schedules or by `forward`, the library's own function.
+fn collective(function: &str, arguments: &Arguments, forward: impl FnOnce(&Real) -> c_int) -> c_int {
+    guard(function, || match (shim(), real::real()) {
+        (Some(shim), _) => call::handle(shim, arguments, || forward(shim.real)),
+        (None, Ok(real)) => forward(real),
+        (None, Err(_)) => real::MISSING,
+    })
+}

@@ -1,0 +1,46 @@
+//! `MPI_Reduce` (MPI 4.0 section 6.9.1).
+
+use super::collective;
+use crate::call::Arguments;
+use crate::datatype::Typed;
+use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op};
+use nagare_plan::collective::Collective;
+use std::ffi::{c_int, c_void};
+
+macro_rules! entry {
+    ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
+        /// # Safety
+        /// As the MPI standard demands of the caller.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $symbol(
+            send: *const c_void,
+            receive: *mut c_void,
+            count: $count,
+            datatype: MPI_Datatype,
+            op: MPI_Op,
+            root: c_int,
+            comm: MPI_Comm,
+        ) -> c_int {
+            let buffer = |address| Typed { address, count: i64::from(count), datatype };
+            let arguments = Arguments {
+                collective: Collective::Reduce,
+                input: buffer(send.cast_mut()),
+                output: buffer(receive),
+                op: Some(op),
+                root,
+                comm,
+            };
+            collective(stringify!($symbol), &arguments, |$functions| {
+                // SAFETY: the caller's own arguments.
+                unsafe { ($real)(send, receive, count, datatype, op, root, comm) }
+            })
+        }
+    };
+}
+
+entry!(MPI_Reduce, c_int, f => f.mpi.reduce);
+entry!(PMPI_Reduce, c_int, f => f.mpi.reduce);
+#[cfg(mpi_large_count)]
+entry!(MPI_Reduce_c, mpi::ffi::MPI_Count, f => f.large.reduce);
+#[cfg(mpi_large_count)]
+entry!(PMPI_Reduce_c, mpi::ffi::MPI_Count, f => f.large.reduce);

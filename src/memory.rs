@@ -1,0 +1,50 @@
+//! Buffers of a call: reserved before the first message, reused afterwards.
+
+use parking_lot::Mutex;
+
+/// Buffers kept for reuse, and the largest one worth keeping.
+const KEPT: usize = 4;
+const KEPT_BYTES: usize = 8 << 20;
+
+/// Memory aligned for every MPI type.
+#[derive(Debug, Default)]
+pub struct Buffer(Vec<u128>);
+
+static POOL: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
+
+impl Buffer {
+    /// At least `bytes` bytes, with any contents; `None` if there is no memory.
+    pub fn new(bytes: usize) -> Option<Self> {
+        let words = bytes.div_ceil(size_of::<u128>());
+        let pooled = {
+            let mut pool = POOL.lock();
+            let fitting = pool.iter().position(|b| b.len() >= words);
+            fitting.map(|index| pool.swap_remove(index))
+        };
+        if let Some(buffer) = pooled {
+            return Some(Self(buffer));
+        }
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(words).ok()?;
+        buffer.resize(words, 0);
+        Some(Self(buffer))
+    }
+
+    /// First byte.
+    pub fn address(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let buffer = std::mem::take(&mut self.0);
+        let bytes = buffer.len() * size_of::<u128>();
+        if (1..=KEPT_BYTES).contains(&bytes) {
+            let mut pool = POOL.lock();
+            if pool.len() < KEPT {
+                pool.push(buffer);
+            }
+        }
+    }
+}

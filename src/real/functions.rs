@@ -1,0 +1,129 @@
+//! The real library's functions, as `PMPI_X` in its own symbol table.
+
+use libloading::os::unix::Library;
+use mpi::ffi::{
+    MPI_Aint, MPI_Comm, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, MPI_Datatype, MPI_Errhandler,
+    MPI_Group, MPI_Info, MPI_Op, MPI_Request, MPI_Status,
+};
+use std::ffi::{c_char, c_int, c_void};
+
+macro_rules! functions {
+    ($($name:ident: $symbol:literal ($($arg:ty),* $(,)?);)*) => {
+        /// Addresses of the functions Nagare calls. A function that the library lacks is replaced by one that returns
+        /// [`MISSING`]; `bound` and `missing` tell which.
+        #[allow(missing_docs, reason = "each field is the MPI function it is named after")]
+        pub struct Functions {
+            $(pub $name: unsafe extern "C" fn($($arg),*) -> c_int,)*
+            /// Symbols that were found.
+            pub bound: Vec<&'static str>,
+            /// Symbols that the library does not have.
+            pub missing: Vec<&'static str>,
+        }
+
+        impl Functions {
+            /// Looks every function up.
+            pub fn load(library: &Library) -> Self {
+                let mut bound = Vec::new();
+                let mut missing = Vec::new();
+                $(
+                    unsafe extern "C" fn $name($(_: $arg),*) -> c_int { MISSING }
+                    // SAFETY: the symbol is the C function of that name, whose signature the MPI standard fixes.
+                    let found = unsafe {
+                        library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(concat!($symbol, "\0").as_bytes())
+                    };
+                    let $name = match found {
+                        Ok(symbol) => { bound.push($symbol); *symbol }
+                        Err(_) => { missing.push($symbol); $name }
+                    };
+                )*
+                Self { $($name,)* bound, missing }
+            }
+        }
+    };
+}
+
+/// What a missing function returns: `MPI_ERR_UNKNOWN`'s neighbourhood differs between families, this is never success.
+pub const MISSING: c_int = 16;
+
+functions! {
+    init: "PMPI_Init" (*mut c_int, *mut *mut *mut c_char);
+    init_thread: "PMPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+    finalize: "PMPI_Finalize" ();
+    initialized: "PMPI_Initialized" (*mut c_int);
+    finalized: "PMPI_Finalized" (*mut c_int);
+    abort: "PMPI_Abort" (MPI_Comm, c_int);
+    get_library_version: "PMPI_Get_library_version" (*mut c_char, *mut c_int);
+
+    reduce: "PMPI_Reduce" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm);
+    bcast: "PMPI_Bcast" (*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
+    allreduce: "PMPI_Allreduce" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm);
+    alltoall: "PMPI_Alltoall" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    allgather: "PMPI_Allgather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    gather: "PMPI_Gather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
+
+    isend: "PMPI_Isend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    issend: "PMPI_Issend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    irecv: "PMPI_Irecv" (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    sendrecv: "PMPI_Sendrecv" (
+        *const c_void, c_int, MPI_Datatype, c_int, c_int,
+        *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status,
+    );
+    testsome: "PMPI_Testsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+    waitsome: "PMPI_Waitsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+    reduce_local: "PMPI_Reduce_local" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
+    op_commutative: "PMPI_Op_commutative" (MPI_Op, *mut c_int);
+
+    comm_size: "PMPI_Comm_size" (MPI_Comm, *mut c_int);
+    comm_rank: "PMPI_Comm_rank" (MPI_Comm, *mut c_int);
+    comm_test_inter: "PMPI_Comm_test_inter" (MPI_Comm, *mut c_int);
+    comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
+    comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
+    comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
+    comm_free: "PMPI_Comm_free" (*mut MPI_Comm);
+    comm_set_errhandler: "PMPI_Comm_set_errhandler" (MPI_Comm, MPI_Errhandler);
+    comm_call_errhandler: "PMPI_Comm_call_errhandler" (MPI_Comm, c_int);
+    comm_create_keyval: "PMPI_Comm_create_keyval" (
+        MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,
+    );
+    comm_get_attr: "PMPI_Comm_get_attr" (MPI_Comm, c_int, *mut c_void, *mut c_int);
+    comm_set_attr: "PMPI_Comm_set_attr" (MPI_Comm, c_int, *mut c_void);
+    group_translate_ranks: "PMPI_Group_translate_ranks" (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
+    group_free: "PMPI_Group_free" (*mut MPI_Group);
+
+    type_size_x: "PMPI_Type_size_x" (MPI_Datatype, *mut i64);
+    type_get_extent: "PMPI_Type_get_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+    type_get_true_extent: "PMPI_Type_get_true_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+    type_get_envelope: "PMPI_Type_get_envelope" (MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
+    type_get_contents: "PMPI_Type_get_contents" (
+        MPI_Datatype, c_int, c_int, c_int, *mut c_int, *mut MPI_Aint, *mut MPI_Datatype,
+    );
+    type_contiguous: "PMPI_Type_contiguous" (c_int, MPI_Datatype, *mut MPI_Datatype);
+    type_create_struct: "PMPI_Type_create_struct" (
+        c_int, *const c_int, *const MPI_Aint, *const MPI_Datatype, *mut MPI_Datatype,
+    );
+    type_commit: "PMPI_Type_commit" (*mut MPI_Datatype);
+    type_free: "PMPI_Type_free" (*mut MPI_Datatype);
+
+    t_init_thread: "MPI_T_init_thread" (c_int, *mut c_int);
+    t_finalize: "MPI_T_finalize" ();
+    t_cvar_get_index: "MPI_T_cvar_get_index" (*const c_char, *mut c_int);
+    t_cvar_handle_alloc: "MPI_T_cvar_handle_alloc" (c_int, *mut c_void, *mut *mut c_void, *mut c_int);
+    t_cvar_read: "MPI_T_cvar_read" (*mut c_void, *mut c_void);
+    t_cvar_handle_free: "MPI_T_cvar_handle_free" (*mut *mut c_void);
+}
+
+/// The large-count variants of the collectives (MPI 4.0 section 2.5.8).
+#[cfg(mpi_large_count)]
+pub mod large {
+    use super::{Library, MISSING, MPI_Comm, MPI_Datatype, MPI_Op, c_int, c_void};
+    use mpi::ffi::MPI_Count;
+
+    functions! {
+        reduce: "PMPI_Reduce_c" (*const c_void, *mut c_void, MPI_Count, MPI_Datatype, MPI_Op, c_int, MPI_Comm);
+        bcast: "PMPI_Bcast_c" (*mut c_void, MPI_Count, MPI_Datatype, c_int, MPI_Comm);
+        allreduce: "PMPI_Allreduce_c" (*const c_void, *mut c_void, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
+        alltoall: "PMPI_Alltoall_c" (
+            *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm,
+        );
+    }
+}

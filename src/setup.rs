@@ -1,0 +1,152 @@
+//! What this process is told by its environment and files: read once, before the ranks compare it.
+
+use crate::facts::MAX_LEVELS;
+use nagare_config::{Config, Problem};
+use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
+use nagare_plan::topology::{Place, Source};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+
+/// Configuration and place of this process.
+pub struct Setup {
+    /// The values of the variables.
+    pub config: Config,
+    /// Whether everything that the ranks must share could be read.
+    pub usable: bool,
+    /// One line for each thing that is wrong.
+    pub problems: Vec<String>,
+    /// Where this rank is.
+    pub place: Place,
+    /// Names of the levels outside the node.
+    pub level_names: Vec<String>,
+    /// Hash of the settings all ranks must share.
+    pub settings_hash: u64,
+    /// Hash of the topology file's contents.
+    pub file_hash: u64,
+    /// Where the topology comes from, in words.
+    pub topology_origin: String,
+}
+
+/// Text of a topology file and the name to use in messages.
+struct TopologyText {
+    text: String,
+    name: String,
+}
+
+impl Setup {
+    /// Reads the environment and the topology file for the process that is `rank` in its world.
+    pub fn read(rank: u64) -> Self {
+        let vars: Vec<(String, String)> = std::env::vars_os()
+            .filter_map(|(name, value)| {
+                let name = name.into_string().ok().filter(|n| n.starts_with("NAGARE_"))?;
+                Some((name, value.to_string_lossy().into_owned()))
+            })
+            .collect();
+        let (config, problems) = Config::from_vars(vars.iter().cloned());
+        let mut usable = !problems.iter().any(|p| matches!(p, Problem::Value { .. }));
+        let mut problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+
+        let mut settings = DefaultHasher::new();
+        env!("CARGO_PKG_VERSION").hash(&mut settings);
+        let shared = nagare_config::VARIABLES.iter().filter(|v| v.shared).map(|v| v.name);
+        for name in shared {
+            vars.iter().find(|(n, _)| n == name).hash(&mut settings);
+        }
+
+        let mut file_hash = 0;
+        let (source, topology_origin) = match topology_source(&config, &mut file_hash) {
+            Ok(found) => found,
+            Err(problem) => {
+                problems.push(problem);
+                usable = false;
+                (Source::Nodes, "the MPI library's shared-memory split".to_owned())
+            }
+        };
+        let host = host_name();
+        let place = source.place(rank, &host).unwrap_or_else(|error| {
+            problems.push(format!("NAGARE_TOPOLOGY: rank {rank}: {error}"));
+            usable = false;
+            Place { groups: Vec::new(), node: None, core: None }
+        });
+        let level_names = source.level_names();
+        if level_names.len() > MAX_LEVELS {
+            problems.push(format!(
+                "NAGARE_TOPOLOGY: {} levels outside the node, expected at most {MAX_LEVELS}",
+                level_names.len()
+            ));
+            usable = false;
+        }
+        level_names.hash(&mut settings);
+        Self {
+            config,
+            usable,
+            problems,
+            place,
+            level_names,
+            settings_hash: settings.finish(),
+            file_hash,
+            topology_origin,
+        }
+    }
+}
+
+/// What `NAGARE_TOPOLOGY`, else Slurm, says about the machine, and where that was found.
+fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, String), String> {
+    let named = |error: &dyn std::fmt::Display| format!("NAGARE_TOPOLOGY: {error}");
+    match config.topology.as_deref() {
+        Some(text) if text.starts_with("synthetic:") => {
+            let source = Source::synthetic(text).map_err(|e| named(&e))?;
+            Ok((source, format!("NAGARE_TOPOLOGY={text}")))
+        }
+        Some(name) => {
+            let TopologyText { text, name } = read_topology(name).map_err(|e| named(&e))?;
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            *file_hash = hasher.finish();
+            let source = Source::fabric(&text, &name).map_err(|e| named(&e))?;
+            Ok((source, name))
+        }
+        None => match (std::env::var("SLURM_TOPOLOGY_ADDR"), std::env::var("SLURM_TOPOLOGY_ADDR_PATTERN")) {
+            (Ok(address), Ok(pattern)) if !address.is_empty() => {
+                let source = Source::slurm(&address, &pattern).map_err(|e| e.to_string())?;
+                Ok((source, "SLURM_TOPOLOGY_ADDR".to_owned()))
+            }
+            _ => Ok((Source::Nodes, "the MPI library's shared-memory split".to_owned())),
+        },
+    }
+}
+
+/// The text of a shipped fabric (`shipped:NAME`) or of a regular file of acceptable size.
+fn read_topology(name: &str) -> Result<TopologyText, String> {
+    if let Some(shipped_name) = name.strip_prefix("shipped:") {
+        let text = shipped(shipped_name);
+        let text =
+            text.ok_or_else(|| format!("no fabric `{shipped_name}` comes with Nagare, `nagare fabrics` lists them"))?;
+        return Ok(TopologyText { text: text.to_owned(), name: name.to_owned() });
+    }
+    let with_name = |error: std::io::Error| format!("{name}: {error}, expected a fabric file (TOML)");
+    // A pipe or device could block or never end.
+    let metadata = std::fs::metadata(name).map_err(with_name)?;
+    if !metadata.is_file() {
+        return Err(format!("{name}: not a regular file, expected a fabric file (TOML)"));
+    }
+    let limit = MAX_FILE_BYTES as u64;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(name).map_err(with_name)?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(with_name)?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("{name}: larger than {limit} bytes, expected a fabric file (TOML)"));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| format!("{name}: not UTF-8 text, expected a fabric file (TOML)"))?;
+    Ok(TopologyText { text, name: name.to_owned() })
+}
+
+/// This host's name as the kernel knows it.
+pub fn host_name() -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the buffer is as long as said; the result is cut at its first zero, or used whole.
+    let code = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len()) };
+    let end = buffer.iter().position(|&b| b == 0).unwrap_or(buffer.len());
+    if code == 0 { String::from_utf8_lossy(&buffer[..end]).into_owned() } else { String::new() }
+}
