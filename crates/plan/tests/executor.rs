@@ -1,0 +1,264 @@
+//! The executor with real data between threads: results, order, bounded memory, late ranks, tokens, inconsistent plans.
+
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::collective::Collective;
+use nagare_plan::execute::{Completed, Executor, Fault, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World};
+use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round};
+use nagare_plan::topology::Topology;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Two groups of uneven nodes.
+fn planner(ranks: u32) -> Planner {
+    let node = |r: u32| r / 3;
+    let nodes = (0..ranks).map(node).collect();
+    let groups = (0..ranks).map(|r| u32::from(node(r) > 1)).collect();
+    Planner::new(Topology::new(vec!["group".into(), "node".into()], vec![groups, nodes], vec![0; ranks as usize]).unwrap())
+}
+
+/// Runs all plans in threads, `delay(rank)` before each starts; returns each rank's transport and traffic.
+fn run(
+    plans: &[RankPlan],
+    collective: Collective,
+    root: Rank,
+    input: &(dyn Fn(Rank) -> Vec<u64> + Sync),
+    pacing: Pacing,
+    delay: &(dyn Fn(Rank) -> Duration + Sync),
+) -> (Arc<World>, Vec<(ThreadTransport, Traffic)>) {
+    let world = World::new(plans.len() as u32, false);
+    let in_place = collective == Collective::Bcast;
+    let results = std::thread::scope(|scope| {
+        let threads: Vec<_> = plans
+            .iter()
+            .map(|plan| {
+                let world = &world;
+                scope.spawn(move || {
+                    let rank = plan.rank;
+                    let has_output = collective != Collective::Reduce || rank == root;
+                    let program = Program::new(plan.clone(), has_output).unwrap();
+                    let transport = ThreadTransport::new(world, rank, input(rank));
+                    let mut transport = if in_place { transport.in_place() } else { transport };
+                    std::thread::sleep(delay(rank));
+                    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut transport).unwrap();
+                    let traffic = executor.run(&mut transport).unwrap();
+                    (transport, traffic)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    (world, results)
+}
+
+fn no_delay(_: Rank) -> Duration {
+    Duration::ZERO
+}
+
+#[test]
+fn every_algorithm_moves_real_data_between_threads() {
+    let pacing = Pacing { segment: 16, window: 4 };
+    for ranks in [2, 3, 7, 12] {
+        let planner = planner(ranks);
+        for length in [0, 1, 15, 16, 17, 1000] {
+            let root = ranks - 1;
+            let value = |rank: Rank, i: usize| (u64::from(rank) + 1) * 1_000_003 + i as u64;
+            for spec in ALGORITHMS {
+                for &collective in spec.collectives {
+                    let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
+                    let alltoall = collective == Collective::Alltoall;
+                    let units = if alltoall { length * ranks as usize } else { length };
+                    let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
+                    let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
+                    for (rank, (transport, _)) in results.iter().enumerate() {
+                        let expected: Vec<u64> = (0..units)
+                            .map(|i| match collective {
+                                Collective::Bcast => value(root, i),
+                                Collective::Alltoall => value((i / length) as Rank, rank * length + i % length),
+                                Collective::Reduce | Collective::Allreduce => (0..ranks).map(|r| value(r, i)).sum(),
+                            })
+                            .collect();
+                        if collective != Collective::Reduce || rank == root as usize {
+                            assert_eq!(transport.output, expected, "{collective} {} of {ranks}, {length}", spec.name);
+                        }
+                        if collective != Collective::Bcast {
+                            assert_eq!(transport.input, input(rank as Rank), "the contribution is never written");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A parent must not send more than the window to a child that has not arrived, nor a child to its parent.
+#[test]
+fn a_late_rank_has_at_most_a_window_waiting_for_it() {
+    let planner = planner(9);
+    let pacing = Pacing { segment: 10, window: 6 };
+    for collective in [Collective::Bcast, Collective::Reduce, Collective::Allreduce] {
+        for late in [0, 4, 8] {
+            let plans = planner.schedule(collective, Algorithm::GroupedTwoTree, 0).unwrap().plans;
+            let input = |rank: Rank| vec![u64::from(rank); 4000];
+            let delay = |rank| if rank == late { Duration::from_millis(300) } else { Duration::ZERO };
+            let (world, results) = run(&plans, collective, 0, &input, pacing, &delay);
+            let waiting = world.most_waiting();
+            assert!(waiting <= 6, "{collective}, rank {late} late: {waiting} segments of one stream waited");
+            assert!(waiting > 0, "nothing waited: the rank was not late");
+            // Scratch memory: a window for each of at most four children.
+            let scratch = results.iter().map(|(t, _)| t.reserved()).max().unwrap();
+            assert!(scratch <= 6 * 6 * 10, "{scratch} units of scratch memory");
+            assert_eq!(collective == Collective::Bcast, scratch == 0);
+        }
+    }
+}
+
+#[test]
+fn traffic_is_the_data_that_leaves_a_rank() {
+    let planner = planner(8);
+    let plans = planner.schedule(Collective::Bcast, Algorithm::TwoTree, 0).unwrap().plans;
+    let input = |_: Rank| vec![5; 100];
+    let (_, results) = run(&plans, Collective::Bcast, 0, &input, Pacing { segment: 10, window: 4 }, &no_delay);
+    assert_eq!(results[0].1, Traffic { messages: 10, units: 100 }, "half a vector to each of the two tops");
+    assert_eq!(results.iter().map(|r| r.1.units).sum::<u64>(), 7 * 100);
+}
+
+fn hop(action: Action, peer: Rank, parts: Parts, after: Vec<u32>) -> Hop {
+    Hop { action, peer, parts, round: Round { stage: 0, step: 0 }, tag: 0, after }
+}
+
+/// Rank 0 may send to rank 2 only when rank 1's transfer to rank 2 is done: a token from the first receiver tells it.
+#[test]
+fn tokens_order_what_shares_no_data() {
+    let data = Parts::vector(0, 1);
+    let plan = |rank, hops| RankPlan { rank, parts: 1, hops };
+    let plans = [
+        plan(0, vec![hop(Action::Recv, 2, Parts::token(), vec![]), hop(Action::Send, 2, data, vec![0])]),
+        plan(1, vec![hop(Action::Send, 2, data, vec![])]),
+        plan(
+            2,
+            vec![
+                hop(Action::Reduce, 1, data, vec![]),
+                hop(Action::Send, 0, Parts::token(), vec![0]),
+                hop(Action::Reduce, 0, data, vec![]),
+            ],
+        ),
+    ];
+    let world = World::new(3, false);
+    let programs = plans.map(|plan| Program::new(plan, true).unwrap());
+    let mut transports = [0, 1, 2].map(|rank| ThreadTransport::new(&world, rank, vec![10u64.pow(rank); 50]));
+    let pacing = Pacing { segment: 7, window: 64 };
+    let mut executors: Vec<_> = programs
+        .iter()
+        .zip(&mut transports)
+        .map(|(program, transport)| Executor::new(program, pacing, (false, true), transport).unwrap())
+        .collect();
+    let mut progress = |rank: usize| {
+        let done = executors[rank].progress(&mut transports[rank]).unwrap();
+        (done, executors[rank].traffic().messages)
+    };
+    // As long as rank 1 has sent nothing, there is no token, and rank 0 holds back whatever the others do.
+    for _ in 0..10 {
+        assert_eq!((progress(2), progress(0)), ((false, 0), (false, 0)));
+    }
+    progress(1);
+    while ![progress(0), progress(1), progress(2)].iter().all(|p| p.0) {}
+    assert_eq!(progress(0).1, 50u64.div_ceil(7));
+    assert_eq!(progress(2).1, 1, "one token");
+    assert_eq!(transports[2].output, vec![111; 50]);
+    assert!(world.unreceived().is_empty());
+}
+
+/// What arrives first must not decide the order of combination, or results would differ from run to run.
+#[test]
+fn combination_is_in_plan_order_whatever_arrives_first() {
+    #[derive(Default)]
+    struct Reversed {
+        wanted: Vec<Ticket>,
+        combined: Vec<Place>,
+    }
+    impl Transport for Reversed {
+        type Error = Fault;
+        fn units(&self, _: Parts, _: u32) -> (u64, u64) {
+            (0, 4)
+        }
+        fn reserve(&mut self, _: u32, _: u64) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn send(&mut self, _: Ticket, _: Rank, _: u32, _: Place, _: bool) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn recv(&mut self, ticket: Ticket, _: Rank, _: u32, _: Place) -> Result<(), Fault> {
+            self.wanted.push(ticket);
+            Ok(())
+        }
+        fn reduce(&mut self, from: Place, _: Place) -> Result<(), Fault> {
+            self.combined.push(from);
+            Ok(())
+        }
+        fn copy(&mut self, _: Place, _: Place) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
+            completed.extend(self.wanted.pop());
+            Ok(())
+        }
+    }
+    let data = Parts::vector(0, 1);
+    let hops = vec![hop(Action::Reduce, 1, data, vec![]), hop(Action::Reduce, 2, data, vec![])];
+    let program = Program::new(RankPlan { rank: 0, parts: 1, hops }, true).unwrap();
+    let mut transport = Reversed::default();
+    let pacing = Pacing { segment: 1, window: 8 };
+    Executor::new(&program, pacing, (false, true), &mut transport).unwrap().run(&mut transport).unwrap();
+    let scratch: Vec<_> = transport.combined.iter().map(|p| p.region).collect();
+    assert_eq!(scratch.len(), 8);
+    // Of each segment first the first child's (scratch 0 to 3), then the second's (4 to 7), though arrivals were reversed.
+    let order: Vec<u32> = scratch
+        .iter()
+        .map(|r| match r {
+            nagare_plan::execute::Region::Scratch(slot) => *slot,
+            other => panic!("combined from {other:?}"),
+        })
+        .collect();
+    for segment in 0..4 {
+        let first = order.iter().position(|&s| s == segment).unwrap();
+        let second = order.iter().position(|&s| s == segment + 4).unwrap();
+        assert!(first < second, "segment {segment}: {order:?}");
+    }
+}
+
+#[test]
+fn inconsistent_plans_are_refused_or_reported() {
+    let plan = |hops| RankPlan { rank: 0, parts: 2, hops };
+    let wrong = [
+        (plan(vec![hop(Action::Send, 1, Parts::vector(1, 2), vec![])]), true, "hop 0: parts 1..3 of 2"),
+        (plan(vec![hop(Action::Send, 1, Parts::token(), vec![0])]), true, "hop 0 waits for hop 0, which is not earlier"),
+        (
+            plan(vec![hop(Action::Recv, 1, Parts::vector(0, 1), vec![])]),
+            false,
+            "hop 0: receives into a rank without a result buffer",
+        ),
+        (
+            plan(vec![
+                hop(Action::Reduce, 1, Parts::vector(0, 2), vec![]),
+                hop(Action::Send, 1, Parts::vector(0, 1), vec![]),
+            ]),
+            false,
+            "hop 1: a rank without a result buffer combines parts that other hops cut differently",
+        ),
+    ];
+    for (plan, has_output, message) in wrong {
+        let error: ProgramError = Program::new(plan, has_output).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    // Two ranks that both wait for a receive that nobody sends to.
+    let waits = plan(vec![
+        hop(Action::Recv, 1, Parts::vector(0, 1), vec![]),
+        hop(Action::Send, 1, Parts::vector(1, 1), vec![0]),
+    ]);
+    let program = Program::new(waits, true).unwrap();
+    let world = World::new(2, false);
+    let mut transport = ThreadTransport::new(&world, 0, vec![1, 2]);
+    let mut executor = Executor::new(&program, Pacing { segment: 1, window: 2 }, (false, true), &mut transport).unwrap();
+    assert_eq!(executor.progress(&mut transport), Ok(false));
+    assert_eq!(executor.traffic(), Traffic::default());
+}
