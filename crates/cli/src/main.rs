@@ -1,1 +1,39 @@
-fn main() {}
+//! The `nagare` command.
+//!
+//! `args` is what can be typed; `plan`, `check`, `list`, `env`, `run` and `doctor` are the subcommands; `machine` is where
+//! ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
+
+mod args;
+mod check;
+mod doctor;
+mod env;
+mod list;
+mod machine;
+mod mpi;
+mod output;
+mod plan;
+mod run;
+mod tables;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    // As for env, nohup and timeout: statuses below 125 are the program's own.
+    let failure = if matches!(command, Command::Run(_)) { 125 } else { 2 };
+    let result = match command {
+        Command::Plan(args) => plan::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Algorithms => list::algorithms(),
+        Command::Fabrics => list::fabrics(),
+        Command::Env(args) => env::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("nagare: {error:#}");
+        ExitCode::from(failure)
+    })
+}

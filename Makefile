@@ -1,0 +1,56 @@
+# make          builds the library for every MPI found, and the `nagare` command
+# make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
+# make test     installs what the tests need and runs all of them
+# make check    formatting, lints, documentation, generated files
+# make instructions   counts the instructions of a call that is passed on (callgrind)
+
+SHELL := bash
+CARGO := cargo
+# Compiler wrappers by family; a plain mpicc serves where there are none of these names.
+WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
+
+.PHONY: build demo test check instructions packages-build packages-test FORCE
+
+build: $(addprefix target/,$(addsuffix /release/libnagare.so,$(WRAPPERS))) target/release/nagare
+ifeq ($(WRAPPERS),)
+	@family=$$(scripts/mpi-family.sh mpicc) && \
+	  MPICC=mpicc $(CARGO) build --release --target-dir target/$$family && echo "built target/$$family/release/libnagare.so"
+endif
+
+target/%/release/libnagare.so: FORCE
+	@MPICC=mpicc.$* $(CARGO) build --quiet --release -p nagare --target-dir target/$*
+	@echo "built $@"
+
+target/release/nagare: FORCE
+	@$(CARGO) build --quiet --release -p nagare-cli --target-dir target
+	@echo "built $@"
+
+demo: packages-build
+	@$(MAKE) --no-print-directory build
+	@scripts/demo.sh
+
+test: packages-build packages-test
+	@$(MAKE) --no-print-directory build
+	@scripts/python-mpis.sh
+	$(CARGO) test --workspace --exclude nagare --target-dir target
+	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test -p nagare --target-dir target/$(firstword $(WRAPPERS) mpi)
+
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --quiet --workspace --exclude nagare --all-targets --target-dir target -- -D warnings
+	@for family in $(WRAPPERS); do \
+	  echo "clippy for $$family"; \
+	  MPICC=mpicc.$$family $(CARGO) clippy --quiet -p nagare --all-targets --target-dir target/$$family -- -D warnings || exit 1; done
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --exclude nagare --no-deps --document-private-items --target-dir target
+	RUSTDOCFLAGS="-D warnings" MPICC=mpicc.$(firstword $(WRAPPERS)) $(CARGO) doc --quiet -p nagare --no-deps --document-private-items --target-dir target/$(firstword $(WRAPPERS))
+	$(CARGO) run --quiet --target-dir target -p nagare-cli -- env --markdown | diff -u docs/environment.md - || \
+	  { echo "docs/environment.md is not current: nagare env --markdown > docs/environment.md"; exit 1; }
+
+instructions: build
+	@scripts/instructions.sh
+
+packages-build:
+	@scripts/install-packages.sh build
+
+packages-test:
+	@scripts/install-packages.sh test

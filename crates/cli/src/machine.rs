@@ -1,0 +1,143 @@
+//! Where the ranks of a schedule are: a network with a placement, pretended levels, or nothing known but nodes.
+
+use crate::args::{Map, ScheduleArgs};
+use anyhow::{Context, anyhow, bail, ensure};
+use nagare_plan::fabric::{Fabric, Placement, SHIPPED, Synthetic, shipped};
+use nagare_plan::topology::{Source, Topology};
+
+/// Most ranks a pretended machine is filled with unasked, as many as --np takes.
+const MOST_RANKS: u64 = 1 << 24;
+
+/// Ranks and where they are.
+pub struct Machine {
+    /// The network and the host of every rank, where there is a network.
+    pub network: Option<(Fabric, Placement)>,
+    /// The levels the ranks are in.
+    pub topology: Topology,
+    /// The same in one line.
+    pub description: String,
+}
+
+impl Machine {
+    /// What `args` and `synthetic` ask for.
+    pub fn new(args: &ScheduleArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
+        let machine = match (&args.fabric, synthetic) {
+            (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args)?,
+            (None, Some(text)) => Self::pretended(text, args.np)?,
+            (None, None) => Self::of_nodes(args)?,
+        };
+        let ranks = machine.topology.ranks();
+        ensure!(args.root < ranks, "--root {}: there are {ranks} ranks, expected 0 to {}", args.root, ranks - 1);
+        Ok(machine)
+    }
+
+    fn on_fabric(fabric: Fabric, args: &ScheduleArgs) -> anyhow::Result<Self> {
+        let ppn = args.ppn.unwrap_or(1) as usize;
+        let ranks = args.np.map_or(fabric.host_count().saturating_mul(ppn), |np| np as usize);
+        let (placement, order) = match args.map {
+            Map::Slot => (Placement::by_slot(&fabric, ranks, ppn), "by slot"),
+            Map::Node => (Placement::by_node(&fabric, ranks, ppn), "by node"),
+            Map::Balanced => (Placement::balanced(&fabric, ranks, ppn), "balanced over groups"),
+        };
+        let placement = placement.with_context(|| format!("fabric {}", fabric.name()))?;
+        let description = format!(
+            "fabric {} ({} hosts, {} switches), {order}, at most {ppn} per host",
+            fabric.name(),
+            fabric.host_count(),
+            fabric.switch_count()
+        );
+        let levels = fabric.levels();
+        let source = Source::Fabric { fabric: Box::new(fabric.clone()), levels };
+        let host = |rank| placement.host(rank).map_or("", |host| fabric.node_name(host));
+        let topology = topology_of(&source, ranks as u32, host)?;
+        Ok(Self { network: Some((fabric, placement)), topology, description })
+    }
+
+    fn pretended(text: &str, np: Option<u32>) -> anyhow::Result<Self> {
+        let synthetic: Synthetic = text.parse()?;
+        let ranks = np.map_or(synthetic.places(), u64::from);
+        ensure!(ranks <= MOST_RANKS, "'{text}' has {ranks} places, more than {MOST_RANKS}; --np N takes the first N");
+        synthetic.fit(ranks)?;
+        let topology = topology_of(&Source::Synthetic(synthetic), ranks as u32, |_| "")?;
+        Ok(Self { network: None, topology, description: text.trim().to_owned() })
+    }
+
+    fn of_nodes(args: &ScheduleArgs) -> anyhow::Result<Self> {
+        let ranks =
+            args.np.context("--np is missing: without --fabric and --topology the number of ranks is not known")?;
+        let ppn = args.ppn.unwrap_or(1);
+        let topology = Topology::of_nodes((0..ranks).map(|rank| rank / ppn).collect())?;
+        Ok(Self { network: None, topology, description: format!("no network, {ppn} per node") })
+    }
+
+    /// The levels with the number of groups of each, such as `group 4, node 32`.
+    pub fn levels(&self) -> String {
+        let names = self.topology.level_names().iter().enumerate();
+        let counts = names.map(|(level, name)| {
+            let groups = self.topology.groups(level).iter().max().map_or(0, |&last| last + 1);
+            format!("{name} {groups}")
+        });
+        counts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The network called `name`: one that comes with Nagare, or a file.
+pub fn load_fabric(name: &str) -> anyhow::Result<Fabric> {
+    if let Some(text) = shipped(name.strip_prefix("shipped:").unwrap_or(name)) {
+        return Ok(Fabric::from_toml(text, name)?);
+    }
+    match std::fs::read_to_string(name) {
+        Ok(text) => Ok(Fabric::from_toml(&text, name)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            Err(anyhow!(
+                "no fabric '{name}': there is no such file, and those that come with Nagare are {}",
+                names.join(", ")
+            ))
+        }
+        Err(error) => bail!("{name}: {error}"),
+    }
+}
+
+/// The levels of `ranks` ranks as `source` tells each of them on its host.
+fn topology_of<'h>(source: &Source, ranks: u32, host: impl Fn(u32) -> &'h str) -> anyhow::Result<Topology> {
+    let names: Vec<String> = source.level_names().into_iter().chain(["node".to_owned()]).collect();
+    let mut groups: Vec<Vec<u32>> = vec![Vec::with_capacity(ranks as usize); names.len()];
+    let mut cores = Vec::with_capacity(ranks as usize);
+    for rank in 0..ranks {
+        let place = source.place(u64::from(rank), host(rank))?;
+        let node = place.node.unwrap_or(u64::from(rank));
+        // Networks and pretended machines count groups, nodes and cores: none is above the number of hosts or ranks.
+        for (of_rank, group) in groups.iter_mut().zip(place.groups.into_iter().chain([node])) {
+            of_rank.push(group as u32);
+        }
+        cores.push(place.core.unwrap_or(0) as u32);
+    }
+    Ok(Topology::new(names, groups, cores)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_a_network_are_nodes_in_its_groups() {
+        let fabric = load_fabric("tree8").unwrap();
+        let hosts: Vec<String> = fabric.hosts().map(|h| fabric.node_name(h).to_owned()).collect();
+        let source = Source::fabric(shipped("tree8").unwrap(), "tree8").unwrap();
+        let t = topology_of(&source, 10, |rank| &hosts[rank as usize % 8]).unwrap();
+        assert_eq!(t.level_names().last().map(String::as_str), Some("node"));
+        // Eight hosts, four per leaf; ranks 8 and 9 share hosts with ranks 0 and 1.
+        assert_eq!(t.groups(0), [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]);
+        assert_eq!(t.nodes(), [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]);
+    }
+
+    #[test]
+    fn pretended_levels_inside_the_node_only_order_its_ranks() {
+        let t = topology_of(&Source::synthetic("synthetic:group:2 node:2 core:3").unwrap(), 11, |_| "").unwrap();
+        assert_eq!(t.level_names(), ["group", "node"]);
+        assert_eq!(t.groups(0), [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+        assert_eq!(t.nodes(), [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3]);
+        assert_eq!(t.slots(), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1]);
+    }
+}

@@ -1,0 +1,106 @@
+//! `nagare plan`.
+
+use crate::args::{PlanArgs, ScheduleArgs};
+use crate::machine::Machine;
+use crate::output::{print, print_json};
+use crate::tables::rank_tables;
+use anyhow::{Context, ensure};
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::collective::Collective;
+use nagare_plan::pattern;
+use nagare_plan::schedule::{Schedule, send_tables};
+use nagare_plan::topology::Topology;
+use serde::Serialize;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Transfers of the largest schedule that is made as a whole, about 1 GiB.
+const MOST_TRANSFERS: u64 = 1 << 23;
+
+/// The JSON form.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    ranks: u32,
+    machine: &'a str,
+    topology: &'a Topology,
+    #[serde(flatten)]
+    schedule: &'a Schedule,
+}
+
+/// Prints the schedule, or one rank's part of it.
+pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
+    let machine = Machine::new(&args.schedule, args.topology.as_deref())?;
+    let planner = Planner::new(machine.topology.clone());
+    let schedule = match args.rank {
+        Some(rank) => of_one_rank(&planner, &args.schedule, rank)?,
+        None => whole(&planner, &args.schedule)?,
+    };
+    if args.schedule.json {
+        let Machine { topology, description, .. } = &machine;
+        let ranks = topology.ranks();
+        let document = Document { schema: 1, ranks, machine: description, topology, schedule: &schedule };
+        print_json(&document)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = header(&machine, &schedule);
+    if args.rank.is_none() {
+        text.push('\n');
+        for table in send_tables(&schedule) {
+            let _ = write!(text, "{table}");
+        }
+    }
+    if args.rank.is_some() || args.tables {
+        for (stage, table) in rank_tables(&schedule.stages, &schedule.plans, args.schedule.algorithm) {
+            let _ = write!(text, "\n{stage}\n{table}\n");
+        }
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the schedule is and where its ranks are.
+pub fn header(machine: &Machine, schedule: &Schedule) -> String {
+    let root = if schedule.collective.is_rooted() { format!(", root {}", schedule.root) } else { String::new() };
+    let ranks = match machine.topology.ranks() {
+        1 => "1 rank".to_owned(),
+        ranks => format!("{ranks} ranks"),
+    };
+    let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
+    let (description, levels) = (&machine.description, machine.levels());
+    format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n")
+}
+
+/// The plans of all ranks.
+pub fn whole(planner: &Planner, args: &ScheduleArgs) -> anyhow::Result<Schedule> {
+    let ranks = u64::from(planner.topology().ranks());
+    let pairs = args.collective == Collective::Alltoall;
+    let transfers = if pairs { ranks * (ranks - 1) } else { 4 * (ranks - 1) };
+    ensure!(
+        transfers <= MOST_TRANSFERS,
+        "{} of {ranks} ranks has {transfers} transfers, more than the {MOST_TRANSFERS} a whole schedule may have here; \
+         `nagare plan --rank R` shows one rank",
+        args.collective
+    );
+    planner.schedule(args.collective, args.algorithm, args.root).with_context(|| cannot(args))
+}
+
+/// The plan of one rank, made alone.
+fn of_one_rank(planner: &Planner, args: &ScheduleArgs, rank: u32) -> anyhow::Result<Schedule> {
+    let ranks = planner.topology().ranks();
+    ensure!(rank < ranks, "--rank {rank}: there are {ranks} ranks, expected 0 to {}", ranks - 1);
+    let plan = planner.plan(args.collective, args.algorithm, args.root, rank).with_context(|| cannot(args))?;
+    let stages = match args.algorithm {
+        Algorithm::TwoTree => pattern::stage_names(args.collective, planner.flat()),
+        Algorithm::GroupedTwoTree => pattern::stage_names(args.collective, planner.grouped()),
+        Algorithm::Xor => vec!["step".to_owned()],
+    };
+    let algorithm = args.algorithm.name().to_owned();
+    Ok(Schedule { collective: args.collective, algorithm, root: args.root, stages, plans: vec![plan] })
+}
+
+fn cannot(args: &ScheduleArgs) -> String {
+    let able = ALGORITHMS.iter().filter(|s| s.collectives.contains(&args.collective)).map(|s| s.name);
+    let able: Vec<&str> = able.collect();
+    format!("{} does not implement {}; expected {}", args.algorithm, args.collective, able.join(" or "))
+}

@@ -1,0 +1,80 @@
+//! `nagare check` finds the conflicts of section 1.3 of the algorithms document, and counts bytes.
+
+mod common;
+
+use common::{failure_of, nagare, rows, stdout, stdout_of};
+use serde_json::Value;
+
+const FLAT: &[&str] = &["check", "reduce", "--algorithm", "two_tree", "--fabric", "mlfm36", "--np", "32"];
+
+#[test]
+fn the_flat_two_tree_meets_on_the_mesh() {
+    for (map, links) in [("slot", ["c3 → D", "D → b3"]), ("balanced", ["d1 → F", "F → c1"])] {
+        let text = stdout_of(&[FLAT, &["--map", map]].concat());
+        assert!(text.contains("right: it ends"), "{text}");
+        let rows = rows(&text);
+        let is_pair = |row: &&Vec<String>| row.len() == 4 && row[1..3] == ["24→16", "25→17"];
+        let conflict = rows.iter().find(is_pair).unwrap_or_else(|| panic!("24→16 and 25→17 do not meet:\n{text}"));
+        let mut shared: Vec<&str> = conflict[3].split(", ").collect();
+        shared.sort_unstable();
+        let mut expected = links;
+        expected.sort_unstable();
+        assert_eq!(shared, expected);
+    }
+}
+
+#[test]
+fn conflicts_fail_only_when_denied() {
+    let denied = nagare(&[FLAT, &["--deny-conflicts"]].concat()).output().unwrap();
+    assert_eq!(denied.status.code(), Some(1));
+    assert!(stdout(&denied).contains("right: it ends"));
+    // On one switch every host has its own link and a rank sends and receives once per round.
+    let star = stdout_of(&["check", "allreduce", "-a", "two_tree", "-f", "star16", "--deny-conflicts"]);
+    assert!(star.ends_with("\nno conflicts\n"), "{star}");
+}
+
+#[test]
+fn bytes_per_link_and_direction() {
+    // A broadcast brings every host but the root the whole vector, once.
+    let text = stdout_of(&["check", "bcast", "-a", "grouped_two_tree", "-f", "tree8", "--bytes", "1001", "--json"]);
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&report["right"], &report["wrong"], &report["bytes"]), (&true.into(), &Value::Null, &1001.into()));
+    let links = report["network"]["links"].as_array().unwrap();
+    for host in 1..8 {
+        let name = format!("n{host}");
+        let into = links.iter().find(|l| l["to"] == name.as_str()).unwrap();
+        assert_eq!(into["bytes"], 1001, "{name}");
+    }
+    assert!(links.iter().all(|l| l["to"] != "n0"), "{text}");
+    // Everything the second leaf needs crosses its uplink once per direction of need: the vector down, nothing up.
+    let downlink = links.iter().find(|l| l["from"] == "s0" && l["to"] == "l1").unwrap();
+    assert_eq!(downlink["bytes"], 1001);
+
+    // An exchange sends a block to each of the four hosts of the other leaf, from four hosts.
+    let text = stdout_of(&["check", "alltoall", "-a", "xor", "-f", "tree8", "--bytes", "64K"]);
+    let rows = rows(&text);
+    let uplink = rows.iter().find(|row| row[0] == "l0 — s0").unwrap();
+    assert_eq!(uplink[2..], ["1M", "1M", "4", "4"]);
+    assert!(text.contains("(16.00 × 64K)"), "{text}");
+}
+
+#[test]
+fn long_lists_are_cut_unless_asked_for() {
+    let exchange = ["check", "alltoall", "-a", "xor", "-f", "tree8", "--ppn", "2", "--limit"];
+    let count = |limit| {
+        let text = stdout_of(&[&exchange[..], &[limit]].concat());
+        (
+            rows(&text).iter().filter(|row| row[0].starts_with("step")).count(),
+            text.contains("more; --limit 0 prints all"),
+        )
+    };
+    assert_eq!(count("3"), (3, true));
+    let (all, cut) = count("0");
+    assert!(all > 3 && !cut);
+}
+
+#[test]
+fn a_network_is_needed() {
+    let (status, error) = failure_of(&["check", "bcast", "-a", "two_tree", "-n", "4"]);
+    assert_eq!((status, error.as_str()), (2, "nagare: --fabric is missing: a schedule is checked on a network\n"));
+}

@@ -1,0 +1,69 @@
+//! Running the built command, and pretended launchers.
+#![allow(dead_code, reason = "every test program uses its own part")]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The command with an environment in which nothing of Nagare, MPI or Slurm is set.
+pub fn nagare(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nagare"));
+    let ours = |name: &str| name.starts_with("NAGARE_") || name.starts_with("SLURM_") || name.starts_with("OMPI_");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(ours) || name == "LD_PRELOAD" {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments);
+    command
+}
+
+/// Standard output of a run that must succeed.
+pub fn stdout_of(arguments: &[&str]) -> String {
+    let output = nagare(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// Exit status and standard error of a run that must fail.
+pub fn failure_of(arguments: &[&str]) -> (i32, String) {
+    let output = nagare(arguments).output().unwrap();
+    (output.status.code().unwrap(), stderr(&output))
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// An executable script in `directory`.
+pub fn script(directory: &Path, name: &str, body: &str) -> PathBuf {
+    let path = directory.join(name);
+    shell(r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 755 "$2""#, &[body.as_ref(), path.as_os_str()]);
+    path
+}
+
+/// A copy of the command under test.
+pub fn copy_of_nagare(path: &Path) {
+    shell(r#"cp "$1" "$2""#, &[env!("CARGO_BIN_EXE_nagare").as_ref(), path.as_os_str()]);
+}
+
+/// Executables are written by a child: this process must never have one open for writing, because a test that starts a
+/// program at that moment would pass the open file on for an instant, and starting the executable would fail.
+fn shell(line: &str, arguments: &[&OsStr]) {
+    assert!(Command::new("/bin/sh").args(["-c", line, "sh"]).args(arguments).status().unwrap().success());
+}
+
+/// A launcher that answers `--version` with `version` and otherwise does `body`.
+pub fn launcher(directory: &Path, name: &str, version: &str, body: &str) -> PathBuf {
+    script(directory, name, &format!("if [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{body}"))
+}
+
+/// The rows of the tables in a text, as trimmed cells.
+pub fn rows(text: &str) -> Vec<Vec<String>> {
+    let of_line = |line: &str| line.trim_matches('│').split('┆').map(|cell| cell.trim().to_owned()).collect();
+    text.lines().filter(|line| line.starts_with('│')).map(of_line).collect()
+}

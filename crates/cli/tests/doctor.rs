@@ -1,0 +1,104 @@
+//! `nagare doctor` with pretended launchers and libraries.
+
+mod common;
+
+use common::{launcher, nagare, stdout};
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+fn doctor(path: &Path, options: &[&str]) -> Output {
+    let mut command = nagare(&[&["doctor"], options].concat());
+    // As root, Open MPI must be allowed to start anything, or doctor does not try.
+    command.env("PATH", path).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.output().unwrap()
+}
+
+#[test]
+fn without_any_mpi_it_says_so() {
+    let empty = tempfile::tempdir().unwrap();
+    let output = doctor(empty.path(), &[]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "nothing is broken: {text}");
+    assert!(text.contains("none: looked for mpirun, mpiexec,"), "{text}");
+    assert!(text.contains("no libnagare.so for Open MPI; looked for "), "{text}");
+    assert!(text.contains("none: there is no launcher"), "{text}");
+}
+
+#[test]
+fn launchers_are_listed_with_their_version_and_every_name() {
+    let site = tempfile::tempdir().unwrap();
+    launcher(site.path(), "mpirun", "mpirun (Open MPI) 5.0.11", "exit 1");
+    std::os::unix::fs::symlink("mpirun", site.path().join("mpiexec")).unwrap();
+    launcher(site.path(), "mpiexec.hydra", "odd thing 3", "exit 1");
+    let output = doctor(site.path(), &["--no-probe"]);
+    let text = stdout(&output);
+    let rows = common::rows(&text);
+    let row = rows.iter().position(|row| row[0] == "mpirun").unwrap();
+    assert_eq!((rows[row][2].as_str(), rows[row][3].as_str()), ("Open MPI 5.0.11", "none"));
+    assert_eq!(rows[row + 1][0], "mpiexec");
+    assert!(text.contains("--version printed 'odd thing 3'"), "{text}");
+    // There is an MPI and no library at all.
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("broken\n  there is no libnagare.so for any MPI found"), "{text}");
+}
+
+#[test]
+fn a_library_that_breaks_its_promises_is_named() {
+    let site = tempfile::tempdir().unwrap();
+    let library = site.path().join("libnagare.so");
+    fs::write(&library, "text").unwrap();
+    let output = doctor(site.path(), &["--no-probe", "--lib", library.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("libnagare.so: not an ELF file"), "{}", stdout(&output));
+    // This program is an ELF file, but exports nothing of MPI.
+    common::copy_of_nagare(&library);
+    let output = doctor(site.path(), &["--no-probe", "--lib", library.to_str().unwrap()]);
+    let text = stdout(&output);
+    assert!(output.status.code() == Some(1) && text.contains("WRONG: it exports no PMPI_*"), "{text}");
+}
+
+#[test]
+fn a_launcher_that_hangs_is_asked_to_end() {
+    let site = tempfile::tempdir().unwrap();
+    let ended = site.path().join("ended");
+    // In the background, so that the shell hears the signal at once.
+    let body = format!(
+        "trap 'kill $sleeper; echo yes > {}; exit 1' TERM; /bin/sleep 60 & sleeper=$!; echo \"$@\"; wait $sleeper",
+        ended.display()
+    );
+    launcher(site.path(), "mpirun", "mpirun (Open MPI) 4.1.4", &body);
+    let library = site.path().join("libnagare.so");
+    fs::write(&library, "").unwrap();
+    let output = doctor(site.path(), &["--timeout", "1", "--lib", library.to_str().unwrap()]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("WRONG: two ranks did not end within 1 s"), "{text}");
+    assert_eq!(fs::read_to_string(&ended).unwrap(), "yes\n");
+    // What it was started with: two ranks of doctor with the library preloaded into them.
+    let line = text.lines().find(|line| line.contains("-np 2")).unwrap();
+    assert!(
+        line.contains("-x LD_PRELOAD=") && line.contains("doctor --rank openmpi --mpi-library libmpi.so.40"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_rank_without_an_mpi_library_says_what_it_tried() {
+    let output = nagare(&["doctor", "--rank", "openmpi", "--mpi-library", "/nowhere/libmpi.so.40"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = common::stderr(&output);
+    assert!(error.contains("no MPI library could be opened: /nowhere/libmpi.so.40"), "{error}");
+}
+
+#[test]
+fn configuration_and_slurm_are_shown() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut command = nagare(&["doctor"]);
+    command.env("PATH", empty.path()).env("NAGARE_LOG", "loud").env("SLURM_TOPOLOGY_ADDR", "s0.n7");
+    let output = command.output().unwrap();
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("\n  NAGARE_LOG=loud\n") && text.contains("WRONG: NAGARE_LOG=loud: expected"), "{text}");
+    assert!(text.contains("\n  SLURM_TOPOLOGY_ADDR=s0.n7\n"), "{text}");
+}

@@ -1,0 +1,129 @@
+//! `nagare plan` prints the worked examples of the algorithms document.
+
+mod common;
+
+use common::{failure_of, rows, stdout_of};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The transfers of the line that begins with `label`.
+fn moves<'t>(text: &'t str, label: &str) -> BTreeSet<&'t str> {
+    let mut found = text.lines().filter_map(|line| line.strip_prefix(label)?.strip_prefix(": "));
+    let line = found.next().unwrap_or_else(|| panic!("no line `{label}` in\n{text}"));
+    assert_eq!(found.next(), None);
+    line.split(' ').collect()
+}
+
+fn set(text: &str) -> BTreeSet<&str> {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn two_tree_of_eight() {
+    let text = stdout_of(&["plan", "reduce", "--algorithm", "two_tree", "--np", "8"]);
+    assert_eq!(moves(&text, "rank reduce 0"), set("1→2  2→4  7→6  5→0  3→5  4→3  6→7"));
+    assert_eq!(moves(&text, "rank reduce 1"), set("3→2  5→6  6→4  4→0  2→3  1→7  7→5"));
+    let text = stdout_of(&["plan", "bcast", "--algorithm", "two_tree", "--np", "8"]);
+    assert_eq!(moves(&text, "rank bcast 0"), set("2→1  4→2  6→7  0→5  5→3  3→4  7→6"));
+}
+
+#[test]
+fn grouped_two_tree_of_four_groups() {
+    let plan =
+        ["plan", "reduce", "--algorithm", "grouped_two_tree", "--fabric", "mlfm36", "--np", "32", "--map", "balanced"];
+    let text = stdout_of(&[&plan[..], &["--tables"]].concat());
+    assert!(text.contains("levels: group 4, node 32\n"), "{text}");
+    assert_eq!(moves(&text, "group reduce 0"), set("24→16  8→24  16→0"));
+    assert_eq!(moves(&text, "group reduce 1"), set("8→16  16→24  24→0"));
+    let local = |text: &str| -> BTreeSet<String> {
+        let pairs = text.split_whitespace().map(|m| m.split_once('→').unwrap());
+        let pairs: Vec<(u32, u32)> = pairs.map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap())).collect();
+        (0..4).flat_map(|g| pairs.iter().map(move |(a, b)| format!("{}→{}", a + 8 * g, b + 8 * g))).collect()
+    };
+    let printed = |label| moves(&text, label).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+    assert_eq!(printed("rank reduce 0"), local("1→2 2→4 7→6 5→0 3→5 4→3 6→7"));
+    assert_eq!(printed("rank reduce 1"), local("3→2 5→6 6→4 4→0 2→3 1→7 7→5"));
+
+    // Send and receive tables: the local one comes first, then the global one, with "none" for ranks that take no part.
+    let rows = rows(&text);
+    let header = ["rank", "colour 0 →", "colour 1 →", "colour 0 ←", "colour 1 ←"];
+    let starts: Vec<usize> = (0..rows.len()).filter(|&i| rows[i] == header).collect();
+    let (local, global) = (&rows[starts[0] + 1..starts[1]], &rows[starts[1] + 1..]);
+    assert_eq!((local.len(), global.len()), (32, 32));
+    assert_eq!(local[1], ["1", "2", "7", "none", "none"]);
+    assert_eq!(local[0], ["0", "none", "none", "5", "4"]);
+    assert_eq!(global[8][..3], ["8", "24", "16"]);
+    assert_eq!(global[0], ["0", "none", "none", "16", "24"]);
+    assert_eq!(global[1], ["1", "none", "none", "none", "none"]);
+
+    // One rank alone is told the same.
+    let alone = common::rows(&stdout_of(&[&plan[..], &["--rank", "8"]].concat()));
+    assert_eq!((&alone[1], &alone[3]), (&local[8], &global[8]));
+}
+
+#[test]
+fn pretended_levels_and_exchange_steps() {
+    // Two nodes of two: in every step the ranks of a node talk to one node.
+    let text = stdout_of(&["plan", "alltoall", "-a", "xor", "--topology", "synthetic:node:2 core:2"]);
+    assert_eq!(moves(&text, "step 1"), set("0→1 1→0 2→3 3→2"));
+    assert_eq!(moves(&text, "step 2"), set("0→2 1→3 2→0 3→1"));
+    assert_eq!(moves(&text, "step 3"), set("0→3 1→2 2→1 3→0"));
+    let rank = stdout_of(&["plan", "alltoall", "-a", "xor", "--topology", "synthetic:node:8 core:2", "--rank", "5"]);
+    let steps: Vec<Vec<String>> = rows(&rank).split_off(1);
+    assert_eq!(steps.len(), 15);
+    assert!(steps.iter().all(|row| row[2] == row[3] && row[0] == "5"), "{rank}");
+    let partners: BTreeSet<&String> = steps.iter().map(|row| &row[2]).collect();
+    assert_eq!(partners.len(), 15);
+}
+
+#[test]
+fn a_million_ranks_can_be_planned_one_at_a_time() {
+    let machine = ["--topology", "synthetic:pod:64 rack:64 node:32 core:8"];
+    let plan = [&["plan", "bcast", "-a", "grouped_two_tree"], &machine[..]].concat();
+    let text = stdout_of(&[&plan[..], &["--rank", "777777"]].concat());
+    assert!(text.starts_with("bcast by grouped_two_tree, 1048576 ranks, root 0\n"), "{text}");
+    let exchange = [&["plan", "alltoall", "-a", "xor"], &machine[..]].concat();
+    let (status, error) = failure_of(&exchange);
+    assert_eq!(status, 2);
+    assert!(error.contains("`nagare plan --rank R` shows one rank"), "{error}");
+}
+
+#[test]
+fn json_has_every_hop() {
+    let text = stdout_of(&["plan", "allreduce", "-a", "grouped_two_tree", "-f", "tree8", "--ppn", "2", "--json"]);
+    let plan: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&plan["schema"], &plan["ranks"], &plan["collective"]), (&1.into(), &16.into(), &"allreduce".into()));
+    assert_eq!(plan["topology"]["names"], serde_json::json!(["leaf", "node"]));
+    let plans = plan["plans"].as_array().unwrap();
+    assert_eq!(plans.len(), 16);
+    // Two half vectors over 15 edges, up and down, each hop seen from both ends.
+    let hops: usize = plans.iter().map(|p| p["hops"].as_array().unwrap().len()).sum();
+    assert_eq!(hops, 2 * 2 * 2 * 15);
+    // The library reads back what the command writes.
+    let schedule: nagare_plan::schedule::Schedule = serde_json::from_value(plan).unwrap();
+    assert_eq!(schedule.moves().len(), 2 * 2 * 15);
+}
+
+#[test]
+fn mistakes_are_one_clear_line() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["bcast", "-a", "xor", "-n", "3"], "xor does not implement bcast; expected two_tree or grouped_two_tree"),
+        (
+            &["bcast", "-a", "two_tree"],
+            "--np is missing: without --fabric and --topology the number of ranks is not known",
+        ),
+        (&["bcast", "-a", "two_tree", "-n", "4", "--root", "4"], "--root 4: there are 4 ranks, expected 0 to 3"),
+        (&["bcast", "-a", "two_tree", "-n", "4", "--rank", "9"], "--rank 9: there are 4 ranks, expected 0 to 3"),
+        (
+            &["bcast", "-a", "two_tree", "-f", "tree8", "-n", "100"],
+            "fabric tree8: 100 ranks do not fit on 8 hosts with 1 per host; expected at most 8",
+        ),
+    ];
+    for (arguments, line) in cases {
+        let failed = failure_of(&[&["plan"], *arguments].concat());
+        assert_eq!(failed, (2, format!("nagare: {line}\n")));
+    }
+    let (status, error) = failure_of(&["plan", "bcast", "-a", "two_tree", "-f", "nowhere.toml"]);
+    assert!(status == 2 && error.lines().count() == 1, "{error}");
+    assert!(error.starts_with("nagare: no fabric 'nowhere.toml': there is no such file") && error.contains("mlfm36"));
+}
