@@ -4,7 +4,7 @@ use crate::args::CheckArgs;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table};
 use crate::plan::{header, whole};
-use crate::tables::round_word;
+
 use anyhow::Context;
 use nagare_plan::algorithm::Planner;
 use nagare_plan::collective::Collective;
@@ -43,7 +43,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let (fabric, placement) = network.context("--fabric is missing: a schedule is checked on a network")?;
     let planner = Planner::new(machine.topology.clone());
     let schedule = whole(&planner, &args.schedule)?;
-    let rounds = rounds(&schedule, round_word(args.schedule.algorithm), args.bytes);
+    let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
     let report = check(fabric, placement, &rounds)?;
     // Alltoall's units are per pair of ranks: of many ranks one each is enough, and all that memory holds.
     let units = if schedule.collective == Collective::Alltoall && schedule.plans.len() > 256 { 1 } else { 15 };

@@ -5,9 +5,8 @@ use crate::machine::Machine;
 use crate::output::{print, print_json};
 use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::algorithm::{ALGORITHMS, Planner};
 use nagare_plan::collective::Collective;
-use nagare_plan::pattern;
 use nagare_plan::schedule::{Schedule, send_tables};
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -90,11 +89,7 @@ fn of_one_rank(planner: &Planner, args: &ScheduleArgs, rank: u32) -> anyhow::Res
     let ranks = planner.topology().ranks();
     ensure!(rank < ranks, "--rank {rank}: there are {ranks} ranks, expected 0 to {}", ranks - 1);
     let plan = planner.plan(args.collective, args.algorithm, args.root, rank).with_context(|| cannot(args))?;
-    let stages = match args.algorithm {
-        Algorithm::TwoTree => pattern::stage_names(args.collective, planner.flat()),
-        Algorithm::GroupedTwoTree => pattern::stage_names(args.collective, planner.grouped()),
-        Algorithm::Xor => vec!["step".to_owned()],
-    };
+    let stages = planner.stages(args.collective, args.algorithm);
     let algorithm = args.algorithm.name().to_owned();
     Ok(Schedule { collective: args.collective, algorithm, root: args.root, stages, plans: vec![plan] })
 }

@@ -9,17 +9,9 @@ use std::collections::BTreeSet;
 /// Most rounds of a stage that become columns of one table.
 const COLUMNS: u32 = 4;
 
-/// What the rounds of a stage are called.
-pub fn round_word(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::TwoTree | Algorithm::GroupedTwoTree => "colour",
-        Algorithm::Xor => "step",
-    }
-}
-
 /// One table per stage: to whom each of `plans` sends and from whom it receives, by round.
 pub fn rank_tables(stages: &[String], plans: &[RankPlan], algorithm: Algorithm) -> Vec<(String, Table)> {
-    let word = round_word(algorithm);
+    let word = algorithm.spec().round;
     let tables = stages.iter().enumerate().map(|(stage, name)| {
         let hops = |plan: &'_ RankPlan| -> Vec<Hop> {
             let moves = plan.hops.iter().filter(|h| !matches!(h.action, Action::Copy { .. }));

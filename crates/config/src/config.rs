@@ -156,7 +156,9 @@ fn parse_switch(value: &str) -> Result<bool, String> {
 /// The nearest known name, if it is near enough to be a slip.
 fn suggestion(name: &str) -> String {
     let nearest = VARIABLES.iter().map(|v| (distance(name, v.name), v.name)).min();
-    nearest.filter(|n| n.0 <= 2).map(|n| format!(", did you mean {}?", n.1)).unwrap_or_default()
+    // Two letters wrong are a slip in a long name and another word in a short one.
+    let own = name.len().saturating_sub("NAGARE_".len());
+    nearest.filter(|n| n.0 <= 2 && n.0 * 3 < own).map(|n| format!(", did you mean {}?", n.1)).unwrap_or_default()
 }
 
 /// Levenshtein distance.

@@ -28,6 +28,8 @@ pub struct Spec {
     pub name: &'static str,
     /// What it can implement.
     pub collectives: &'static [Collective],
+    /// What a round of its schedules is called.
+    pub round: &'static str,
     /// One line for lists.
     pub summary: &'static str,
 }
@@ -38,18 +40,21 @@ pub const ALGORITHMS: &[Spec] = &[
         algorithm: Algorithm::TwoTree,
         name: "two_tree",
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+        round: "colour",
         summary: "one two-tree over all ranks; half the vector along each tree, pipelined",
     },
     Spec {
         algorithm: Algorithm::GroupedTwoTree,
         name: "grouped_two_tree",
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+        round: "colour",
         summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
     },
     Spec {
         algorithm: Algorithm::Xor,
         name: "xor",
         collectives: &[Collective::Alltoall],
+        round: "step",
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
 ];
@@ -130,15 +135,20 @@ impl Planner {
         })
     }
 
+    /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
+    pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
+        match algorithm {
+            Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
+            Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),
+            Algorithm::Xor => vec!["step".to_owned()],
+        }
+    }
+
     /// The plans of all ranks.
     pub fn schedule(&self, collective: Collective, algorithm: Algorithm, root: Rank) -> Option<Schedule> {
         let plans: Option<Vec<RankPlan>> =
             (0..self.topology.ranks()).map(|rank| self.plan(collective, algorithm, root, rank)).collect();
-        let stages = match algorithm {
-            Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
-            Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),
-            Algorithm::Xor => vec!["step".to_owned()],
-        };
+        let stages = self.stages(collective, algorithm);
         Some(Schedule { collective, algorithm: algorithm.name().to_owned(), root, stages, plans: plans? })
     }
 }

@@ -2,7 +2,9 @@
 
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
-use nagare_plan::execute::{Completed, Executor, Fault, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World};
+use nagare_plan::execute::{
+    Completed, Executor, Fault, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
+};
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
@@ -13,7 +15,9 @@ fn planner(ranks: u32) -> Planner {
     let node = |r: u32| r / 3;
     let nodes = (0..ranks).map(node).collect();
     let groups = (0..ranks).map(|r| u32::from(node(r) > 1)).collect();
-    Planner::new(Topology::new(vec!["group".into(), "node".into()], vec![groups, nodes], vec![0; ranks as usize]).unwrap())
+    Planner::new(
+        Topology::new(vec!["group".into(), "node".into()], vec![groups, nodes], vec![0; ranks as usize]).unwrap(),
+    )
 }
 
 /// Runs all plans in threads, `delay(rank)` before each starts; returns each rank's transport and traffic.
@@ -231,7 +235,11 @@ fn inconsistent_plans_are_refused_or_reported() {
     let plan = |hops| RankPlan { rank: 0, parts: 2, hops };
     let wrong = [
         (plan(vec![hop(Action::Send, 1, Parts::vector(1, 2), vec![])]), true, "hop 0: parts 1..3 of 2"),
-        (plan(vec![hop(Action::Send, 1, Parts::token(), vec![0])]), true, "hop 0 waits for hop 0, which is not earlier"),
+        (
+            plan(vec![hop(Action::Send, 1, Parts::token(), vec![0])]),
+            true,
+            "hop 0 waits for hop 0, which is not earlier",
+        ),
         (
             plan(vec![hop(Action::Recv, 1, Parts::vector(0, 1), vec![])]),
             false,
@@ -258,7 +266,8 @@ fn inconsistent_plans_are_refused_or_reported() {
     let program = Program::new(waits, true).unwrap();
     let world = World::new(2, false);
     let mut transport = ThreadTransport::new(&world, 0, vec![1, 2]);
-    let mut executor = Executor::new(&program, Pacing { segment: 1, window: 2 }, (false, true), &mut transport).unwrap();
+    let mut executor =
+        Executor::new(&program, Pacing { segment: 1, window: 2 }, (false, true), &mut transport).unwrap();
     assert_eq!(executor.progress(&mut transport), Ok(false));
     assert_eq!(executor.traffic(), Traffic::default());
 }

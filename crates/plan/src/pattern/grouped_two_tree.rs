@@ -9,7 +9,7 @@
 //! one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
 //!
 //! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so a
-//! plan has at most 4·levels + 6 hops per direction and is made in O(levels · log P).
+//! plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P).
 //! Source: algorithms document, sections 1.2 and 1.5 (patent application JP2020-178181).
 
 use crate::collective::Collective;

@@ -73,7 +73,7 @@ impl Parts {
 
 /// What a hop does with its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(tag = "action", rename_all = "lowercase")]
 pub enum Action {
     /// Send them to the peer.
     Send,

@@ -1,0 +1,13 @@
+! The four collectives through the module mpi: interfaces, every handle an integer.
+program coll_use_mpi
+   use mpi
+   implicit none
+   character(*), parameter :: program_name = 'coll_use_mpi'
+   integer :: comm, absolute_type
+   integer :: rank, ranks, cases, ierror
+   call MPI_Init(ierror)
+   call run_all()
+   call MPI_Finalize(ierror)
+contains
+   include 'coll_body.inc'
+end program

@@ -1,0 +1,294 @@
+/* Valid but unusual uses, which an interposing library must forward or handle: a sub-communicator before any collective on the world,
+   intercommunicators, MPI_COMM_SELF, zero counts, MPI_BOTTOM, interleaved types, siblings freed in between, parallel files. */
+#include "comms.h"
+
+static int contribution(int rank, int index)
+{
+    return rank * 1000 + index % 997 + 1;
+}
+
+static int sum_of(int first, int last, int index)
+{
+    int sum = 0;
+    for (int r = first; r <= last; r++)
+        sum += contribution(r, index);
+    return sum;
+}
+
+static void expect(int index, int got, int want)
+{
+    if (got != want)
+        fail("index=%d got=%d expected=%d", index, got, want);
+}
+
+static void begin(const char *what)
+{
+    snprintf(check_current, sizeof check_current, "%s", what);
+}
+
+static int *ints_new(int count)
+{
+    int *data = malloc((size_t)count * sizeof *data + 1);
+    if (!data)
+        fail("out of memory");
+    for (int i = 0; i < count; i++)
+        data[i] = -1;
+    return data;
+}
+
+static int *own_ints(int count)
+{
+    int *data = ints_new(count);
+    for (int i = 0; i < count; i++)
+        data[i] = contribution(check_rank, i);
+    return data;
+}
+
+/* The first collective of the program, on the upper part of the world, whose other ranks know nothing of it. */
+static void first_on_part(int count)
+{
+    begin("first collective: bcast and allreduce on create_group");
+    const int first = check_size / 3;
+    MPI_Comm comm = comm_by_group();
+    if (comm == MPI_COMM_NULL)
+        return;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    int *data = own_ints(count);
+    /* Ranks are in descending order: rank 0 of the part is the last of the world. */
+    MPI_Bcast(data, count, MPI_INT, 0, comm);
+    for (int i = 0; i < count; i++)
+        expect(i, data[i], contribution(check_size - 1, i));
+    int *mine = own_ints(count);
+    MPI_Allreduce(mine, data, count, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < count; i++)
+        expect(i, data[i], sum_of(first, check_size - 1, i));
+    free(mine);
+    free(data);
+    MPI_Comm_free(&comm);
+    check_cases += 2;
+}
+
+static void on_self(int count)
+{
+    begin("all four on MPI_COMM_SELF");
+    int *mine = own_ints(count), *data = ints_new(count);
+    MPI_Bcast(mine, count, MPI_INT, 0, MPI_COMM_SELF);
+    MPI_Reduce(mine, data, count, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF);
+    for (int i = 0; i < count; i++)
+        expect(i, data[i], contribution(check_rank, i));
+    MPI_Allreduce(MPI_IN_PLACE, data, count, MPI_INT, MPI_MAX, MPI_COMM_SELF);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
+    for (int i = 0; i < count; i++) {
+        expect(i, data[i], contribution(check_rank, i));
+        expect(i, mine[i], contribution(check_rank, i));
+    }
+    free(mine);
+    free(data);
+    check_cases += 4;
+}
+
+static void zero_counts(void)
+{
+    begin("zero counts with null buffers");
+    int untouched = 42;
+    MPI_Bcast(NULL, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
+    MPI_Reduce(&untouched, NULL, 0, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &untouched, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Alltoall(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    expect(0, untouched, 42);
+    check_cases += 4;
+}
+
+/* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
+static void at_bottom(int count)
+{
+    begin("bcast and alltoall with MPI_BOTTOM");
+    const int root = check_size / 2;
+    int *a = ints_new(count), *b = ints_new(count);
+    MPI_Aint at[2];
+    MPI_Datatype type;
+    MPI_Get_address(b, &at[0]);
+    MPI_Get_address(a, &at[1]);
+    MPI_Type_create_hindexed(2, (int[]){count, count}, at, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; check_rank == root && i < count; i++) {
+        a[i] = contribution(root, i);
+        b[i] = contribution(root, i + count);
+    }
+    MPI_Bcast(MPI_BOTTOM, 1, type, root, MPI_COMM_WORLD);
+    for (int i = 0; i < count; i++) {
+        expect(i, a[i], contribution(root, i));
+        expect(i, b[i], contribution(root, i + count));
+    }
+    MPI_Type_free(&type);
+
+    /* Absolute on the receiving side only. Blocks are big enough for Open MPI 4.1 not to take its Bruck algorithm, which reads the
+       send buffer as if it had the receive type. */
+    enum { BLOCK = 1200 };
+    int *sent = own_ints(BLOCK * check_size), *received = ints_new(BLOCK * check_size);
+    MPI_Datatype block;
+    MPI_Get_address(received, &at[0]);
+    MPI_Type_create_hindexed(1, (int[]){BLOCK}, at, MPI_INT, &block);
+    MPI_Type_commit(&block);
+    MPI_Alltoall(sent, BLOCK, MPI_INT, MPI_BOTTOM, 1, block, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size; r++)
+        for (int i = 0; i < BLOCK; i++)
+            expect(r * BLOCK + i, received[r * BLOCK + i], contribution(r, check_rank * BLOCK + i));
+    MPI_Type_free(&block);
+    free(sent);
+    free(received);
+    free(a);
+    free(b);
+    check_cases += 2;
+}
+
+/* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the data). */
+static void transpose(int rows)
+{
+    begin("alltoall of interleaved columns");
+    const int columns = check_size;
+    int *matrix = own_ints(rows * columns), *received = ints_new(rows * columns);
+    MPI_Datatype strided, column;
+    MPI_Type_vector(rows, 1, columns, MPI_INT, &strided);
+    MPI_Type_create_resized(strided, 0, sizeof(int), &column);
+    MPI_Type_commit(&column);
+    MPI_Type_free(&strided);
+    MPI_Alltoall(matrix, 1, column, received, 1, column, MPI_COMM_WORLD);
+    for (int row = 0; row < rows; row++)
+        for (int from = 0; from < columns; from++)
+            expect(row * columns + from, received[row * columns + from], contribution(from, row * columns + check_rank));
+    MPI_Type_free(&column);
+    free(matrix);
+    free(received);
+    check_cases++;
+}
+
+/* Rooted at rank 0 of the lower half; results land in the other half, sums are over the other half. */
+static void between_groups(int count)
+{
+    begin("intercommunicator");
+    if (check_size < 2)
+        return;
+    MPI_Comm half, inter = comm_inter(&half);
+    const int middle = check_size / 2, low = check_rank < middle;
+    int *data = own_ints(count), *result = ints_new(count);
+
+    begin("bcast on an intercommunicator");
+    MPI_Bcast(data, count, MPI_INT, low ? (check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0, inter);
+    for (int i = 0; i < count; i++)
+        expect(i, data[i], contribution(low ? check_rank : 0, i));
+
+    begin("reduce on an intercommunicator");
+    free(data);
+    data = own_ints(count);
+    MPI_Reduce(data, result, count, MPI_INT, MPI_SUM, low ? (check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0, inter);
+    for (int i = 0; check_rank == 0 && i < count; i++)
+        expect(i, result[i], sum_of(middle, check_size - 1, i));
+
+    begin("allreduce on an intercommunicator");
+    MPI_Allreduce(data, result, count, MPI_INT, MPI_SUM, inter);
+    for (int i = 0; i < count; i++)
+        expect(i, result[i], low ? sum_of(middle, check_size - 1, i) : sum_of(0, middle - 1, i));
+
+    begin("alltoall on an intercommunicator");
+    int others;
+    MPI_Comm_remote_size(inter, &others);
+    int *blocks = own_ints(others), *received = ints_new(others);
+    MPI_Alltoall(blocks, 1, MPI_INT, received, 1, MPI_INT, inter);
+    for (int r = 0; r < others; r++)
+        expect(r, received[r], contribution(low ? middle + r : r, low ? check_rank : check_rank - middle));
+
+    free(blocks);
+    free(received);
+    free(data);
+    free(result);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    check_cases += 4;
+}
+
+/* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */
+static void siblings(int count)
+{
+    begin("allreduce while siblings are freed");
+    MPI_Comm sibling[3];
+    int *mine = own_ints(count), *data = ints_new(count);
+    for (int s = 0; s < 3; s++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &sibling[s]);
+    for (int round = 0; round < 6; round++) {
+        for (int s = 0; s < 3; s++) {
+            MPI_Allreduce(mine, data, count, MPI_INT, MPI_SUM, sibling[s]);
+            for (int i = 0; i < count; i++)
+                expect(i, data[i], sum_of(0, check_size - 1, i));
+            check_cases++;
+        }
+        MPI_Comm_free(&sibling[round % 3]);
+        MPI_Comm_split(MPI_COMM_WORLD, 0, round % 2 ? -check_rank : check_rank, &sibling[round % 3]);
+    }
+    for (int s = 0; s < 3; s++)
+        MPI_Comm_free(&sibling[s]);
+    free(mine);
+    free(data);
+}
+
+/* The library's own file layer calls collectives inside: interleaved blocks written and read by all ranks at once. */
+static void parallel_file(const char *path, int blocks)
+{
+    begin("MPI_File_write_all and MPI_File_read_all");
+    enum { BLOCK = 64 };
+    MPI_File file;
+    MPI_Datatype view, strided;
+    const int count = blocks * BLOCK;
+    int *mine = own_ints(count), *back = ints_new(count);
+    MPI_Type_vector(blocks, BLOCK, BLOCK * check_size, MPI_INT, &strided);
+    MPI_Type_create_resized(strided, 0, (MPI_Aint)sizeof(int) * count * check_size, &view);
+    MPI_Type_commit(&view);
+    MPI_Type_free(&strided);
+    const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    if (MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+        fail("cannot open %s", path);
+    MPI_File_set_view(file, (MPI_Offset)sizeof(int) * BLOCK * check_rank, MPI_INT, view, "native", MPI_INFO_NULL);
+    MPI_File_write_all(file, mine, count, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_sync(file);
+    message_barrier(MPI_COMM_WORLD);
+    /* Reads the neighbour's blocks. */
+    const int neighbour = (check_rank + 1) % check_size;
+    MPI_File_set_view(file, (MPI_Offset)sizeof(int) * BLOCK * neighbour, MPI_INT, view, "native", MPI_INFO_NULL);
+    MPI_File_read_all(file, back, count, MPI_INT, MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; i++)
+        expect(i, back[i], contribution(neighbour, i));
+    MPI_File_close(&file);
+    MPI_Type_free(&view);
+    free(mine);
+    free(back);
+    check_cases += 2;
+}
+
+/* Options: count=40000 file=edge.<process number of rank 0>.tmp in TMPDIR */
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    check_start("edge", "count,file", argc, argv);
+    const int count = (int)option_number(argc, argv, "count", 0, 40000);
+    first_on_part(count);
+
+    char path[512];
+    const char *directory = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/edge.%ld.tmp", directory ? directory : "/tmp", (long)getpid());
+    for (int r = 1; r < check_size; r++)
+        if (check_rank == 0)
+            MPI_Send(path, sizeof path, MPI_CHAR, r, TAG_GATHER, MPI_COMM_WORLD);
+        else if (check_rank == r)
+            MPI_Recv(path, sizeof path, MPI_CHAR, 0, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+
+    on_self(count);
+    zero_counts();
+    at_bottom(count);
+    transpose(300);
+    between_groups(count);
+    siblings(count);
+    parallel_file(option(argc, argv, "file", 1, path), 100);
+    check_finish();
+    return 0;
+}

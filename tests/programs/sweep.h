@@ -1,0 +1,148 @@
+/* Walks communicators x sizes x types x operations x roots. Small sizes get everything on the world; large sizes and derived
+   communicators get a selection, so that the default run takes seconds. */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include "case_alltoall.h"
+#include "case_bcast.h"
+#include "case_reduce.h"
+#include "case_rounding.h"
+
+enum { LARGE = 5000, MAX_SIZES = 32, ALLTOALL_BYTES = 2 << 20 };
+
+struct sweep {
+    long size[MAX_SIZES];
+    int sizes;
+    int all_roots;
+    /* Only every thin-th type or operation is tried at a size (MPICH spins: few calls where ranks outnumber cores). */
+    int thin;
+    const char *only, *types;
+    struct reduction reduction[MAX_REDUCTIONS];
+    int reductions;
+};
+
+static inline int neighbour_of_previous(const struct sweep *s, int step)
+{
+    return step > 0 && s->size[step] == s->size[step - 1] + 1;
+}
+
+/* Item number i is taken in this step: all on the world, else every stride-th, another one for each size; every second where the size
+   is the previous one plus 1; `thin` times fewer. */
+static inline int selected(const struct sweep *s, const struct member *m, int i, int step, int stride)
+{
+    const int sparse = s->size[step] > LARGE / 2 && neighbour_of_previous(s, step) ? 2 : 1;
+    return (i + step) % (s->thin * sparse * (m->comm == MPI_COMM_WORLD ? 1 : stride)) == 0;
+}
+
+/* Large counts stand for 8 bytes each: fewer elements where an element is bigger. */
+static inline size_t bounded(int layout, size_t count)
+{
+    return count < LARGE || layouts[layout].extent <= 8 ? count : count * 8 / (size_t)layouts[layout].extent;
+}
+
+static inline void sweep_bcast(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots, int n)
+{
+    for (int i = 0; i < n; i++) {
+        for (int l = 0; l < LAYOUTS; l++) {
+            const int large = l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD);
+            if (listed(s->types, layouts[l].name) && (count < LARGE ? selected(s, m, l, step, 4) : large))
+                check_bcast(m, &layouts[l], bounded(l, count), roots[i]);
+        }
+        if (listed(s->types, "mixed"))
+            check_bcast_mixed(m, count, roots[i]);
+    }
+}
+
+static inline void sweep_reduce(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots, int n)
+{
+    for (int i = 0; i < s->reductions; i++) {
+        const struct reduction *r = &s->reduction[i];
+        if (!listed(s->types, layouts[r->layout].name) ||
+            (count < LARGE ? !selected(s, m, i, step, 5) && r->operation != O_MATRIX : !r->large))
+            continue;
+        /* Computing what is expected takes most of the time at large sizes: one root each, another one for each operation. */
+        if (listed(s->only, "reduce") && count < LARGE)
+            check_reduce(m, r, count, roots, n);
+        else if (listed(s->only, "reduce"))
+            check_reduce(m, r, bounded(r->layout, count), &roots[(i + step) % n], 1);
+        if (listed(s->only, "allreduce"))
+            check_allreduce(m, r, bounded(r->layout, count));
+    }
+    for (int variant = 0; variant < 4 && listed(s->types, "rounding"); variant++) {
+        if (count >= LARGE && (m->comm == MPI_COMM_WORLD ? variant % 3 != 0 : variant != step % 4))
+            continue;
+        const size_t doubles = count / 2 * 2;
+        if (listed(s->only, "allreduce"))
+            check_rounding(m, doubles, variant / 2, -1, variant % 2);
+        if (listed(s->only, "reduce") && !(variant % 2 && reduce_in_place_broken(roots[n - 1], m->size, count)))
+            check_rounding(m, doubles, variant / 2, roots[n - 1], variant % 2);
+    }
+}
+
+static inline void sweep_alltoall(const struct sweep *s, const struct member *m, int step, size_t count)
+{
+    /* A block goes to every rank: large counts are shared out over them. */
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    for (int l = 0; l < LAYOUTS; l++) {
+        const size_t bytes = block * (size_t)layouts[l].extent * (size_t)m->size;
+        const int large = l == L_DOUBLE || l == L_BYTE;
+        if (listed(s->types, layouts[l].name) &&
+            (count < LARGE ? selected(s, m, l, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
+            check_alltoall(m, &layouts[l], block);
+    }
+    if (listed(s->types, "mixed"))
+        check_alltoall_mixed(m, block);
+}
+
+static inline void sweep_communicator(const struct sweep *s, const struct member *m)
+{
+    int roots[m->size + 1];
+    const int n = choose_roots(m->size, s->all_roots, roots);
+    for (int step = 0; step < s->sizes; step++) {
+        const size_t count = (size_t)s->size[step];
+        /* Derived communicators skip the neighbours of a size, and try one large size with one root. */
+        if (m->comm != MPI_COMM_WORLD && step > 0 && count > LARGE / 2 &&
+            (neighbour_of_previous(s, step) || s->size[step - 1] >= LARGE))
+            continue;
+        const int one_root = m->comm != MPI_COMM_WORLD && count >= LARGE && !s->all_roots;
+        const int *from = one_root ? roots + n - 1 : roots;
+        if (listed(s->only, "bcast"))
+            sweep_bcast(s, m, step, count, from, one_root ? 1 : n);
+        sweep_reduce(s, m, step, count, from, one_root ? 1 : n);
+        if (listed(s->only, "alltoall"))
+            sweep_alltoall(s, m, step, count);
+    }
+}
+
+static const char sweep_options[] = "sizes,roots,comms,only,types,thin,avoid";
+
+/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall
+   types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
+static inline void sweep_run(int argc, char **argv, const char *default_sizes)
+{
+    struct sweep s = {0};
+    s.sizes = number_list(option(argc, argv, "sizes", 0, default_sizes), s.size, MAX_SIZES);
+    s.all_roots = strcmp(option(argc, argv, "roots", 1000, "sample"), "all") == 0;
+    s.thin = (int)option_number(argc, argv, "thin", 1000, 1);
+    s.thin += s.thin == 0;
+    s.only = option(argc, argv, "only", 1000, "all");
+    s.types = option(argc, argv, "types", 1000, "all");
+    avoid_stock_bugs = strcmp(option(argc, argv, "avoid", 1000, "stock"), "none") != 0;
+    const char *comms = option(argc, argv, "comms", 1000, "all");
+
+    struct member list[MAX_COMMS];
+    layouts_create();
+    ops_create();
+    s.reductions = reductions_create(s.reduction);
+    const int n = comms_create(list);
+    for (int c = 0; c < n; c++)
+        if (list[c].comm != MPI_COMM_NULL && listed(comms, list[c].name))
+            sweep_communicator(&s, &list[c]);
+    comms_free(list, n);
+    ops_free();
+    layouts_free();
+    if (check_rank == 0)
+        printf("digest=%016llx\n", (unsigned long long)rounding_digest);
+}
+
+#endif
