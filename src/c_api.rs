@@ -143,9 +143,16 @@ fn diagnose(shim: &Shim) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "nagare {}", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "MPI library: {} ({})", library_version(shim), shim.real.path);
-    let _ = writeln!(text, "functions found in it: {}", functions.bound.len());
-    if !functions.missing.is_empty() {
-        let _ = writeln!(text, "functions it lacks: {}", functions.missing.join(" "));
+    #[cfg(mpi_large_count)]
+    let (bound, missing) = (
+        [&functions.bound[..], &shim.real.large.bound].concat(),
+        [&functions.missing[..], &shim.real.large.missing].concat(),
+    );
+    #[cfg(not(mpi_large_count))]
+    let (bound, missing) = (&functions.bound, &functions.missing);
+    let _ = writeln!(text, "functions bound in it: {}", bound.join(" "));
+    if !missing.is_empty() {
+        let _ = writeln!(text, "functions it lacks: {}", missing.join(" "));
     }
     let _ = writeln!(text, "host: {}", crate::setup::host_name());
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);

@@ -1,6 +1,6 @@
 //! What Nagare keeps per communicator: an attribute that the library deletes with the communicator.
 
-use crate::facts::{self, SharedFacts};
+use crate::facts;
 use crate::real::Real;
 use crate::shim::Shim;
 use mpi::ffi::MPI_Comm;
@@ -173,26 +173,28 @@ impl Communicator {
         let in_world = world
             .as_ref()
             .and_then(|_| facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int));
-        let facts: SharedFacts = match (world, in_world) {
+        let (topology, limits) = match (&world, in_world) {
             // The verdict on the world holds for all communicators within it.
-            (Some(world), Some(ranks)) => world.facts.as_ref().map_err(|_| Reason::Topology)?.restricted(&ranks),
+            (Some(world), Some(ranks)) => {
+                let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
+                (facts.topology.restricted(&ranks), facts.eager)
+            }
             _ => {
-                let exchanged = facts::exchange(shim.real, comm, shim.setup());
-                let agreed = exchanged.and_then(|facts| facts.agree().map(|()| facts));
-                agreed.map_err(|error| {
+                let facts = facts::exchange(shim.real, comm, shim.setup()).facts.map_err(|error| {
                     if self.rank == 0 {
+                        let ranks = self.size;
                         log::warn!(
-                            "{error}; a communicator of {} ranks runs on the MPI library's own collectives",
-                            self.size
+                            "{error}; a communicator of {ranks} ranks runs on the MPI library's own collectives"
                         );
                     }
                     Reason::Topology
-                })?
+                })?;
+                (facts.topology, facts.eager)
             }
         };
-        let topology = facts.topology().map_err(|_| Reason::Topology)?;
         let nodes = topology.node_count();
-        let eager = facts.eager_limit(nodes == 1);
+        // The connections a schedule uses are within the node if all ranks are on one.
+        let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
         Ok(Place { planner: Planner::new(topology), nodes, eager })
     }
 

@@ -1,10 +1,11 @@
 //! What every rank tells the others about itself, and what all of them then know.
 
-use crate::eager;
+use crate::eager::{self, EagerLimits};
 use crate::locality;
 use crate::real::Real;
 use crate::setup::Setup;
 use mpi::ffi::MPI_Comm;
+use nagare_plan::schedule::Rank;
 use nagare_plan::topology::Topology;
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -42,9 +43,18 @@ pub struct Facts {
 /// What the ranks of one communicator know of each other.
 #[derive(Clone, Debug)]
 pub struct SharedFacts {
-    /// In rank order.
-    ranks: Vec<Facts>,
-    names: Vec<String>,
+    /// Where they are.
+    pub topology: Topology,
+    /// The largest messages that are eager between all of them.
+    pub eager: EagerLimits,
+}
+
+/// Outcome of an exchange, the same on all ranks.
+pub struct Exchange {
+    /// The facts, or why there are none to use.
+    pub facts: Result<SharedFacts, Disagreement>,
+    /// Whether some rank wants a report.
+    pub report: bool,
 }
 
 /// Why ranks cannot plan together.
@@ -70,7 +80,17 @@ pub enum Disagreement {
 }
 
 /// Collects the facts of all ranks of `comm`; collective over it.
-pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup) -> Result<SharedFacts, Disagreement> {
+pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup) -> Exchange {
+    match collect(real, comm, setup) {
+        Ok(ranks) => Exchange {
+            facts: agree(&ranks).and_then(|()| share(&ranks, setup)),
+            report: ranks.iter().any(|f| f.report != 0),
+        },
+        Err(error) => Exchange { facts: Err(error), report: false },
+    }
+}
+
+fn collect(real: &Real, comm: MPI_Comm, setup: &Setup) -> Result<Vec<Facts>, Disagreement> {
     let mpi = &real.mpi;
     let (mut rank, mut size) = (0, 0);
     // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
@@ -93,10 +113,47 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup) -> Result<SharedFact
             comm,
         )
     };
-    if code != 0 {
-        return Err(Disagreement::Exchange(code));
+    if code == 0 { Ok(ranks) } else { Err(Disagreement::Exchange(code)) }
+}
+
+/// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.
+fn agree(ranks: &[Facts]) -> Result<(), Disagreement> {
+    let Some(first) = ranks.first() else { return Ok(()) };
+    for (rank, facts) in ranks.iter().enumerate() {
+        if facts.settings != first.settings {
+            return Err(Disagreement::Settings(rank));
+        }
+        if facts.file != first.file {
+            return Err(Disagreement::File(rank));
+        }
+        if facts.problem != 0 || facts.levels != first.levels {
+            return Err(Disagreement::Problem(rank));
+        }
     }
-    Ok(SharedFacts { ranks, names: setup.level_names.clone() })
+    Ok(())
+}
+
+/// The places of all ranks, and the limits that hold for all of them.
+fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
+    let levels = ranks.first().map_or(0, |f| f.levels as usize);
+    let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut number_of = |group| {
+            let next = numbers.len() as u32;
+            *numbers.entry(group).or_insert(next)
+        };
+        ranks.iter().map(|f| number_of(of(f))).collect()
+    };
+    let mut groups: Vec<Vec<u32>> = (0..levels).map(|l| number(&|f| f.groups[l])).collect();
+    groups.push(number(&|f| f.node));
+    let mut names = setup.level_names.clone();
+    names.resize(levels, "level".to_owned());
+    names.push("node".to_owned());
+    let cores = ranks.iter().map(|f| u32::try_from(f.core).unwrap_or(u32::MAX)).collect();
+    let topology = Topology::new(names, groups, cores).map_err(|e| Disagreement::Topology(e.to_string()))?;
+    let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
+    let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
+    Ok(SharedFacts { topology, eager })
 }
 
 fn own_facts(real: &Real, setup: &Setup, leader: u64) -> Facts {
@@ -145,71 +202,8 @@ const COMM_TYPE_SHARED: c_int = 0;
 #[cfg(mpi_family = "mpich")]
 const COMM_TYPE_SHARED: c_int = 1;
 
-impl SharedFacts {
-    /// Whether all ranks can plan together.
-    ///
-    /// # Errors
-    /// The first [`Disagreement`], the same on all ranks.
-    pub fn agree(&self) -> Result<(), Disagreement> {
-        let Some(first) = self.ranks.first() else { return Ok(()) };
-        for (rank, facts) in self.ranks.iter().enumerate() {
-            if facts.settings != first.settings {
-                return Err(Disagreement::Settings(rank));
-            }
-            if facts.file != first.file {
-                return Err(Disagreement::File(rank));
-            }
-            if facts.problem != 0 || facts.levels != first.levels {
-                return Err(Disagreement::Problem(rank));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether any rank wants a report.
-    pub fn report_wanted(&self) -> bool {
-        self.ranks.iter().any(|f| f.report != 0)
-    }
-
-    /// The same facts for the ranks of another communicator: `ranks[new] = old`.
-    pub fn restricted(&self, ranks: &[c_int]) -> Self {
-        let ranks = ranks.iter().filter_map(|&old| self.ranks.get(old as usize).copied()).collect();
-        Self { ranks, names: self.names.clone() }
-    }
-
-    /// The largest message that is eager between every pair of ranks that the schedules connect: within the node if all
-    /// are on one, else between nodes.
-    pub fn eager_limit(&self, one_node: bool) -> u64 {
-        let limit = |f: &Facts| if one_node { f.eager_local } else { f.eager_remote };
-        u64::from(self.ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN))
-    }
-
-    /// The places of all ranks.
-    ///
-    /// # Errors
-    /// [`Disagreement::Topology`] if the levels are not nested.
-    pub fn topology(&self) -> Result<Topology, Disagreement> {
-        let levels = self.ranks.first().map_or(0, |f| f.levels as usize);
-        let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
-            let mut numbers: HashMap<u64, u32> = HashMap::new();
-            let mut number_of = |group| {
-                let next = numbers.len() as u32;
-                *numbers.entry(group).or_insert(next)
-            };
-            self.ranks.iter().map(|f| number_of(of(f))).collect()
-        };
-        let mut groups: Vec<Vec<u32>> = (0..levels).map(|l| number(&|f| f.groups[l])).collect();
-        groups.push(number(&|f| f.node));
-        let mut names = self.names.clone();
-        names.resize(levels, "level".to_owned());
-        names.push("node".to_owned());
-        let cores = self.ranks.iter().map(|f| u32::try_from(f.core).unwrap_or(u32::MAX)).collect();
-        Topology::new(names, groups, cores).map_err(|e| Disagreement::Topology(e.to_string()))
-    }
-}
-
 /// Ranks of `of` numbered in `within`: `result[rank in of] = rank in within`, `None` if some are not in it.
-pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Option<Vec<c_int>> {
+pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Option<Vec<Rank>> {
     let mpi = &real.mpi;
     let own: Vec<c_int> = (0..size).collect();
     let mut there = vec![-1; own.len()];
@@ -223,5 +217,6 @@ pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Op
         (mpi.group_free)(&raw mut target);
         code
     };
-    (code == 0 && there.iter().all(|&r| r >= 0)).then_some(there)
+    let there: Option<Vec<Rank>> = there.into_iter().map(|r| Rank::try_from(r).ok()).collect();
+    there.filter(|_| code == 0)
 }

@@ -72,7 +72,7 @@ impl Report {
                 });
             }
         }
-        let topology = shim.world().and_then(|w| w.facts.as_ref().ok().and_then(|f| f.topology().ok()));
+        let topology = shim.world().and_then(|w| w.facts.as_ref().ok().map(|f| f.topology.clone()));
         Self {
             schema: 1,
             nagare: env!("CARGO_PKG_VERSION"),

@@ -110,10 +110,8 @@ impl Shim {
                 log::warn!("{problem}");
             }
         }
-        let exchanged = facts::exchange(self.real, self.real.handles.comm_world, setup);
-        let report = exchanged.as_ref().is_ok_and(SharedFacts::report_wanted);
+        let facts::Exchange { facts, report } = facts::exchange(self.real, self.real.handles.comm_world, setup);
         self.timed.store(report, Ordering::Relaxed);
-        let facts = exchanged.and_then(|facts| facts.agree().and_then(|()| facts.topology()).map(|_| facts));
         if let Err(error) = &facts {
             self.report_disagreement(rank, error);
         }

@@ -7,12 +7,14 @@
 //! ```
 //! A *family* is what one tree spans: the subgroups of one group, each standing for its representative (the member with the
 //! smallest rank, or the root where it is a member). The ranks are the groups of the last level. Building the index is
-//! O(P · levels), its memory 4 bytes × P × (levels + 3); afterwards a rank's place in every family is O(levels).
+//! O(P · levels); its memory is at most 4 bytes × P × (levels + 3), and next to nothing where ranks fill the machine in
+//! order; afterwards a rank's place in every family is O(levels).
 
 use super::Topology;
+use super::column::Column;
 use crate::pattern::TwoTree;
 use crate::schedule::Rank;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// One level of groups. Groups are numbered so that the groups of one family are consecutive and ordered by representative.
@@ -20,11 +22,11 @@ use std::sync::Arc;
 struct Level {
     name: String,
     /// Group number of every rank.
-    group_of: Vec<u32>,
+    group_of: Column,
     /// Smallest rank of every group.
-    representative: Vec<Rank>,
+    representative: Column,
     /// First group of the family of every group of the next wider level; one more entry than there are families.
-    family_start: Vec<u32>,
+    family_start: Column,
 }
 
 /// Groups within groups, as one communicator's ranks see them.
@@ -78,6 +80,7 @@ impl Hierarchy {
 
     fn from_levels(given: &[(&str, &[u32])], ranks: u32) -> Self {
         let mut levels: Vec<Level> = Vec::with_capacity(given.len());
+        let mut sizes = BTreeSet::new();
         for &(name, groups) in given {
             // Smallest rank and wider group of every given group, in the order of the smallest rank.
             let count = groups.iter().max().map_or(0, |&last| last as usize + 1);
@@ -86,10 +89,10 @@ impl Hierarchy {
                 let first = &mut first[g as usize];
                 *first = (*first).min(rank as Rank);
             }
-            let wider = |rank: Rank| levels.last().map_or(0, |l: &Level| l.group_of[rank as usize]);
+            let wider = |rank: Rank| levels.last().map_or(0, |l: &Level| l.group_of.get(rank));
             let mut order: Vec<u32> = (0..count as u32).collect();
             order.sort_by_key(|&g| (wider(first[g as usize]), first[g as usize]));
-            let families = levels.last().map_or(1, |l| l.representative.len());
+            let families = levels.last().map_or(1, |l| l.representative.len() as usize);
             let mut family_start = vec![0; families + 1];
             let mut number = vec![0; count];
             let mut representative = Vec::with_capacity(count);
@@ -98,15 +101,14 @@ impl Hierarchy {
                 representative.push(first[g as usize]);
                 family_start[wider(first[g as usize]) as usize + 1] = new as u32 + 1;
             }
+            sizes.extend(family_start.windows(2).map(|w| w[1] - w[0]));
             levels.push(Level {
                 name: name.to_owned(),
-                group_of: groups.iter().map(|&g| number[g as usize]).collect(),
-                representative,
-                family_start,
+                group_of: Column::from(groups.iter().map(|&g| number[g as usize]).collect::<Vec<u32>>()),
+                representative: representative.into(),
+                family_start: family_start.into(),
             });
         }
-        let sizes: std::collections::BTreeSet<u32> =
-            levels.iter().flat_map(|l| l.family_start.windows(2).map(|w| w[1] - w[0])).collect();
         let trees = sizes.into_iter().filter(|&s| s > 1).map(|s| (s - 1, Arc::new(TwoTree::new(s - 1)))).collect();
         Self { levels, ranks, trees }
     }
@@ -128,7 +130,7 @@ impl Hierarchy {
 
     /// Number of groups at a level.
     pub fn group_count(&self, level: usize) -> usize {
-        self.levels[level].representative.len()
+        self.levels[level].representative.len() as usize
     }
 
     /// The two-tree over `members` members besides the root, shared by all families of that size.
@@ -140,21 +142,21 @@ impl Hierarchy {
     /// represents its subgroup.
     pub fn family(&self, level: usize, rank: Rank, root: Rank) -> Option<Family<'_>> {
         let this = &self.levels[level];
-        let group = this.group_of[rank as usize];
+        let group = this.group_of.get(rank);
         let represents = |group: u32| {
-            if this.group_of[root as usize] == group { root } else { this.representative[group as usize] }
+            if this.group_of.get(root) == group { root } else { this.representative.get(group) }
         };
         if represents(group) != rank {
             return None;
         }
-        let wider = |rank: Rank| level.checked_sub(1).map_or(0, |w| self.levels[w].group_of[rank as usize]);
+        let wider = |rank: Rank| level.checked_sub(1).map_or(0, |w| self.levels[w].group_of.get(rank));
         let family = wider(rank);
-        let start = this.family_start[family as usize];
-        let root_index = if wider(root) == family { this.group_of[root as usize] - start } else { 0 };
+        let start = this.family_start.get(family);
+        let root_index = if wider(root) == family { this.group_of.get(root) - start } else { 0 };
         Some(Family {
             level: this,
             start,
-            size: this.family_start[family as usize + 1] - start,
+            size: this.family_start.get(family + 1) - start,
             root_index,
             root: represents(start + root_index),
             own_index: group - start,
@@ -186,7 +188,7 @@ impl Family<'_> {
     /// The rank of member `member` (1 to m).
     pub fn rank_of(&self, member: u32) -> Rank {
         let index = if member <= self.root_index { member - 1 } else { member };
-        self.level.representative[(self.start + index) as usize]
+        self.level.representative.get(self.start + index)
     }
 }
 
