@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::testbed::TestbedArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
@@ -79,6 +80,14 @@ environment or among the launcher's arguments, is kept and comes before Nagare. 
 
 Exit status: 0 if nothing is broken, 1 if something is.")]
     Doctor(DoctorArgs),
+    /// Emulate a fabric on this machine, and run MPI programs across it
+    #[command(after_help = "Examples:
+  nagare testbed run tree8 --ppn 2 -- ./app
+  nagare testbed up mlfm36; nagare testbed list; nagare testbed down
+
+Hosts and switches are network namespaces; rates, queues and routes are those of the fabric's file. Latencies in the file are not
+emulated: they are for planning only. Works as root, and for other users where the kernel allows user namespaces.")]
+    Testbed(TestbedArgs),
 }
 
 /// Which schedule, and where its ranks are.

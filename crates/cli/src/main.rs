@@ -1,6 +1,6 @@
 //! The `nagare` command.
 //!
-//! `args` is what can be typed; `plan`, `check`, `list`, `env`, `run` and `doctor` are the subcommands; `machine` is where
+//! `args` is what can be typed; `plan`, `check`, `list`, `env`, `run`, `doctor` and `testbed` are the subcommands; `machine` is where
 //! ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
@@ -14,6 +14,8 @@ mod output;
 mod plan;
 mod run;
 mod tables;
+mod testbed;
+mod testbed_run;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -22,7 +24,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let command = Cli::parse().command;
     // As for env, nohup and timeout: statuses below 125 are the program's own.
-    let failure = if matches!(command, Command::Run(_)) { 125 } else { 2 };
+    let failure = match &command {
+        Command::Run(_) => 125,
+        Command::Testbed(args) if args.runs_a_command() => 125,
+        _ => 2,
+    };
     let result = match command {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
@@ -31,6 +37,7 @@ fn main() -> ExitCode {
         Command::Env(args) => env::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Testbed(args) => testbed::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("nagare: {error:#}");

@@ -1,7 +1,7 @@
 //! The one table of algorithms: names, what they implement, what they need, and how a plan is made.
 
 use crate::collective::Collective;
-use crate::pattern::{self, VirtualRanks, XorOptions};
+use crate::pattern::{self, Line, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,12 @@ pub enum Algorithm {
     TwoTree,
     /// A two-tree in every family of every level.
     GroupedTwoTree,
+    /// The same trees with separate ranks for entering and leaving a group.
+    GatewayTwoTree,
+    /// A pipeline through all ranks.
+    Chain,
+    /// Reduce-scatter and allgather around all ranks.
+    Ring,
     /// XOR exchange with virtual ranks.
     Xor,
 }
@@ -49,6 +55,27 @@ pub const ALGORITHMS: &[Spec] = &[
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
         round: "colour",
         summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
+    },
+    Spec {
+        algorithm: Algorithm::GatewayTwoTree,
+        name: "gateway_two_tree",
+        collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+        round: "colour",
+        summary: "nested two-trees in which no link carries the vector twice in one direction, pipelined",
+    },
+    Spec {
+        algorithm: Algorithm::Chain,
+        name: "chain",
+        collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+        round: "step",
+        summary: "a pipeline through all ranks in hierarchy order",
+    },
+    Spec {
+        algorithm: Algorithm::Ring,
+        name: "ring",
+        collectives: &[Collective::Allreduce],
+        round: "step",
+        summary: "reduce-scatter and allgather around all ranks in hierarchy order, in segments",
     },
     Spec {
         algorithm: Algorithm::Xor,
@@ -93,13 +120,20 @@ pub struct Planner {
     topology: Topology,
     flat: OnceLock<Hierarchy>,
     grouped: OnceLock<Hierarchy>,
+    line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
 }
 
 impl Planner {
     /// A planner for the communicator described by `topology`.
     pub fn new(topology: Topology) -> Self {
-        Self { topology, flat: OnceLock::new(), grouped: OnceLock::new(), virtual_ranks: OnceLock::new() }
+        Self {
+            topology,
+            flat: OnceLock::new(),
+            grouped: OnceLock::new(),
+            line: OnceLock::new(),
+            virtual_ranks: OnceLock::new(),
+        }
     }
 
     /// The facts it plans from.
@@ -117,6 +151,11 @@ impl Planner {
         self.grouped.get_or_init(|| Hierarchy::new(&self.topology))
     }
 
+    /// All ranks in hierarchy order.
+    pub fn line(&self) -> &Line {
+        self.line.get_or_init(|| Line::new(self.grouped()))
+    }
+
     /// Virtual ranks of the XOR exchange.
     pub fn virtual_ranks(&self) -> &VirtualRanks {
         self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
@@ -131,6 +170,9 @@ impl Planner {
         Some(match algorithm {
             Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
             Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
+            Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
+            Algorithm::Chain => pattern::chain(collective, self.line(), root, rank),
+            Algorithm::Ring => pattern::ring(self.line(), rank),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
         })
     }
@@ -140,6 +182,12 @@ impl Planner {
         match algorithm {
             Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
             Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),
+            Algorithm::GatewayTwoTree | Algorithm::Chain => {
+                let verbs = ["reduce", "bcast"];
+                let wanted = [collective != Collective::Bcast, collective != Collective::Reduce];
+                verbs.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(verb, _)| (*verb).to_owned()).collect()
+            }
+            Algorithm::Ring => vec!["reduce-scatter".to_owned(), "allgather".to_owned()],
             Algorithm::Xor => vec!["step".to_owned()],
         }
     }

@@ -293,8 +293,8 @@ mod tests {
         for (text, message) in [
             ("bcast", "`bcast`: no `=`; expected collective=algorithm[:min-max]"),
             ("bcst=stock", "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall"),
-            ("bcast=xor", "`bcast=xor`: `xor` does not implement bcast; expected two_tree, grouped_two_tree, stock"),
-            ("alltoall=ring", "`alltoall=ring`: unknown algorithm `ring`; expected xor, stock"),
+            ("bcast=xor", "`bcast=xor`: `xor` does not implement bcast; expected two_tree, grouped_two_tree, gateway_two_tree, chain, stock"),
+            ("alltoall=rong", "`alltoall=rong`: unknown algorithm `rong`; expected xor, stock"),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
             (
                 "all=stock:2K-1K",

@@ -40,6 +40,7 @@ fn check_shape(schedule: &Schedule) {
     }
     for (stream, [received, sent]) in streams {
         assert_eq!(received, sent, "{stream:?}");
+        assert_eq!(sent.len(), 1, "two hops of {stream:?} cannot be told apart when both are under way");
     }
 }
 

@@ -15,6 +15,9 @@ pub enum Fault {
     /// A rank waits although it has started nothing that could finish.
     #[error("rank {0} waits for nothing: its plan is inconsistent")]
     Stalled(Rank),
+    /// Another rank has failed, and this one would wait for it for ever.
+    #[error("rank {0} waits for a rank that has failed")]
+    Abandoned(Rank),
     /// A message is not as long as the receiver expects.
     #[error("rank {to} expects {expected} units from rank {from}, got {got}")]
     Length {
@@ -48,6 +51,8 @@ struct State {
     finished: Vec<Vec<(Ticket, Option<Vec<u64>>)>>,
     /// Sends and receives started so far.
     started: u64,
+    /// Whether a rank's thread has panicked.
+    abandoned: bool,
 }
 
 /// What the ranks of a run share.
@@ -61,7 +66,7 @@ impl World {
     /// A world of `ranks` ranks. `rendezvous`: every send waits for its receive, as large messages do.
     pub fn new(ranks: u32, rendezvous: bool) -> Arc<Self> {
         let finished = (0..ranks).map(|_| Vec::new()).collect();
-        let state = Mutex::new(State { streams: HashMap::new(), finished, started: 0 });
+        let state = Mutex::new(State { streams: HashMap::new(), finished, started: 0, abandoned: false });
         Arc::new(Self { state, changed: Condvar::new(), rendezvous })
     }
 
@@ -147,6 +152,15 @@ impl ThreadTransport {
     }
 }
 
+impl Drop for ThreadTransport {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.world.lock().abandoned = true;
+            self.world.changed.notify_all();
+        }
+    }
+}
+
 impl Transport for ThreadTransport {
     type Error = Fault;
 
@@ -223,6 +237,9 @@ impl Transport for ThreadTransport {
         let world = Arc::clone(&self.world);
         let mut state = world.lock();
         while wait && state.finished[self.rank as usize].is_empty() {
+            if state.abandoned {
+                return Err(Fault::Abandoned(self.rank));
+            }
             state = world.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let finished = std::mem::take(&mut state.finished[self.rank as usize]);

@@ -59,13 +59,12 @@ fn push_stage(
     let Some(family) = hierarchy.family(level, rank, root) else { return };
     let Some(two_tree) = hierarchy.two_tree(family.members()) else { return };
     let own = family.own_member();
-    let peer_rank = |peer: Option<u32>| peer.map_or(family.root(), |m| family.rank_of(m));
     let start = hops.len();
     for tree in 0..2 {
         let mut push = |action, peer, colour| {
             hops.push(Hop {
                 action,
-                peer: peer_rank(peer),
+                peer: family.rank_of(peer),
                 parts: Parts::vector(tree, 1),
                 round: Round { stage, step: colour },
                 tag: u32::from(stage) * 2 + tree,

@@ -19,6 +19,8 @@ pub struct TwoTree {
     members: u32,
     /// Colour of member i's edge to its parent in T1, bit i-1; in T2 it is the other colour.
     colours: Vec<u64>,
+    /// Who has no child of that colour.
+    spare: [u32; 2],
 }
 
 /// An edge of one of the trees, seen from one end.
@@ -40,7 +42,7 @@ impl TwoTree {
     /// last member starts with 0, the others with 1: of the two choices the one for which fixed routes without conflict exist
     /// on the p=6 mesh for every group size (`fabrics/mlfm36.toml`).
     pub fn new(members: u32) -> Self {
-        let mut tree = Self { members, colours: vec![0; (members as usize).div_ceil(64)] };
+        let mut tree = Self { members, colours: vec![0; (members as usize).div_ceil(64)], spare: [0; 2] };
         let mut known = vec![0u64; tree.colours.len()];
         let mut pending = Vec::new();
         for start in (1..=members).rev() {
@@ -57,7 +59,21 @@ impl TwoTree {
                 }
             }
         }
+        for member in 1..=members {
+            let used: Vec<u32> = (0..2).flat_map(|t| tree.children(t, Some(member))).map(|e| e.colour).collect();
+            for colour in (0..2).filter(|c| !used.contains(c)) {
+                tree.spare[colour as usize] = member;
+            }
+        }
         tree
+    }
+
+    /// The one member that has no child of `colour`.
+    ///
+    /// Every member has a parent edge of each colour, m of each in all; the root has a child of each; so of the m + 1
+    /// possible senders of a colour exactly one, a member, is left over.
+    pub fn spare(&self, colour: u32) -> u32 {
+        self.spare[colour as usize]
     }
 
     /// The members whose colour in T1 is tied to that of `member`, and whether the two differ.
@@ -167,6 +183,12 @@ mod tests {
                     }
                     assert_eq!(walk, None, "m {m}: member {member} does not reach the root within twice the depth");
                 }
+            }
+            for colour in 0..2 {
+                let senders: Vec<u32> = (1..=m)
+                    .filter(|&v| !(0..2).any(|tree| t.children(tree, Some(v)).any(|e| e.colour == colour)))
+                    .collect();
+                assert_eq!(senders, [t.spare(colour)], "m {m} colour {colour}");
             }
             for member in 1..=m {
                 assert_ne!(t.parent(0, member).colour, t.parent(1, member).colour, "two sends of one colour");

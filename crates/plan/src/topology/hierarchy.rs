@@ -48,7 +48,7 @@ pub struct Family<'h> {
     root_index: u32,
     /// The tree's root.
     root: Rank,
-    /// Index of this rank's own subgroup.
+    /// Index of the subgroup that looks.
     own_index: u32,
 }
 
@@ -138,29 +138,49 @@ impl Hierarchy {
         self.trees.get(&members).map(Arc::as_ref)
     }
 
+    /// Number of the group `rank` is in at `level`; at the last level every rank is a group.
+    pub fn group_of(&self, level: usize, rank: Rank) -> u32 {
+        self.levels[level].group_of.get(rank)
+    }
+
+    /// The rank that stands for a group: the root where it is a member, else the smallest.
+    pub fn representative(&self, level: usize, group: u32, root: Rank) -> Rank {
+        let this = &self.levels[level];
+        if this.group_of.get(root) == group { root } else { this.representative.get(group) }
+    }
+
     /// The family `rank` takes part in at `level` when `root` is the root of the collective, or `None` where another rank
     /// represents its subgroup.
     pub fn family(&self, level: usize, rank: Rank, root: Rank) -> Option<Family<'_>> {
-        let this = &self.levels[level];
-        let group = this.group_of.get(rank);
-        let represents = |group: u32| {
-            if this.group_of.get(root) == group { root } else { this.representative.get(group) }
-        };
-        if represents(group) != rank {
-            return None;
+        let group = self.group_of(level, rank);
+        (self.representative(level, group, root) == rank).then(|| self.family_of(level, group, root))
+    }
+
+    /// The family that `group` belongs to at `level`, as that group sees it.
+    pub fn family_of(&self, level: usize, group: u32, root: Rank) -> Family<'_> {
+        let wider = |rank: Rank| level.checked_sub(1).map_or(0, |w| self.group_of(w, rank));
+        let family = wider(self.levels[level].representative.get(group));
+        Family {
+            own_index: group - self.levels[level].family_start.get(family),
+            ..self.family_within(level, family, root)
         }
-        let wider = |rank: Rank| level.checked_sub(1).map_or(0, |w| self.levels[w].group_of.get(rank));
-        let family = wider(rank);
-        let start = this.family_start.get(family);
-        let root_index = if wider(root) == family { this.group_of.get(root) - start } else { 0 };
-        Some(Family {
+    }
+
+    /// The family of all groups of `level` that are in group `wider` of the level before (0 for the whole machine), as the
+    /// root's group sees it.
+    pub fn family_within(&self, level: usize, wider: u32, root: Rank) -> Family<'_> {
+        let this = &self.levels[level];
+        let start = this.family_start.get(wider);
+        let of_root = level.checked_sub(1).map_or(0, |w| self.group_of(w, root));
+        let root_index = if of_root == wider { this.group_of.get(root) - start } else { 0 };
+        Family {
             level: this,
             start,
-            size: this.family_start.get(family + 1) - start,
+            size: this.family_start.get(wider + 1) - start,
             root_index,
-            root: represents(start + root_index),
-            own_index: group - start,
-        })
+            root: self.representative(level, start + root_index, root),
+            own_index: root_index,
+        }
     }
 }
 
@@ -175,7 +195,7 @@ impl Family<'_> {
         self.size - 1
     }
 
-    /// This rank's number among the members, 1 to m in the order of ranks; `None` for the root.
+    /// This group's number among the members, 1 to m in the order of representatives; `None` for the root.
     pub fn own_member(&self) -> Option<u32> {
         use std::cmp::Ordering::{Equal, Greater, Less};
         match self.own_index.cmp(&self.root_index) {
@@ -185,10 +205,19 @@ impl Family<'_> {
         }
     }
 
-    /// The rank of member `member` (1 to m).
-    pub fn rank_of(&self, member: u32) -> Rank {
-        let index = if member <= self.root_index { member - 1 } else { member };
-        self.level.representative.get(self.start + index)
+    /// Group number of a member (1 to m) or of the root (`None`).
+    pub fn group_of(&self, member: Option<u32>) -> u32 {
+        self.start
+            + match member {
+                None => self.root_index,
+                Some(m) if m <= self.root_index => m - 1,
+                Some(m) => m,
+            }
+    }
+
+    /// The representative of a member (1 to m) or the root (`None`).
+    pub fn rank_of(&self, member: Option<u32>) -> Rank {
+        if member.is_none() { self.root } else { self.level.representative.get(self.group_of(member)) }
     }
 }
 
@@ -203,11 +232,11 @@ mod tests {
         let h = Hierarchy::new(&topology);
         assert_eq!(h.depth(), 2);
         let top = h.family(0, 3, 3).unwrap();
-        assert_eq!((top.root(), top.members(), top.own_member(), top.rank_of(1)), (3, 1, None, 0));
+        assert_eq!((top.root(), top.members(), top.own_member(), top.rank_of(Some(1))), (3, 1, None, 0));
         assert!(h.family(0, 1, 3).is_none(), "rank 1 no longer represents its group");
         let inner = h.family(1, 1, 3).unwrap();
         assert_eq!((inner.root(), inner.members(), inner.own_member()), (3, 2, Some(1)));
-        assert_eq!((inner.rank_of(1), inner.rank_of(2)), (1, 5));
+        assert_eq!((inner.rank_of(Some(1)), inner.rank_of(Some(2))), (1, 5));
     }
 
     #[test]

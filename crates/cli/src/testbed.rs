@@ -1,0 +1,245 @@
+//! `nagare testbed`.
+
+use crate::machine::load_fabric;
+use crate::output::{print, table};
+use crate::testbed_run;
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use nagare_plan::fabric::{Fabric, shipped};
+use nagare_testbed::bed::{self, create};
+use nagare_testbed::error::Error;
+use nagare_testbed::record::{Record, Records, name_from};
+use nagare_testbed::supervise::Supervisor;
+use nagare_testbed::{holder, node};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+#[derive(Args)]
+pub struct TestbedArgs {
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+#[derive(Subcommand)]
+pub enum Action {
+    /// Bring a fabric up and leave it up
+    #[command(after_help = "Examples:
+  nagare testbed up tree8
+  nagare testbed up ./cluster.toml")]
+    Up {
+        /// One that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
+        #[arg(value_name = "FABRIC")]
+        fabric: String,
+    },
+    /// Take a testbed down, with every process in it; also what a crash has left
+    #[command(after_help = "Examples:
+  nagare testbed down            the only one that is up
+  nagare testbed down tree8
+  nagare testbed down --all")]
+    Down {
+        /// The testbed, as `nagare testbed list` shows it [default: the only one]
+        name: Option<String>,
+        /// All of this user's testbeds
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
+    },
+    /// List this user's testbeds
+    List,
+    /// Run an MPI program across a fabric: up, run, down
+    #[command(after_help = "Examples:
+  nagare testbed run tree8 -- ./app                       one rank on each host
+  nagare testbed run mlfm36 --np 32 --map balanced -- ./app
+  nagare testbed run tree8 --ppn 2 --map node --mpi /opt/mpich/bin/mpiexec -- python3 app.py
+  nagare testbed run tree8 --stock -- ./app               without Nagare
+
+The ranks find their fabric in NAGARE_TOPOLOGY, and NAGARE_* variables reach them. Exit status and standard streams are the
+launcher's. Ctrl-C ends the program and takes the fabric down. A fabric that is up already is used, and left up. If nagare itself
+fails, the exit status is 125.")]
+    Run(RunArgs),
+    /// Run a command in a testbed that is up, on one of its hosts or switches or beside the launcher
+    #[command(after_help = "Examples:
+  nagare testbed exec tree8 --on n0 -- ping -c 3 n7
+  nagare testbed exec tree8 --on l0 -- tc -s qdisc
+  nagare testbed exec tree8.4711 --on n0 -- tcpdump -i data0      one that `nagare testbed run` has up")]
+    Exec {
+        /// The testbed, as `nagare testbed list` shows it
+        name: String,
+        /// Host or switch [default: the launcher's place, in the management network]
+        #[arg(long, value_name = "NODE")]
+        on: Option<String>,
+        /// The command
+        #[arg(required = true, last = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// This process keeps a testbed
+    #[command(hide = true)]
+    Hold {
+        /// Directory of the testbed
+        directory: PathBuf,
+    },
+    /// This process is a launcher's remote shell
+    #[command(hide = true)]
+    Agent {
+        /// Directory of the testbed
+        directory: PathBuf,
+        /// What ssh would be given
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// One that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
+    #[arg(value_name = "FABRIC")]
+    pub fabric: String,
+    /// Number of ranks [default: as many as --ppn or the host file give]
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub np: Option<u32>,
+    /// Ranks per host [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ppn: Option<u32>,
+    /// How ranks are put on hosts: slot (fill a host, then the next), node (one per host, round after round), balanced
+    /// (consecutive ranks, spread evenly over as few groups of hosts as hold them), or a file with lines HOST, HOST:N or
+    /// `HOST slots=N` in the order of the ranks
+    #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
+    pub map: String,
+    /// Whose launcher: openmpi, mpich, or a launcher's path [default: that of the library the program is linked to]
+    #[arg(long, value_name = "openmpi|mpich|PATH")]
+    pub mpi: Option<String>,
+    /// Without Nagare
+    #[arg(long)]
+    pub stock: bool,
+    /// libnagare.so, or the directory it is in, in place of searching
+    #[arg(long, value_name = "PATH", conflicts_with = "stock")]
+    pub lib: Option<PathBuf>,
+    /// Tell on standard error what is run where
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// The program and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+impl TestbedArgs {
+    /// Whether the exit status is that of the user's command.
+    pub fn runs_a_command(&self) -> bool {
+        matches!(self.action, Action::Run(_) | Action::Exec { .. })
+    }
+}
+
+/// A fabric that the user names.
+pub struct Chosen {
+    /// The fabric.
+    pub fabric: Fabric,
+    /// What its testbed is called.
+    pub name: String,
+    /// NAGARE_TOPOLOGY for its ranks.
+    pub topology: String,
+}
+
+impl Chosen {
+    /// The fabric of that name or path.
+    pub fn new(text: &str) -> anyhow::Result<Self> {
+        let fabric = load_fabric(text)?;
+        let name = text.strip_prefix("shipped:").unwrap_or(text);
+        if shipped(name).is_some() {
+            return Ok(Self { fabric, name: name.to_owned(), topology: format!("shipped:{name}") });
+        }
+        let path = Path::new(text).canonicalize().with_context(|| text.to_owned())?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let topology = path.to_str().with_context(|| format!("{text}: not UTF-8"))?.to_owned();
+        Ok(Self { fabric, name: name_from(&stem), topology })
+    }
+}
+
+/// Does what was asked for.
+pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        Action::Up { fabric } => up(fabric),
+        Action::Down { name, all } => down(name.as_deref(), *all),
+        Action::List => list(),
+        Action::Run(args) => testbed_run::run(args),
+        Action::Exec { name, on, command } => exec(name, on.as_deref(), command),
+        Action::Hold { directory } => {
+            holder::run(directory, &std::env::current_exe()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Agent { directory, words } => {
+            node::agent(directory, words)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn up(fabric: &str) -> anyhow::Result<ExitCode> {
+    let chosen = Chosen::new(fabric)?;
+    let records = Records::of_user()?;
+    let program = std::env::current_exe()?;
+    let mut supervisor = Supervisor::new()?;
+    create(&records, &chosen.name, &chosen.fabric, &program, &mut supervisor, true)?.keep()?;
+    let (hosts, switches) = (chosen.fabric.host_count(), chosen.fabric.switch_count());
+    print(&format!("{} is up: {hosts} hosts, {switches} switches\n", chosen.name))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn down(name: Option<&str>, all: bool) -> anyhow::Result<ExitCode> {
+    let records = Records::of_user()?;
+    let mut found = records.all()?;
+    if let Some(name) = name {
+        found.retain(|record| record.name == name);
+        if found.is_empty() {
+            bail!("no testbed {name} is up; `nagare testbed list` shows those that are");
+        }
+    } else if !all && found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|record| record.name.as_str()).collect();
+        bail!("several testbeds are up: {}; expected the name of one, or --all", names.join(", "));
+    }
+    for record in &found {
+        bed::down(&records, record)?;
+        print(&format!("{} is down\n", record.name))?;
+    }
+    if found.is_empty() {
+        print("no testbed is up\n")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list() -> anyhow::Result<ExitCode> {
+    let found = Records::of_user()?.all()?;
+    if found.is_empty() {
+        print("no testbed is up\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = table(["testbed", "hosts", "switches", "state"]);
+    for record in &found {
+        let (hosts, switches) = (record.hosts.to_string(), record.switches.to_string());
+        table.add_row([record.name.clone(), hosts, switches, state(record)]);
+    }
+    print(&format!("{table}\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn state(record: &Record) -> String {
+    let maker = record.maker.is_alive();
+    match (record.is_up(), record.stays) {
+        (true, true) => "up".to_owned(),
+        (true, false) => format!("up while process {} runs", record.maker.pid),
+        (false, _) if maker => format!("being made by process {}", record.maker.pid),
+        (false, _) => "left by a crash; `nagare testbed down` removes it".to_owned(),
+    }
+}
+
+fn exec(name: &str, on: Option<&str>, command: &[String]) -> anyhow::Result<ExitCode> {
+    let records = Records::of_user()?;
+    let record = records.find(name).ok_or_else(|| Error::NotUp(name.to_owned()))?;
+    let mut supervisor = Supervisor::new()?;
+    let directory = bed::enter(&records, &record)?;
+    if let Some(host) = on {
+        node::enter(&directory, host)?;
+    }
+    supervisor.start();
+    let mut program = Command::new(&command[0]);
+    program.args(&command[1..]);
+    Ok(ExitCode::from(supervisor.run(program)?))
+}

@@ -1,0 +1,178 @@
+//! `nagare testbed run`.
+
+use crate::env::variables;
+use crate::mpi::elf::Dynamic;
+use crate::mpi::launcher::{Kind, Launcher, find_in_path, resolve};
+use crate::mpi::preload::Preload;
+use crate::mpi::{Family, library};
+use crate::testbed::{Chosen, RunArgs};
+use anyhow::{Context, bail, ensure};
+use nagare_plan::fabric::{Fabric, Placement};
+use nagare_testbed::bed::{Bed, create, enter};
+use nagare_testbed::holder::{agent, temporary};
+use nagare_testbed::hostfile::hosts_of_ranks;
+use nagare_testbed::launch::{self, Job, launch};
+use nagare_testbed::record::{Record, Records, fabric_file};
+use nagare_testbed::supervise::Supervisor;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Variable with which ranks find their fabric.
+const TOPOLOGY: &str = "NAGARE_TOPOLOGY";
+
+/// What is found out before anything is made.
+struct Prepared {
+    launcher: Launcher,
+    kind: launch::Kind,
+    /// The library to preload, unless --stock.
+    library: Option<String>,
+    /// The host of every rank.
+    hosts: Vec<String>,
+}
+
+/// Up, run, down.
+pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let chosen = Chosen::new(&args.fabric)?;
+    let prepared = prepare(args, &chosen.fabric)?;
+    let records = Records::of_user()?;
+    let mut supervisor = Supervisor::new()?;
+    if let Some(record) = already_up(&records, &chosen)? {
+        let directory = enter(&records, &record)?;
+        supervisor.start();
+        let code = start(args, &chosen, &prepared, &directory, &supervisor)?;
+        return Ok(ExitCode::from(code));
+    }
+    let name = format!("{}.{}", chosen.name, std::process::id());
+    let program = std::env::current_exe()?;
+    let bed = create(&records, &name, &chosen.fabric, &program, &mut supervisor, false)?;
+    let code = start(args, &chosen, &prepared, bed.directory(), &supervisor);
+    // Whatever became of the program, nothing stays.
+    let down = Bed::down(bed);
+    let code = code?;
+    down?;
+    Ok(ExitCode::from(code))
+}
+
+/// The testbed of that name, if it is up; it must be of the same fabric.
+fn already_up(records: &Records, chosen: &Chosen) -> anyhow::Result<Option<Record>> {
+    let Some(record) = records.find(&chosen.name).filter(Record::is_up) else { return Ok(None) };
+    let text = fs::read_to_string(fabric_file(&records.path(&record.name)))?;
+    ensure!(
+        text == chosen.fabric.to_toml(),
+        "the testbed {0} that is up has another fabric than the file has now; `nagare testbed down {0}` ends it",
+        record.name
+    );
+    Ok(Some(record))
+}
+
+fn prepare(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Prepared> {
+    let hosts = hosts(args, fabric)?;
+    let launcher = launcher(args)?;
+    let kind = kind(&launcher)?;
+    let family = launcher.family();
+    let library = match family {
+        Some(family) if !args.stock => {
+            let found = library::find(family, args.lib.as_deref())?;
+            Some(found.to_string_lossy().into_owned())
+        }
+        _ => None,
+    };
+    Ok(Prepared { launcher, kind, library, hosts })
+}
+
+/// The host of every rank, by name.
+fn hosts(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Vec<String>> {
+    let ppn = args.ppn.unwrap_or(1) as usize;
+    let ranks = args.np.map_or(fabric.host_count().saturating_mul(ppn), |np| np as usize);
+    let placement = match args.map.as_str() {
+        "slot" => Placement::by_slot(fabric, ranks, ppn)?,
+        "node" => Placement::by_node(fabric, ranks, ppn)?,
+        "balanced" => Placement::balanced(fabric, ranks, ppn)?,
+        file => {
+            ensure!(args.ppn.is_none(), "--ppn {ppn} and the host file {file}: the file says how many ranks a host gets");
+            let text = fs::read_to_string(file).with_context(|| {
+                format!("--map {file}: neither slot, node or balanced nor a host file that can be read")
+            })?;
+            let mut names = hosts_of_ranks(&text, file)?;
+            let places = names.len();
+            ensure!(args.np.is_none_or(|np| np as usize <= places), "{file} has places for {places} ranks, not {ranks}");
+            ensure!(places > 0, "{file} names no host");
+            names.truncate(args.np.map_or(places, |np| np as usize));
+            Placement::listed(fabric, &names).with_context(|| file.to_owned())?
+        }
+    };
+    Ok(placement.hosts().iter().map(|&host| fabric.node_name(host).to_owned()).collect())
+}
+
+/// The launcher that --mpi names, or the first in PATH that fits the program.
+fn launcher(args: &RunArgs) -> anyhow::Result<Launcher> {
+    let family = match args.mpi.as_deref() {
+        Some("openmpi") => Family::Openmpi,
+        Some("mpich") => Family::Mpich,
+        Some(path) => return Launcher::identify(&resolve(path)?.canonicalize()?),
+        None => {
+            let program = resolve(&args.command[0])?;
+            let linked = Dynamic::read(&program)?.and_then(|dynamic| dynamic.family());
+            linked.with_context(|| {
+                let shown = program.display();
+                format!("{shown} is not linked to an MPI library; say --mpi openmpi, --mpi mpich or --mpi PATH of a launcher")
+            })?
+        }
+    };
+    let names = match family {
+        Family::Openmpi => ["mpirun", "mpiexec", "mpirun.openmpi"],
+        Family::Mpich => ["mpiexec", "mpirun", "mpiexec.hydra"],
+    };
+    let found = names.iter().filter_map(|name| find_in_path(name)).filter_map(|path| Launcher::identify(&path).ok());
+    let mut fitting = found.filter(|launcher| launcher.family() == Some(family));
+    fitting.next().with_context(|| {
+        format!("no launcher of {} in PATH, looked for {}; --mpi PATH names one", family.name(), names.join(", "))
+    })
+}
+
+fn kind(launcher: &Launcher) -> anyhow::Result<launch::Kind> {
+    let version = launcher.version.strip_prefix("Open MPI ").and_then(|v| v.split('.').next()?.parse::<u32>().ok());
+    match launcher.kind {
+        Kind::OpenMpi if version.is_some_and(|major| major < 5) => Ok(launch::Kind::OpenMpi4),
+        Kind::OpenMpi => Ok(launch::Kind::OpenMpi5),
+        Kind::Hydra => Ok(launch::Kind::Hydra),
+        Kind::Srun => {
+            bail!("{} is {}; a testbed needs Open MPI or Hydra", launcher.path.display(), launcher.version)
+        }
+    }
+}
+
+/// Runs the program in the testbed this process is in.
+fn start(
+    args: &RunArgs,
+    chosen: &Chosen,
+    prepared: &Prepared,
+    directory: &Path,
+    supervisor: &Supervisor,
+) -> anyhow::Result<u8> {
+    let Prepared { launcher, kind, library, hosts } = prepared;
+    let hostfile = temporary(directory).join(format!("hosts.{}", std::process::id()));
+    let job = Job { agent: &agent(directory), temporary: &temporary(directory), hosts, hostfile: &hostfile };
+    let launch = launch(*kind, &job);
+    fs::write(&hostfile, &launch.hostfile).with_context(|| hostfile.display().to_string())?;
+    let mut words = launch.options;
+    words.extend(args.command.iter().cloned());
+    if let Some(library) = library {
+        let environment = std::env::var("LD_PRELOAD").ok();
+        let mut names: Vec<String> = variables().into_iter().map(|(name, _)| name).collect();
+        names.retain(|name| name != TOPOLOGY);
+        names.push(TOPOLOGY.to_owned());
+        let preload =
+            Preload { library, environment: environment.as_deref(), slurm_export: None, variables: &names };
+        words = preload.arguments(launcher.kind, &words)?;
+    }
+    if args.verbose {
+        eprintln!("nagare: {} on {}: {}", launcher.version, directory.display(), launcher.path.display());
+        eprintln!("nagare: {TOPOLOGY}={} {} {}", chosen.topology, launcher.path.display(), words.join(" "));
+    }
+    let mut command = Command::new(&launcher.path);
+    command.args(words).envs(launch.environment).env(TOPOLOGY, &chosen.topology);
+    // The user's own choice of networks and hosts is for another network.
+    Ok(supervisor.run(command)?)
+}

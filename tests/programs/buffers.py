@@ -1,0 +1,139 @@
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall) on arrays and bytearrays: plain, in place, with derived types and
+MAXLOC pairs; every result is compared with what each rank computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
+
+import struct
+import sys
+from array import array
+
+from mpi4py import MPI
+
+COMM = MPI.COMM_WORLD
+RANK, SIZE = COMM.rank, COMM.size
+CASES = 0
+
+
+def check(what, got, want):
+    global CASES
+    if got != want:
+        print(f"FAIL buffers: rank={RANK} {what}", file=sys.stderr, flush=True)
+        COMM.Abort(1)
+    CASES += 1
+
+
+def value(rank, index):
+    return (rank * 7919 + index * 31) % 10007
+
+
+def ints(rank, count):
+    return array("i", (value(rank, i) for i in range(count)))
+
+
+def sums(count):
+    return array("i", (sum(value(r, i) for r in range(SIZE)) for i in range(count)))
+
+
+def empty(count):
+    return array("i", [-1]) * count
+
+
+def text(rank, count):
+    return bytearray(value(rank, i) % 251 for i in range(count))
+
+
+def bcast(count, root):
+    data = ints(root, count) if RANK == root else empty(count)
+    COMM.Bcast(data, root=root)
+    check(f"Bcast {count} root={root}", data, ints(root, count))
+
+    data = text(root, count) if RANK == root else bytearray(count)
+    COMM.Bcast(data, root=root)
+    check(f"Bcast bytearray {count} root={root}", data, text(root, count))
+
+    # The root sends integers, the others receive them into every second place.
+    every_second = MPI.INT.Create_vector(count, 1, 2).Commit()
+    data = empty(2 * count)
+    if RANK == root:
+        COMM.Bcast([ints(root, count), count, MPI.INT], root=root)
+    else:
+        COMM.Bcast([data, 1, every_second], root=root)
+        check(f"Bcast vector {count} root={root}", (data[::2], data[1::2]), (ints(root, count), empty(count)))
+    every_second.Free()
+
+
+def reductions(count, root):
+    got = empty(count)
+    COMM.Allreduce(ints(RANK, count), got, op=MPI.SUM)
+    check(f"Allreduce {count}", got, sums(count))
+    got = ints(RANK, count)
+    COMM.Allreduce(MPI.IN_PLACE, got, op=MPI.SUM)
+    check(f"Allreduce in place {count}", got, sums(count))
+
+    got = empty(count) if RANK == root else None
+    COMM.Reduce(ints(RANK, count), got, op=MPI.SUM, root=root)
+    check(f"Reduce {count} root={root}", got, sums(count) if RANK == root else None)
+    got = ints(RANK, count)
+    if RANK == root:
+        COMM.Reduce(MPI.IN_PLACE, got, op=MPI.SUM, root=root)
+    else:
+        COMM.Reduce(got, None, op=MPI.SUM, root=root)
+    check(f"Reduce in place {count} root={root}", got, sums(count) if RANK == root else ints(RANK, count))
+
+    got = bytearray(count)
+    COMM.Allreduce(text(RANK, count), got, op=MPI.BOR)
+    want = bytearray(count)
+    for rank in range(SIZE):
+        want = bytearray(a | b for a, b in zip(want, text(rank, count)))
+    check(f"Allreduce bytearray {count}", got, want)
+
+
+def maxloc(count):
+    """Pairs of a value and the rank that has it; of equal values the lowest rank counts (MPI 4.0 section 6.9.4)."""
+    pairs = bytearray(b"".join(struct.pack("ii", value(RANK, i) % 5, RANK) for i in range(count)))
+    got = bytearray(len(pairs))
+    COMM.Allreduce([pairs, count, MPI.TWOINT], [got, count, MPI.TWOINT], op=MPI.MAXLOC)
+    best = (max(((value(r, i) % 5, -r) for r in range(SIZE))) for i in range(count))
+    check(f"Allreduce MAXLOC {count}", got, bytearray(b"".join(struct.pack("ii", v, -r) for v, r in best)))
+
+
+def alltoall(count):
+    def block(source, target):
+        return array("i", (value(source * SIZE + target, i) for i in range(count)))
+
+    def blocks(pairs):
+        joined = array("i")
+        for source, target in pairs:
+            joined.extend(block(source, target))
+        return joined
+
+    sent = blocks((RANK, target) for target in range(SIZE))
+    want = blocks((source, RANK) for source in range(SIZE))
+    got = empty(count * SIZE)
+    COMM.Alltoall(sent, got)
+    check(f"Alltoall {count}", (sent, got), (blocks((RANK, t) for t in range(SIZE)), want))
+    COMM.Alltoall(MPI.IN_PLACE, sent)
+    check(f"Alltoall in place {count}", sent, want)
+
+    # A block is sent as one element of a derived type and received as integers.
+    whole = MPI.INT.Create_contiguous(count).Commit()
+    got = empty(count * SIZE)
+    sent = blocks((RANK, target) for target in range(SIZE))
+    COMM.Alltoall([sent, 1, whole], [got, count, MPI.INT])
+    check(f"Alltoall derived {count}", got, want)
+    whole.Free()
+
+
+def main():
+    for count in (1, 1000, 40000):
+        for root in sorted({0, SIZE // 2, SIZE - 1}):
+            bcast(count, root)
+            reductions(count, root)
+        maxloc(count)
+        alltoall(count)
+    if RANK:
+        COMM.send(CASES, dest=0, tag=1)
+    else:
+        print(f"PASS buffers cases={CASES + sum(COMM.recv(source=r, tag=1) for r in range(1, SIZE))}")
+
+
+if __name__ == "__main__":
+    main()
