@@ -9,7 +9,7 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build demo test check instructions packages-build packages-test FORCE
+.PHONY: build demo test test-unit test-mpi check instructions packages-build packages-test FORCE
 
 build: $(addprefix target/,$(addsuffix /release/libnagare.so,$(WRAPPERS))) target/release/nagare
 ifeq ($(WRAPPERS),)
@@ -32,7 +32,13 @@ demo: packages-build
 test: packages-build packages-test
 	@$(MAKE) --no-print-directory build
 	@scripts/python-mpis.sh
+	@$(MAKE) --no-print-directory test-unit test-mpi
+
+# Separate, since what is installed above decides WRAPPERS.
+test-unit:
 	$(CARGO) test --workspace --exclude nagare --target-dir target
+
+test-mpi:
 	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test -p nagare --target-dir target/$(firstword $(WRAPPERS) mpi)
 
 check:

@@ -8,7 +8,7 @@ pub fn guard<R>(function: &str, body: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(_) => {
-            eprintln!("nagare: internal error in {function} (message above); the job is aborted");
+            crate::shim::say(&format!("nagare: internal error in {function} (message above); the job is aborted\n"));
             if let Ok(real) = crate::real::real() {
                 // SAFETY: MPI_COMM_WORLD is a valid communicator; MPI_Abort may be called at any time after MPI_Init, and
                 // before it the library itself ends the process.

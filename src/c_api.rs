@@ -20,12 +20,12 @@ pub extern "C" fn nagare_version() -> *const c_char {
 /// or with a configuration that the ranks do not share.
 #[unsafe(no_mangle)]
 pub extern "C" fn nagare_active() -> c_int {
-    guard("nagare_active", || {
-        let active = shim().is_some_and(|shim| {
-            shim.setup().config.enable && shim.setup().usable && shim.world().is_none_or(|w| w.facts.is_ok())
-        });
-        c_int::from(active)
-    })
+    guard("nagare_active", || c_int::from(shim().is_some_and(active)))
+}
+
+fn active(shim: &Shim) -> bool {
+    let setup = shim.setup();
+    setup.config.enable && setup.usable && shim.world().is_none_or(|w| w.facts.is_ok())
 }
 
 /// Describes what Nagare found in this process: MPI library, functions, configuration, problems.
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn nagare_describe(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_char) -> c_int {
     guard("nagare_set_algorithm", || {
-        let Some(shim) = shim() else { return -1 };
+        let Some(shim) = shim().filter(|shim| active(shim)) else { return -1 };
         let rules = if rules.is_null() {
             None
         } else {

@@ -40,6 +40,7 @@ pub struct Arguments {
 struct Decision<'c> {
     record: &'c Communicator,
     place: &'c Place,
+    private: MPI_Comm,
     algorithm: Algorithm,
     bytes: u64,
     shape: Shape,
@@ -59,6 +60,9 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         return passed_on(shim, collective, Reason::Argument, 0, forward);
     }
     let bytes = (size as u64).saturating_mul(data.count as u64);
+    if bytes == 0 {
+        return passed_on(shim, collective, Reason::Empty, 0, forward);
+    }
     if bytes < shim.floor(collective) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
@@ -105,9 +109,50 @@ impl Arguments {
     fn in_place(&self) -> bool {
         self.input.address.cast_const() == IN_PLACE
     }
+
+    /// Whether `rank` gets a result.
+    fn has_output(&self, rank: Rank) -> bool {
+        self.collective != Collective::Reduce || rank as c_int == self.root
+    }
+
+    /// Leaves everything to the library that it may have an error for.
+    fn valid(&self, shim: &Shim, record: &Communicator, bytes: u64) -> Result<(), Reason> {
+        let wrong = Err(Reason::Argument);
+        if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
+            return wrong;
+        }
+        let has_output = self.has_output(record.rank);
+        if has_output && self.output.address.cast_const() == IN_PLACE {
+            return wrong;
+        }
+        if self.collective != Collective::Bcast {
+            let aliased = !self.in_place() && self.input.address == self.output.address;
+            // Two buffers of absolute addresses are both "at" null.
+            if has_output && aliased && !self.input.address.is_null() || !has_output && self.in_place() {
+                return wrong;
+            }
+        }
+        if self.collective == Collective::Alltoall && !self.in_place() {
+            let Typed { count, datatype, .. } = self.output;
+            if count <= 0 || datatype == shim.real.handles.datatype_null {
+                return wrong;
+            }
+            let mut size = 0;
+            // SAFETY: the datatype is not null.
+            let code = unsafe { (shim.real.mpi.type_size_x)(datatype, &raw mut size) };
+            if code != 0 || (size as u64).saturating_mul(count as u64) != bytes {
+                return wrong;
+            }
+        }
+        // A null address is right only with a type of absolute addresses, which is never plain.
+        let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
+        let reads = self.collective != Collective::Bcast && !self.in_place();
+        if reads && null(self.input) || has_output && null(self.output) { wrong } else { Ok(()) }
+    }
 }
 
-/// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes.
+/// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that are
+/// wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
 fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision<'c>, Reason> {
     let setup = shim.setup();
     if !setup.config.enable {
@@ -127,28 +172,25 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     if record.size < 2 {
         return Err(Reason::OneRank);
     }
-    if arguments.collective.is_rooted() && !(0..record.size as c_int).contains(&arguments.root) {
-        return Err(Reason::Argument);
-    }
-    let rules = record.rules();
-    if rules.is_none() && bytes < setup.config.rules.floor(arguments.collective) {
-        return Err(Reason::Small);
-    }
-    let shape = Shape::of(real, arguments.significant().datatype);
-    if let Some(op) = arguments.op {
-        combinable(shim, op, arguments, &shape)?;
-    }
     let place = record.place(shim, comm)?;
+    let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let call = Call { collective: arguments.collective, bytes, ranks: record.size, nodes: place.nodes };
     let algorithm = match rules.choose(&call) {
         Choice::Run(algorithm) => algorithm,
         Choice::Library(reason) => return Err(reason),
     };
-    if arguments.collective.reduces() && shape.size as u64 > segment_bytes(shim, place) {
-        return Err(Reason::LargeElement);
+    arguments.valid(shim, record, bytes)?;
+    let shape = Shape::of(real, arguments.significant().datatype);
+    if let Some(op) = arguments.op {
+        combinable(shim, op, arguments, &shape)?;
+        if shape.span() as u64 > segment_bytes(shim, place) {
+            return Err(Reason::LargeElement);
+        }
     }
-    Ok(Decision { record, place, algorithm, bytes, shape })
+    let private = record.private(shim, comm)?;
+    log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
+    Ok(Decision { record, place, private, algorithm, bytes, shape })
 }
 
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
@@ -177,20 +219,28 @@ fn segment_bytes(shim: &Shim, place: &Place) -> u64 {
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
-    let private = decision.record.private(shim, arguments.comm).map_err(Failure::Mpi)?;
+    let Decision { record, place, private, .. } = *decision;
+    record.failed()?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
-    let program = decision.record.program(decision.place, arguments.collective, decision.algorithm, root);
-    let program = program.ok_or(Failure::Stalled)?;
+    let program = record.program(place, arguments.collective, decision.algorithm, root).ok_or(Failure::Stalled)?;
     let mut staged = Staged::new(shim, private, arguments, decision)?;
-    let segment = segment_bytes(shim, decision.place) / staged.unit_bytes;
+    let segment = segment_bytes(shim, place) / staged.unit_bytes;
     let pacing = Pacing { segment: segment.max(1), window: shim.setup().config.window };
-    let is_output = !staged.buffers.output.is_null();
-    let same = staged.buffers.input == staged.buffers.output.cast_const();
+    let same = arguments.in_place() || arguments.collective == Collective::Bcast;
+    let sides = (same && arguments.collective != Collective::Alltoall, arguments.has_output(record.rank));
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, private, decision.record.rank, buffers) };
-    Executor::new(&program, pacing, (same, is_output), &mut transport)?.run(&mut transport)?;
+    let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers) };
+    let mut credits = record.credits();
+    let executor = Executor::new(&program, pacing, sides, &mut credits, &mut transport)?;
+    if let Err(failure) = executor.run(&mut transport) {
+        // The library may still write to what it was given: none of it may be used again, nor the connection.
+        transport.abandon();
+        staged.abandon();
+        record.fail(failure);
+        return Err(failure);
+    }
     drop(transport);
     staged.finish(shim, private)
 }
@@ -200,7 +250,7 @@ struct Staged {
     buffers: Buffers,
     unit_bytes: u64,
     /// Keeps the copy that is sent from.
-    _input_copy: Option<Buffer>,
+    input_copy: Option<Buffer>,
     /// The copy that is received into, and where it belongs.
     output_copy: Option<(Buffer, Typed, u64)>,
     rank: c_int,
@@ -218,8 +268,7 @@ impl Staged {
 
     /// Reductions work on elements where they are; all ranks have the same type.
     fn reduction(arguments: &Arguments, decision: &Decision, rank: c_int) -> Self {
-        let to_all = arguments.collective == Collective::Allreduce;
-        let has_output = to_all || rank == arguments.root;
+        let has_output = arguments.has_output(rank as Rank);
         let output = if has_output { arguments.output.address.cast::<u8>() } else { std::ptr::null_mut() };
         let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
         let buffers = Buffers {
@@ -230,7 +279,7 @@ impl Staged {
             shape: decision.shape,
             op: arguments.op,
         };
-        Self { buffers, unit_bytes: (decision.shape.size as u64).max(1), _input_copy: None, output_copy: None, rank }
+        Self { buffers, unit_bytes: (decision.shape.span() as u64).max(1), input_copy: None, output_copy: None, rank }
     }
 
     /// Bcast works on bytes, since ranks may give the same data with different types.
@@ -250,7 +299,7 @@ impl Staged {
             staged.set(copy.address(), copy.address());
             if rank == arguments.root {
                 staged.pack(shim, private, data, copy.address(), decision.bytes)?;
-                staged._input_copy = Some(copy);
+                staged.input_copy = Some(copy);
             } else {
                 staged.output_copy = Some((copy, data, decision.bytes));
             }
@@ -290,7 +339,7 @@ impl Staged {
             } else {
                 staged.pack(shim, private, all(from), input, total)?;
             }
-            staged._input_copy = Some(copy);
+            staged.input_copy = Some(copy);
         }
         staged.set(input, output);
         Ok(staged)
@@ -301,7 +350,7 @@ impl Staged {
         let datatype = shim.real.handles.byte;
         let buffers =
             Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), units, datatype, shape, op: None };
-        Self { buffers, unit_bytes: 1, _input_copy: None, output_copy: None, rank }
+        Self { buffers, unit_bytes: 1, input_copy: None, output_copy: None, rank }
     }
 
     fn set(&mut self, input: *const u8, output: *mut u8) {
@@ -318,6 +367,12 @@ impl Staged {
     fn take_buffers(&mut self) -> Buffers {
         let empty = Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), ..self.buffers };
         std::mem::replace(&mut self.buffers, empty)
+    }
+
+    /// Gives up the copies without freeing them.
+    fn abandon(mut self) {
+        std::mem::forget(self.input_copy.take());
+        std::mem::forget(self.output_copy.take());
     }
 
     /// Unpacks what was received into a copy.

@@ -3,17 +3,22 @@
 use crate::facts;
 use crate::real::Real;
 use crate::shim::Shim;
+use crate::transport::Failure;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::choice::{Reason, Rules};
 use nagare_plan::collective::Collective;
+use nagare_plan::execute::Credits;
 use nagare_plan::schedule::{Program, Rank};
 use once_cell::sync::OnceCell;
-use parking_lot::Mutex;
-use std::collections::{HashSet, VecDeque};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
+
+/// Duplicates at most; communicators beyond that are left to the library.
+const DUPLICATES: usize = 512;
 
 /// Plans kept per communicator.
 const PROGRAMS: usize = 32;
@@ -30,8 +35,12 @@ pub struct Communicator {
     /// Whether it is an intercommunicator.
     pub inter: bool,
     place: OnceCell<Result<Place, Reason>>,
-    /// Our duplicate, made when one of our algorithms first runs.
-    private: Mutex<Option<MPI_Comm>>,
+    /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
+    private: Mutex<Option<Result<MPI_Comm, Reason>>>,
+    /// Segments under way on the duplicate's connections.
+    credits: Mutex<Credits>,
+    /// Set when a call of ours failed half-way: what is left in the duplicate's queues would match later calls.
+    failure: Mutex<Option<Failure>>,
     programs: Mutex<VecDeque<(ProgramKey, Arc<Program>)>>,
     /// Rules set at run time, before those of the environment.
     rules: Mutex<Option<Arc<Rules>>>,
@@ -57,7 +66,15 @@ pub struct Place {
 #[derive(Default)]
 pub struct Registry {
     keyval: OnceCell<c_int>,
-    live: Mutex<HashSet<usize>>,
+    live: Mutex<Live>,
+}
+
+/// Addresses of the records with a duplicate, by order of creation: freeing is collective, and communicators that share
+/// ranks were made in the same order on all of them.
+#[derive(Default)]
+struct Live {
+    made: u64,
+    records: BTreeMap<u64, usize>,
 }
 
 impl Registry {
@@ -74,11 +91,27 @@ impl Registry {
             .copied()
     }
 
+    /// Number of duplicates that exist.
+    fn len(&self) -> usize {
+        self.live.lock().records.len()
+    }
+
+    fn enter(&self, record: &Communicator) {
+        let mut live = self.live.lock();
+        live.made += 1;
+        let number = live.made;
+        live.records.insert(number, ptr::from_ref(record) as usize);
+    }
+
+    fn leave(&self, record: *mut c_void) {
+        self.live.lock().records.retain(|_, &mut address| address != record as usize);
+    }
+
     /// Frees all duplicates that are left; called at the start of finalisation.
     pub fn release(&self, real: &Real) {
-        let live: Vec<usize> = self.live.lock().drain().collect();
-        for address in live {
-            // SAFETY: an address is in the set only while the record it belongs to is alive: `delete` removes it first.
+        let records = std::mem::take(&mut self.live.lock().records);
+        for address in records.into_values() {
+            // SAFETY: an address is listed only while the record it belongs to is alive: `delete` takes it out first.
             let record = unsafe { &*(address as *const Communicator) };
             record.free_private(real);
         }
@@ -102,7 +135,7 @@ unsafe extern "C" fn copy_nothing(
 unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void, _extra: *mut c_void) -> c_int {
     crate::boundary::guard("the deletion of a communicator's attribute", || {
         let Some(shim) = crate::shim::shim() else { return };
-        shim.registry.live.lock().remove(&(value as usize));
+        shim.registry.leave(value);
         // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the communicator
         // is under way.
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
@@ -152,6 +185,8 @@ impl Communicator {
                 inter: inter != 0,
                 place: OnceCell::new(),
                 private: Mutex::new(None),
+                credits: Mutex::default(),
+                failure: Mutex::new(None),
                 programs: Mutex::new(VecDeque::new()),
                 rules: Mutex::new(None),
             }));
@@ -177,18 +212,11 @@ impl Communicator {
             // The verdict on the world holds for all communicators within it.
             (Some(world), Some(ranks)) => {
                 let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
-                (facts.topology.restricted(&ranks), facts.eager)
+                (facts.restricted(&ranks), facts.eager)
             }
             _ => {
-                let facts = facts::exchange(shim.real, comm, shim.setup()).facts.map_err(|error| {
-                    if self.rank == 0 {
-                        let ranks = self.size;
-                        log::warn!(
-                            "{error}; a communicator of {ranks} ranks runs on the MPI library's own collectives"
-                        );
-                    }
-                    Reason::Topology
-                })?;
+                let exchange = shim.exchange(comm, self.rank as c_int);
+                let facts = exchange.facts.map_err(|_| Reason::Topology)?;
                 (facts.topology, facts.eager)
             }
         };
@@ -198,43 +226,94 @@ impl Communicator {
         Ok(Place { planner: Planner::new(topology), nodes, eager })
     }
 
-    /// Our duplicate of `comm`; collective at its first call.
-    ///
-    /// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions.
-    pub fn private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, c_int> {
-        let mut private = self.private.lock();
-        if let Some(private) = *private {
-            return Ok(private);
-        }
+    /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
+    pub fn private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, Reason> {
+        *self.private.lock().get_or_insert_with(|| {
+            let made = self.make_private(shim, comm);
+            if made.is_ok() {
+                shim.registry.enter(self);
+            }
+            made
+        })
+    }
+
+    /// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions. Libraries have
+    /// few communicators to give (MPICH about 2000): the program's own come first.
+    fn make_private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, Reason> {
         let mpi = &shim.real.mpi;
-        let mut made = shim.real.handles.comm_null;
-        // SAFETY: valid communicator; all its ranks are in this collective call; the group is freed here.
+        let handles = &shim.real.handles;
+        if !self.all_agree(shim, comm, shim.registry.len() < DUPLICATES) {
+            return Err(Reason::Communicators);
+        }
+        let mut made = handles.comm_null;
+        // SAFETY: valid communicator, all of whose ranks are in this collective call; the group is freed here. The program's
+        // error handler is set aside meanwhile, since failing here is no error of the program.
         let code = unsafe {
+            let mut handler = std::mem::zeroed();
             let mut group = std::mem::zeroed();
+            (mpi.comm_get_errhandler)(comm, &raw mut handler);
+            (mpi.comm_set_errhandler)(comm, handles.errors_return);
             let mut code = (mpi.comm_group)(comm, &raw mut group);
             if code == 0 {
                 code = (mpi.comm_create)(comm, group, &raw mut made);
                 (mpi.group_free)(&raw mut group);
             }
             if code == 0 {
-                code = (mpi.comm_set_errhandler)(made, shim.real.handles.errors_return);
+                code = (mpi.comm_set_errhandler)(made, handles.errors_return);
             }
+            (mpi.comm_set_errhandler)(comm, handler);
+            (mpi.errhandler_free)(&raw mut handler);
             code
         };
-        if code != 0 {
-            return Err(code);
+        if self.all_agree(shim, comm, code == 0) {
+            return Ok(made);
         }
-        *private = Some(made);
-        shim.registry.live.lock().insert(ptr::from_ref(self) as usize);
-        Ok(made)
+        if code == 0 {
+            // SAFETY: just made, unused.
+            unsafe { (mpi.comm_free)(&raw mut made) };
+        }
+        Err(Reason::Communicators)
+    }
+
+    /// Whether `yes` holds on all ranks of `comm`.
+    fn all_agree(&self, shim: &Shim, comm: MPI_Comm, yes: bool) -> bool {
+        let (own, mut least) = (c_int::from(yes), 0);
+        let handles = &shim.real.handles;
+        // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
+        let code = unsafe {
+            (shim.real.mpi.allreduce)(
+                (&raw const own).cast(),
+                (&raw mut least).cast(),
+                1,
+                handles.int,
+                handles.min,
+                comm,
+            )
+        };
+        code == 0 && least == 1
     }
 
     fn free_private(&self, real: &Real) {
-        if let Some(mut private) = self.private.lock().take() {
+        if let Some(Ok(mut private)) = self.private.lock().take() {
             // SAFETY: the duplicate is ours, nothing is under way on it, and all ranks free it with the original or at
             // finalisation.
             unsafe { (real.mpi.comm_free)(&raw mut private) };
         }
+    }
+
+    /// Segments under way on our connections; locked for the time of a call.
+    pub fn credits(&self) -> MutexGuard<'_, Credits> {
+        self.credits.lock()
+    }
+
+    /// Notes that a call failed half-way.
+    pub fn fail(&self, failure: Failure) {
+        *self.failure.lock() = Some(failure);
+    }
+
+    /// The failure of an earlier call, which is that of every later one.
+    pub fn failed(&self) -> Result<(), Failure> {
+        self.failure.lock().map_or(Ok(()), Err)
     }
 
     /// The program of this rank, from the cache or made now.

@@ -19,7 +19,8 @@ pub struct EagerLimits {
     pub remote: u32,
 }
 
-/// Asks the library's control variables. Open MPI has one per transport; MPICH tells none.
+/// Asks the library's control variables: of Open MPI's transports, and of MPICH's shared memory and of its older device.
+/// MPICH over UCX tells nothing about messages between nodes.
 pub fn limits(real: &Real) -> EagerLimits {
     let mut provided = 0;
     // SAFETY: MPI_T_init_thread may be called at any time; MPI_THREAD_SINGLE is 0 in both families.
@@ -29,8 +30,9 @@ pub fn limits(real: &Real) -> EagerLimits {
     let read = |names: &[&CStr]| names.iter().find_map(|name| variable(real, name));
     let less_header = |limit: u32| limit.saturating_sub(HEADER).max(512);
     let limits = EagerLimits {
-        local: read(&[c"btl_sm_eager_limit", c"btl_vader_eager_limit"]).map_or(UNKNOWN, less_header),
-        remote: read(&[c"btl_tcp_eager_limit"]).map_or(UNKNOWN, less_header),
+        local: read(&[c"btl_sm_eager_limit", c"btl_vader_eager_limit", c"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
+            .map_or(UNKNOWN, less_header),
+        remote: read(&[c"btl_tcp_eager_limit", c"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"]).map_or(UNKNOWN, less_header),
     };
     // SAFETY: pairs with the initialisation above.
     unsafe { (real.mpi.t_finalize)() };

@@ -6,9 +6,10 @@ use crate::real::Real;
 use crate::setup::Setup;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
-use nagare_plan::topology::Topology;
+use nagare_plan::topology::{Place, Topology};
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Levels outside the node that can be told.
@@ -44,9 +45,20 @@ pub struct Facts {
 #[derive(Clone, Debug)]
 pub struct SharedFacts {
     /// Where they are.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// The largest messages that are eager between all of them.
     pub eager: EagerLimits,
+}
+
+impl SharedFacts {
+    /// The places of some of the ranks, in a new order: `ranks[new] = old`.
+    pub fn restricted(&self, ranks: &[Rank]) -> Arc<Topology> {
+        let unchanged = ranks.iter().enumerate().all(|(new, &old)| new as Rank == old);
+        if unchanged && ranks.len() as u32 == self.topology.ranks() {
+            return Arc::clone(&self.topology);
+        }
+        Arc::new(self.topology.restricted(ranks))
+    }
 }
 
 /// Outcome of an exchange, the same on all ranks.
@@ -55,6 +67,8 @@ pub struct Exchange {
     pub facts: Result<SharedFacts, Disagreement>,
     /// Whether some rank wants a report.
     pub report: bool,
+    /// Why this rank has no place in the machine; differs between ranks.
+    pub own_problem: Option<String>,
 }
 
 /// Why ranks cannot plan together.
@@ -79,18 +93,30 @@ pub enum Disagreement {
     Exchange(c_int),
 }
 
-/// Collects the facts of all ranks of `comm`; collective over it.
-pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup) -> Exchange {
-    match collect(real, comm, setup) {
+/// Collects the facts of all ranks of `comm`; collective over it. `number`: this process's rank in its world.
+pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Exchange {
+    let (place, own_problem) = match setup.place(number as u64) {
+        Ok(place) => (place, None),
+        Err(problem) => (Place { groups: Vec::new(), node: None, core: None }, Some(problem)),
+    };
+    let usable = setup.usable && own_problem.is_none();
+    match collect(real, comm, setup, &place, usable) {
         Ok(ranks) => Exchange {
             facts: agree(&ranks).and_then(|()| share(&ranks, setup)),
             report: ranks.iter().any(|f| f.report != 0),
+            own_problem,
         },
-        Err(error) => Exchange { facts: Err(error), report: false },
+        Err(error) => Exchange { facts: Err(error), report: false, own_problem },
     }
 }
 
-fn collect(real: &Real, comm: MPI_Comm, setup: &Setup) -> Result<Vec<Facts>, Disagreement> {
+fn collect(
+    real: &Real,
+    comm: MPI_Comm,
+    setup: &Setup,
+    place: &Place,
+    usable: bool,
+) -> Result<Vec<Facts>, Disagreement> {
     let mpi = &real.mpi;
     let (mut rank, mut size) = (0, 0);
     // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
@@ -98,7 +124,7 @@ fn collect(real: &Real, comm: MPI_Comm, setup: &Setup) -> Result<Vec<Facts>, Dis
         (mpi.comm_rank)(comm, &raw mut rank);
         (mpi.comm_size)(comm, &raw mut size);
     }
-    let own = own_facts(real, setup, shared_memory_leader(real, comm, rank)?);
+    let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
     // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
@@ -126,8 +152,11 @@ fn agree(ranks: &[Facts]) -> Result<(), Disagreement> {
         if facts.file != first.file {
             return Err(Disagreement::File(rank));
         }
-        if facts.problem != 0 || facts.levels != first.levels {
+        if facts.problem != 0 {
             return Err(Disagreement::Problem(rank));
+        }
+        if facts.levels != first.levels {
+            return Err(Disagreement::Settings(rank));
         }
     }
     Ok(())
@@ -153,25 +182,25 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     let topology = Topology::new(names, groups, cores).map_err(|e| Disagreement::Topology(e.to_string()))?;
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
-    Ok(SharedFacts { topology, eager })
+    Ok(SharedFacts { topology: Arc::new(topology), eager })
 }
 
-fn own_facts(real: &Real, setup: &Setup, leader: u64) -> Facts {
+fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
     let limits = eager::limits(real);
     let mut groups = [0; MAX_LEVELS];
-    for (into, &from) in groups.iter_mut().zip(&setup.place.groups) {
+    for (into, &from) in groups.iter_mut().zip(&place.groups) {
         *into = from;
     }
     Facts {
         settings: setup.settings_hash,
         file: setup.file_hash,
         groups,
-        node: setup.place.node.unwrap_or(leader),
-        core: setup.place.core.or_else(|| locality::bound_core().map(u64::from)).unwrap_or(0),
+        node: place.node.unwrap_or(leader),
+        core: place.core.or_else(|| locality::bound_core().map(u64::from)).unwrap_or(0),
         eager_local: limits.local,
         eager_remote: limits.remote,
-        levels: setup.place.groups.len().min(MAX_LEVELS) as u32,
-        problem: u32::from(!setup.usable),
+        levels: place.groups.len().min(MAX_LEVELS) as u32,
+        problem: u32::from(!usable),
         report: u32::from(setup.config.report.is_some()),
         padding: 0,
     }

@@ -7,13 +7,19 @@ use hwlocality_sys::{
 use libloading::os::unix::Library;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
+use std::sync::OnceLock;
 
 /// Logical number of the first core this process is bound to: cores are counted in the order of packages, NUMA nodes and
 /// caches, whatever the operating system's numbering. `None` if the process may run on every processor, or if there is no
 /// hwloc and no affinity to be had.
+///
+/// Found once: looking at the whole machine takes hwloc some milliseconds.
 pub fn bound_core() -> Option<u32> {
-    let affinity = affinity()?;
-    logical_core().or(Some(affinity))
+    static CORE: OnceLock<Option<u32>> = OnceLock::new();
+    *CORE.get_or_init(|| {
+        let affinity = affinity()?;
+        logical_core().or(Some(affinity))
+    })
 }
 
 /// First processor of the affinity mask, `None` if the mask holds all processors.

@@ -6,16 +6,22 @@ use parking_lot::Mutex;
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 8 << 20;
 
-/// Memory aligned for every MPI type.
-#[derive(Debug, Default)]
-pub struct Buffer(Vec<u128>);
+/// A cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+#[allow(dead_code, reason = "only its size and alignment count")]
+struct Line([u8; 64]);
 
-static POOL: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
+/// Memory aligned to cache lines, and so for every MPI type.
+#[derive(Debug, Default)]
+pub struct Buffer(Vec<Line>);
+
+static POOL: Mutex<Vec<Vec<Line>>> = Mutex::new(Vec::new());
 
 impl Buffer {
     /// At least `bytes` bytes, with any contents; `None` if there is no memory.
     pub fn new(bytes: usize) -> Option<Self> {
-        let words = bytes.div_ceil(size_of::<u128>());
+        let words = bytes.div_ceil(size_of::<Line>());
         let pooled = {
             let mut pool = POOL.lock();
             let fitting = pool.iter().position(|b| b.len() >= words);
@@ -26,7 +32,7 @@ impl Buffer {
         }
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(words).ok()?;
-        buffer.resize(words, 0);
+        buffer.resize(words, Line([0; 64]));
         Some(Self(buffer))
     }
 
@@ -39,7 +45,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.0);
-        let bytes = buffer.len() * size_of::<u128>();
+        let bytes = buffer.len() * size_of::<Line>();
         if (1..=KEPT_BYTES).contains(&bytes) {
             let mut pool = POOL.lock();
             if pool.len() < KEPT {

@@ -78,7 +78,7 @@ impl Report {
             nagare: env!("CARGO_PKG_VERSION"),
             mpi: library_version(shim),
             ranks: ranks.len(),
-            nodes: topology.as_ref().map(nagare_plan::topology::Topology::node_count),
+            nodes: topology.as_ref().map(|t| t.node_count()),
             levels: topology.map(|t| t.level_names().to_vec()).unwrap_or_default(),
             topology_from: shim.setup().topology_origin.clone(),
             rows,
@@ -180,7 +180,7 @@ pub fn at_finalize(shim: &Shim) {
     let report = Report::new(shim, &all);
     match &shim.setup().config.report {
         None => {}
-        Some(ReportTarget::Stderr) => eprint!("{}", report.text()),
+        Some(ReportTarget::Stderr) => crate::shim::say(&report.text()),
         Some(ReportTarget::File(path)) => {
             let text = if path.ends_with(".json") { report.json() } else { report.text() };
             if let Err(error) = std::fs::write(path, text) {

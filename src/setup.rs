@@ -15,8 +15,8 @@ pub struct Setup {
     pub usable: bool,
     /// One line for each thing that is wrong.
     pub problems: Vec<String>,
-    /// Where this rank is.
-    pub place: Place,
+    /// What is known about the machine.
+    source: Source,
     /// Names of the levels outside the node.
     pub level_names: Vec<String>,
     /// Hash of the settings all ranks must share.
@@ -34,8 +34,8 @@ struct TopologyText {
 }
 
 impl Setup {
-    /// Reads the environment and the topology file for the process that is `rank` in its world.
-    pub fn read(rank: u64) -> Self {
+    /// Reads the environment and the topology file.
+    pub fn read() -> Self {
         let vars: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| {
                 let name = name.into_string().ok().filter(|n| n.starts_with("NAGARE_"))?;
@@ -62,12 +62,6 @@ impl Setup {
                 (Source::Nodes, "the MPI library's shared-memory split".to_owned())
             }
         };
-        let host = host_name();
-        let place = source.place(rank, &host).unwrap_or_else(|error| {
-            problems.push(format!("NAGARE_TOPOLOGY: rank {rank}: {error}"));
-            usable = false;
-            Place { groups: Vec::new(), node: None, core: None }
-        });
         let level_names = source.level_names();
         if level_names.len() > MAX_LEVELS {
             problems.push(format!(
@@ -81,12 +75,22 @@ impl Setup {
             config,
             usable,
             problems,
-            place,
+            source,
             level_names,
             settings_hash: settings.finish(),
             file_hash,
             topology_origin,
         }
+    }
+}
+
+impl Setup {
+    /// The place of the rank with that number in its world, on this host.
+    ///
+    /// # Errors
+    /// One line that says why there is none.
+    pub fn place(&self, rank: u64) -> Result<Place, String> {
+        self.source.place(rank, &host_name()).map_err(|error| format!("NAGARE_TOPOLOGY: rank {rank}: {error}"))
     }
 }
 

@@ -1,10 +1,11 @@
 //! The state of Nagare in one process.
 
 use crate::communicator::Registry;
-use crate::facts::{self, Disagreement, SharedFacts};
-use crate::real::{self, Real};
+use crate::facts::{self, Disagreement, Exchange, SharedFacts};
+use crate::real::{self, LibraryError, Real};
 use crate::setup::Setup;
 use crate::statistics::Statistics;
+use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
 use once_cell::sync::OnceCell;
@@ -29,6 +30,8 @@ pub struct Shim {
     floors: [AtomicU64; Collective::ALL.len()],
     /// Whether calls are timed.
     pub timed: AtomicBool,
+    /// Whether what is wrong with the configuration has been said.
+    announced: AtomicBool,
 }
 
 /// Facts about the ranks of the world.
@@ -41,31 +44,26 @@ pub struct World {
 
 static SHIM: OnceCell<Option<Shim>> = OnceCell::new();
 
-/// The state, or `None` where there is no MPI library that fits: then calls are only passed on.
+/// The state, or `None` where there is no MPI library, or none that fits: then calls are only passed on.
 pub fn shim() -> Option<&'static Shim> {
-    SHIM.get_or_init(Shim::new).as_ref()
+    // A process may load its MPI library later: "none yet" is not remembered.
+    SHIM.get_or_try_init(Shim::new).ok()?.as_ref()
 }
 
 impl Shim {
-    fn new() -> Option<Self> {
-        let real = match real::real() {
-            Ok(real) => real,
-            Err(error) => {
-                eprintln!("nagare: {error}; calls cannot be passed on");
-                return None;
-            }
-        };
+    fn new() -> Result<Option<Self>, LibraryError> {
+        let real = real::real()?;
         if !real.fits {
             if first_process() {
                 let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
-                eprintln!(
-                    "nagare: this library is built for {built}, the program uses {}; nothing is changed (`nagare run` picks the fitting one)",
-                    real.path
-                );
+                let path = &real.path;
+                say(&format!(
+                    "nagare: this library is built for {built}, the program uses {path}; nothing is changed (`nagare run` picks the fitting one)\n"
+                ));
             }
-            return None;
+            return Ok(None);
         }
-        Some(Self {
+        Ok(Some(Self {
             real,
             setup: OnceCell::new(),
             world: RwLock::new(None),
@@ -73,13 +71,14 @@ impl Shim {
             statistics: Statistics::default(),
             floors: Default::default(),
             timed: AtomicBool::new(false),
-        })
+            announced: AtomicBool::new(false),
+        }))
     }
 
     /// Configuration and place of this process; reads them at the first call.
     pub fn setup(&self) -> &Setup {
         self.setup.get_or_init(|| {
-            let setup = Setup::read(self.world_rank().unwrap_or(0) as u64);
+            let setup = Setup::read();
             start_log(&setup);
             self.lower_floors(&setup.config.rules);
             self.timed.store(setup.config.report.is_some(), Ordering::Relaxed);
@@ -103,43 +102,65 @@ impl Shim {
 
     /// Exchanges facts over the world; called by every rank inside its initialisation wrapper.
     pub fn enter_world(&self) {
-        let setup = self.setup();
-        let rank = self.world_rank();
-        if rank == Some(0) {
-            for problem in &setup.problems {
-                log::warn!("{problem}");
-            }
-        }
-        let facts::Exchange { facts, report } = facts::exchange(self.real, self.real.handles.comm_world, setup);
-        self.timed.store(report, Ordering::Relaxed);
-        if let Err(error) = &facts {
-            self.report_disagreement(rank, error);
-        }
-        *self.world.write() = Some(Arc::new(World { facts, report }));
+        let Some(rank) = self.world_rank() else { return };
+        let exchange = self.exchange(self.real.handles.comm_world, rank);
+        self.timed.store(exchange.report, Ordering::Relaxed);
+        *self.world.write() = Some(Arc::new(World { facts: exchange.facts, report: exchange.report }));
     }
 
-    fn report_disagreement(&self, rank: Option<c_int>, error: &Disagreement) {
-        let strict = self.setup().config.strict;
-        let own_problem = self.setup().problems.first().filter(|_| !self.setup().usable);
-        if rank == Some(0) {
-            let outcome = if strict {
-                "the job ends (NAGARE_STRICT=1)"
-            } else {
-                "all calls run on the MPI library's own collectives"
-            };
-            match (error, own_problem) {
-                // Rank 0 has said itself what is wrong.
-                (Disagreement::Problem(0), Some(_)) => log::error!("{outcome}"),
-                _ => log::error!("{error}; {outcome}"),
-            }
-        } else if let (Disagreement::Problem(first), Some(problem)) = (error, own_problem)
-            && Some(*first as c_int) == rank
-        {
-            log::warn!("rank {first} on {}: {problem}", crate::setup::host_name());
+    /// Forgets the world, before it is finalised.
+    pub fn leave_world(&self) {
+        *self.world.write() = None;
+    }
+
+    /// Exchanges facts over `comm`, in which this process is `rank`, and says once what is wrong.
+    pub fn exchange(&self, comm: MPI_Comm, rank: c_int) -> Exchange {
+        let exchange = facts::exchange(self.real, comm, self.setup(), self.world_rank().unwrap_or(rank));
+        if !self.announced.swap(true, Ordering::Relaxed) {
+            self.announce(rank, &exchange);
         }
-        if strict {
-            // SAFETY: the world is a valid communicator here.
-            unsafe { (self.real.mpi.abort)(self.real.handles.comm_world, 1) };
+        exchange
+    }
+
+    fn announce(&self, rank: c_int, exchange: &Exchange) {
+        let setup = self.setup();
+        let own = setup.problems.iter().chain(&exchange.own_problem);
+        let first = exchange.facts.as_ref().err();
+        if rank == 0 {
+            own.for_each(|problem| log::warn!("{problem}"));
+        } else if first.is_some_and(|e| *e == Disagreement::Problem(rank as usize)) {
+            let host = crate::setup::host_name();
+            own.for_each(|problem| log::warn!("rank {rank} on {host}: {problem}"));
+        }
+        match &exchange.facts {
+            Ok(facts) if rank == 0 => {
+                let topology = &facts.topology;
+                log::info!(
+                    "{} ranks on {} nodes, levels {} (from {}); eager up to {} bytes within a node, {} between nodes",
+                    topology.ranks(),
+                    topology.node_count(),
+                    topology.level_names().join(" > "),
+                    setup.topology_origin,
+                    facts.eager.local,
+                    facts.eager.remote,
+                );
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let strict = setup.config.strict;
+                if rank == 0 {
+                    let outcome = if strict {
+                        "the job ends (NAGARE_STRICT=1)"
+                    } else {
+                        "all calls run on the MPI library's own collectives"
+                    };
+                    log::error!("{error}; {outcome}");
+                }
+                if strict {
+                    // SAFETY: MPI is initialised; without a world the library ends the process all the same.
+                    unsafe { (self.real.mpi.abort)(self.real.handles.comm_world, 1) };
+                }
+            }
         }
     }
 
@@ -188,4 +209,10 @@ fn start_log(setup: &Setup) {
             writeln!(out, "nagare: {}", record.args())
         })
         .try_init();
+}
+
+/// Writes to standard error; a closed or full one is no reason to stop a job.
+pub fn say(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

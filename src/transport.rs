@@ -8,6 +8,9 @@ use nagare_plan::execute::{Completed, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 
+/// Alignment of scratch elements, bytes: a cache line.
+const ALIGNMENT: usize = 64;
+
 /// Why a call of ours failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -76,12 +79,19 @@ impl<'r> MpiTransport<'r> {
             Region::Input => self.buffers.input.cast_mut(),
             Region::Output => self.buffers.output,
             Region::Scratch(slot) => {
-                // A scratch segment starts with the first byte of data, which need not be where the element starts.
+                // Elements start at a multiple of the alignment, so that a user's operation finds its data aligned as in
+                // the program's own buffers; the first byte of data may lie on either side of that.
+                let data = self.buffers.shape.true_lb.rem_euclid(ALIGNMENT as i64) - self.buffers.shape.true_lb;
                 let start = self.scratch.address().wrapping_add(slot as usize * self.slot_bytes);
-                start.wrapping_offset(-(self.buffers.shape.true_lb as isize))
+                start.wrapping_offset(data as isize)
             }
         };
         base.wrapping_offset(place.start as isize * self.buffers.shape.extent as isize)
+    }
+
+    /// Gives up the scratch memory without freeing it, since receives into it may still be under way.
+    pub fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.scratch));
     }
 
     fn start(&mut self, ticket: Ticket, code: c_int, request: MPI_Request) -> Result<(), Failure> {
@@ -107,7 +117,7 @@ impl Transport for MpiTransport<'_> {
     fn reserve(&mut self, slots: u32, units: u64) -> Result<(), Failure> {
         let shape = &self.buffers.shape;
         let span = (units.saturating_sub(1) as usize) * shape.extent as usize + shape.true_extent as usize;
-        self.slot_bytes = span.next_multiple_of(64);
+        self.slot_bytes = (span + ALIGNMENT).next_multiple_of(ALIGNMENT);
         let bytes = self.slot_bytes.checked_mul(slots as usize).ok_or(Failure::Memory)?;
         self.scratch = Buffer::new(bytes).ok_or(Failure::Memory)?;
         Ok(())

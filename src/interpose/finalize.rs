@@ -11,6 +11,7 @@ fn finalize(function: &str) -> c_int {
         if let Some(shim) = shim() {
             report::at_finalize(shim);
             shim.registry.release(shim.real);
+            shim.leave_world();
         }
         match real::real() {
             // SAFETY: the program asks for it.

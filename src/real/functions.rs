@@ -81,6 +81,8 @@ functions! {
     comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
     comm_free: "PMPI_Comm_free" (*mut MPI_Comm);
     comm_set_errhandler: "PMPI_Comm_set_errhandler" (MPI_Comm, MPI_Errhandler);
+    comm_get_errhandler: "PMPI_Comm_get_errhandler" (MPI_Comm, *mut MPI_Errhandler);
+    errhandler_free: "PMPI_Errhandler_free" (*mut MPI_Errhandler);
     comm_call_errhandler: "PMPI_Comm_call_errhandler" (MPI_Comm, c_int);
     comm_create_keyval: "PMPI_Comm_create_keyval" (
         MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,

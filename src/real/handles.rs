@@ -11,8 +11,10 @@ use std::ffi::c_void;
 /// What a predefined operation needs to know about a type (MPI 4.0 section 6.9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeClass {
-    /// C and Fortran integers.
+    /// C integers.
     Integer,
+    /// Fortran integers: not for the logical operations.
+    FortranInteger,
     /// Floating point.
     Float,
     /// Fortran LOGICAL and C `_Bool`.
@@ -54,6 +56,10 @@ pub struct Handles {
     pub datatype_null: MPI_Datatype,
     /// `MPI_BYTE`.
     pub byte: MPI_Datatype,
+    /// `MPI_INT`.
+    pub int: MPI_Datatype,
+    /// `MPI_MIN`.
+    pub min: MPI_Op,
     /// `MPI_OP_NULL`.
     pub op_null: MPI_Op,
     /// `MPI_INFO_NULL`.
@@ -81,12 +87,12 @@ impl Handles {
 impl OpClass {
     /// Whether the standard defines the operation on types of that class.
     pub fn accepts(self, class: TypeClass) -> bool {
-        use TypeClass::{Address, Byte, Complex, Float, Integer, Logical, Pair};
+        use TypeClass::{Address, Byte, Complex, Float, FortranInteger, Integer, Logical, Pair};
         match self {
-            Self::Order => matches!(class, Integer | Float | Address),
-            Self::Arithmetic => matches!(class, Integer | Float | Complex | Address),
+            Self::Order => matches!(class, Integer | FortranInteger | Float | Address),
+            Self::Arithmetic => matches!(class, Integer | FortranInteger | Float | Complex | Address),
             Self::Logical => matches!(class, Integer | Logical),
-            Self::Bitwise => matches!(class, Integer | Byte | Address),
+            Self::Bitwise => matches!(class, Integer | FortranInteger | Byte | Address),
             Self::Location => class == Pair,
             Self::OneSided => false,
         }
@@ -147,33 +153,34 @@ impl Handles {
     /// Looks the handles up.
     pub fn load(library: &Library) -> Self {
         let types = classes!(library, MPI_Datatype, TypeClass {
-            Integer:
-                "ompi_mpi_int" 0x4c000405, "ompi_mpi_long" 0x4c000807, "ompi_mpi_short" 0x4c000203,
-                "ompi_mpi_unsigned_short" 0x4c000204, "ompi_mpi_unsigned" 0x4c000406,
-                "ompi_mpi_unsigned_long" 0x4c000808, "ompi_mpi_long_long_int" 0x4c000809,
-                "ompi_mpi_unsigned_long_long" 0x4c000819, "ompi_mpi_signed_char" 0x4c000118,
-                "ompi_mpi_unsigned_char" 0x4c000102, "ompi_mpi_int8_t" 0x4c000137, "ompi_mpi_int16_t" 0x4c000238,
-                "ompi_mpi_int32_t" 0x4c000439, "ompi_mpi_int64_t" 0x4c00083a, "ompi_mpi_uint8_t" 0x4c00013b,
-                "ompi_mpi_uint16_t" 0x4c00023c, "ompi_mpi_uint32_t" 0x4c00043d, "ompi_mpi_uint64_t" 0x4c00083e,
-                "ompi_mpi_integer" 0x4c00041b, "ompi_mpi_integer1" 0x4c00012d, "ompi_mpi_integer2" 0x4c00022f,
-                "ompi_mpi_integer4" 0x4c000430, "ompi_mpi_integer8" 0x4c000831;
-            Float:
-                "ompi_mpi_float" 0x4c00040a, "ompi_mpi_double" 0x4c00080b, "ompi_mpi_long_double" 0x4c00100c,
-                "ompi_mpi_real" 0x4c00041c, "ompi_mpi_dblprec" 0x4c00081f, "ompi_mpi_real4" 0x4c000427,
-                "ompi_mpi_real8" 0x4c000829;
-            Logical: "ompi_mpi_logical" 0x4c00041d, "ompi_mpi_c_bool" 0x4c00013f;
-            Complex:
-                "ompi_mpi_c_float_complex" 0x4c000840, "ompi_mpi_c_double_complex" 0x4c001041,
-                "ompi_mpi_c_long_double_complex" 0x4c002042, "ompi_mpi_c_complex" 0x4c000840,
-                "ompi_mpi_cplex" 0x4c00081e, "ompi_mpi_dblcplex" 0x4c001022, "ompi_mpi_complex8" 0x4c000828,
-                "ompi_mpi_complex16" 0x4c00102a;
-            Byte: "ompi_mpi_byte" 0x4c00010d;
-            Address: "ompi_mpi_aint" 0x4c000843, "ompi_mpi_offset" 0x4c000844, "ompi_mpi_count" 0x4c000845;
-            Pair:
-                "ompi_mpi_float_int" 0x8c000000, "ompi_mpi_double_int" 0x8c000001, "ompi_mpi_long_int" 0x8c000002,
-                "ompi_mpi_short_int" 0x8c000003, "ompi_mpi_2int" 0x4c000816, "ompi_mpi_longdbl_int" 0x8c000004,
-                "ompi_mpi_2real" 0x4c000821, "ompi_mpi_2dblprec" 0x4c001023, "ompi_mpi_2integer" 0x4c000820;
-        });
+                   Integer:
+                       "ompi_mpi_int" 0x4c000405, "ompi_mpi_long" 0x4c000807, "ompi_mpi_short" 0x4c000203,
+                       "ompi_mpi_unsigned_short" 0x4c000204, "ompi_mpi_unsigned" 0x4c000406,
+                       "ompi_mpi_unsigned_long" 0x4c000808, "ompi_mpi_long_long_int" 0x4c000809,
+                       "ompi_mpi_unsigned_long_long" 0x4c000819, "ompi_mpi_signed_char" 0x4c000118,
+                       "ompi_mpi_unsigned_char" 0x4c000102, "ompi_mpi_int8_t" 0x4c000137, "ompi_mpi_int16_t" 0x4c000238,
+                       "ompi_mpi_int32_t" 0x4c000439, "ompi_mpi_int64_t" 0x4c00083a, "ompi_mpi_uint8_t" 0x4c00013b,
+        "ompi_mpi_uint16_t" 0x4c00023c, "ompi_mpi_uint32_t" 0x4c00043d, "ompi_mpi_uint64_t" 0x4c00083e;
+                   FortranInteger:
+                       "ompi_mpi_integer" 0x4c00041b, "ompi_mpi_integer1" 0x4c00012d, "ompi_mpi_integer2" 0x4c00022f,
+                       "ompi_mpi_integer4" 0x4c000430, "ompi_mpi_integer8" 0x4c000831;
+                   Float:
+                       "ompi_mpi_float" 0x4c00040a, "ompi_mpi_double" 0x4c00080b, "ompi_mpi_long_double" 0x4c00100c,
+                       "ompi_mpi_real" 0x4c00041c, "ompi_mpi_dblprec" 0x4c00081f, "ompi_mpi_real4" 0x4c000427,
+                       "ompi_mpi_real8" 0x4c000829;
+                   Logical: "ompi_mpi_logical" 0x4c00041d, "ompi_mpi_c_bool" 0x4c00013f;
+                   Complex:
+                       "ompi_mpi_c_float_complex" 0x4c000840, "ompi_mpi_c_double_complex" 0x4c001041,
+                       "ompi_mpi_c_long_double_complex" 0x4c002042, "ompi_mpi_c_complex" 0x4c000840,
+                       "ompi_mpi_cplex" 0x4c00081e, "ompi_mpi_dblcplex" 0x4c001022, "ompi_mpi_complex8" 0x4c000828,
+                       "ompi_mpi_complex16" 0x4c00102a;
+                   Byte: "ompi_mpi_byte" 0x4c00010d;
+                   Address: "ompi_mpi_aint" 0x4c000843, "ompi_mpi_offset" 0x4c000844, "ompi_mpi_count" 0x4c000845;
+                   Pair:
+                       "ompi_mpi_float_int" 0x8c000000, "ompi_mpi_double_int" 0x8c000001, "ompi_mpi_long_int" 0x8c000002,
+                       "ompi_mpi_short_int" 0x8c000003, "ompi_mpi_2int" 0x4c000816, "ompi_mpi_longdbl_int" 0x8c000004,
+                       "ompi_mpi_2real" 0x4c000821, "ompi_mpi_2dblprec" 0x4c001023, "ompi_mpi_2integer" 0x4c000820;
+               });
         let ops = classes!(library, MPI_Op, OpClass {
             Order: "ompi_mpi_op_max" 0x58000001, "ompi_mpi_op_min" 0x58000002;
             Arithmetic: "ompi_mpi_op_sum" 0x58000003, "ompi_mpi_op_prod" 0x58000004;
@@ -187,6 +194,8 @@ impl Handles {
             comm_null: handle!(library, MPI_Comm, "ompi_mpi_comm_null", 0x0400_0000_u32),
             datatype_null: handle!(library, MPI_Datatype, "ompi_mpi_datatype_null", 0x0c00_0000_u32),
             byte: handle!(library, MPI_Datatype, "ompi_mpi_byte", 0x4c00_010d_u32),
+            int: handle!(library, MPI_Datatype, "ompi_mpi_int", 0x4c00_0405_u32),
+            min: handle!(library, MPI_Op, "ompi_mpi_op_min", 0x5800_0002_u32),
             op_null: handle!(library, MPI_Op, "ompi_mpi_op_null", 0x1800_0000_u32),
             info_null: handle!(library, MPI_Info, "ompi_mpi_info_null", 0x1c00_0000_u32),
             request_null: handle!(library, MPI_Request, "ompi_request_null", 0x2c00_0000_u32),

@@ -58,7 +58,7 @@ fails, the exit status is 125.")]
     Run(RunArgs),
     /// Run a command in a testbed that is up, on one of its hosts or switches or beside the launcher
     #[command(after_help = "Examples:
-  nagare testbed exec tree8 --on n0 -- ping -c 3 n7
+  nagare testbed exec tree8 --on n0 -- ip route
   nagare testbed exec tree8 --on l0 -- tc -s qdisc
   nagare testbed exec tree8.4711 --on n0 -- tcpdump -i data0      one that `nagare testbed run` has up")]
     Exec {
@@ -111,7 +111,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub stock: bool,
     /// libnagare.so, or the directory it is in, in place of searching
-    #[arg(long, value_name = "PATH", conflicts_with = "stock")]
+    #[arg(long, value_name = "PATH")]
     pub lib: Option<PathBuf>,
     /// Tell on standard error what is run where
     #[arg(long, short)]
@@ -177,7 +177,7 @@ fn up(fabric: &str) -> anyhow::Result<ExitCode> {
     let records = Records::of_user()?;
     let program = std::env::current_exe()?;
     let mut supervisor = Supervisor::new()?;
-    create(&records, &chosen.name, &chosen.fabric, &program, &mut supervisor, true)?.keep()?;
+    create(&records, &chosen.name, &chosen.fabric, &program, &mut supervisor, true)?.keep(&mut supervisor)?;
     let (hosts, switches) = (chosen.fabric.host_count(), chosen.fabric.switch_count());
     print(&format!("{} is up: {hosts} hosts, {switches} switches\n", chosen.name))?;
     Ok(ExitCode::SUCCESS)
@@ -238,8 +238,7 @@ fn exec(name: &str, on: Option<&str>, command: &[String]) -> anyhow::Result<Exit
     if let Some(host) = on {
         node::enter(&directory, host)?;
     }
-    supervisor.start();
     let mut program = Command::new(&command[0]);
     program.args(&command[1..]);
-    Ok(ExitCode::from(supervisor.run(program)?))
+    Ok(ExitCode::from(supervisor.run(program, None)?))
 }

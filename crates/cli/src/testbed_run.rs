@@ -8,7 +8,7 @@ use crate::mpi::{Family, library};
 use crate::testbed::{Chosen, RunArgs};
 use anyhow::{Context, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement};
-use nagare_testbed::bed::{Bed, create, enter};
+use nagare_testbed::bed::{create, enter};
 use nagare_testbed::holder::{agent, temporary};
 use nagare_testbed::hostfile::hosts_of_ranks;
 use nagare_testbed::launch::{self, Job, launch};
@@ -39,19 +39,17 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut supervisor = Supervisor::new()?;
     if let Some(record) = already_up(&records, &chosen)? {
         let directory = enter(&records, &record)?;
-        supervisor.start();
-        let code = start(args, &chosen, &prepared, &directory, &supervisor)?;
-        return Ok(ExitCode::from(code));
+        let command = command(args, &chosen, &prepared, &directory)?;
+        return Ok(ExitCode::from(supervisor.run(command, None)?));
     }
     let name = format!("{}.{}", chosen.name, std::process::id());
     let program = std::env::current_exe()?;
     let bed = create(&records, &name, &chosen.fabric, &program, &mut supervisor, false)?;
-    let code = start(args, &chosen, &prepared, bed.directory(), &supervisor);
+    let command = command(args, &chosen, &prepared, bed.directory());
+    let code = command.and_then(|command| Ok(supervisor.run(command, Some(bed.holder()))?));
     // Whatever became of the program, nothing stays.
-    let down = Bed::down(bed);
-    let code = code?;
-    down?;
-    Ok(ExitCode::from(code))
+    bed.down()?;
+    Ok(ExitCode::from(code?))
 }
 
 /// The testbed of that name, if it is up; it must be of the same fabric.
@@ -90,13 +88,19 @@ fn hosts(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Vec<String>> {
         "node" => Placement::by_node(fabric, ranks, ppn)?,
         "balanced" => Placement::balanced(fabric, ranks, ppn)?,
         file => {
-            ensure!(args.ppn.is_none(), "--ppn {ppn} and the host file {file}: the file says how many ranks a host gets");
+            ensure!(
+                args.ppn.is_none(),
+                "--ppn {ppn} and the host file {file}: the file says how many ranks a host gets"
+            );
             let text = fs::read_to_string(file).with_context(|| {
                 format!("--map {file}: neither slot, node or balanced nor a host file that can be read")
             })?;
             let mut names = hosts_of_ranks(&text, file)?;
             let places = names.len();
-            ensure!(args.np.is_none_or(|np| np as usize <= places), "{file} has places for {places} ranks, not {ranks}");
+            ensure!(
+                args.np.is_none_or(|np| np as usize <= places),
+                "{file} has places for {places} ranks, not {ranks}"
+            );
             ensure!(places > 0, "{file} names no host");
             names.truncate(args.np.map_or(places, |np| np as usize));
             Placement::listed(fabric, &names).with_context(|| file.to_owned())?
@@ -143,36 +147,31 @@ fn kind(launcher: &Launcher) -> anyhow::Result<launch::Kind> {
     }
 }
 
-/// Runs the program in the testbed this process is in.
-fn start(
-    args: &RunArgs,
-    chosen: &Chosen,
-    prepared: &Prepared,
-    directory: &Path,
-    supervisor: &Supervisor,
-) -> anyhow::Result<u8> {
+/// Writes the host file, and gives the launcher's command line for the testbed this process is in.
+fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Path) -> anyhow::Result<Command> {
     let Prepared { launcher, kind, library, hosts } = prepared;
-    let hostfile = temporary(directory).join(format!("hosts.{}", std::process::id()));
-    let job = Job { agent: &agent(directory), temporary: &temporary(directory), hosts, hostfile: &hostfile };
-    let launch = launch(*kind, &job);
+    let temporary = temporary(directory);
+    let hostfile = temporary.join(format!("hosts.{}", std::process::id()));
+    let launch = launch(*kind, &Job { agent: &agent(directory), temporary: &temporary, hosts, hostfile: &hostfile });
     fs::write(&hostfile, &launch.hostfile).with_context(|| hostfile.display().to_string())?;
     let mut words = launch.options;
     words.extend(args.command.iter().cloned());
     if let Some(library) = library {
         let environment = std::env::var("LD_PRELOAD").ok();
-        let mut names: Vec<String> = variables().into_iter().map(|(name, _)| name).collect();
-        names.retain(|name| name != TOPOLOGY);
-        names.push(TOPOLOGY.to_owned());
-        let preload =
-            Preload { library, environment: environment.as_deref(), slurm_export: None, variables: &names };
+        let mut variables: Vec<String> = variables().into_iter().map(|(name, _)| name).collect();
+        if !variables.iter().any(|name| name == TOPOLOGY) {
+            variables.push(TOPOLOGY.to_owned());
+        }
+        let environment = environment.as_deref();
+        let preload = Preload { library, environment, slurm_export: None, variables: &variables };
         words = preload.arguments(launcher.kind, &words)?;
     }
+    let path = &launcher.path;
     if args.verbose {
-        eprintln!("nagare: {} on {}: {}", launcher.version, directory.display(), launcher.path.display());
-        eprintln!("nagare: {TOPOLOGY}={} {} {}", chosen.topology, launcher.path.display(), words.join(" "));
+        eprintln!("nagare: {} in {}", launcher.version, directory.display());
+        eprintln!("nagare: {TOPOLOGY}={} {} {}", chosen.topology, path.display(), words.join(" "));
     }
-    let mut command = Command::new(&launcher.path);
+    let mut command = Command::new(path);
     command.args(words).envs(launch.environment).env(TOPOLOGY, &chosen.topology);
-    // The user's own choice of networks and hosts is for another network.
-    Ok(supervisor.run(command)?)
+    Ok(command)
 }

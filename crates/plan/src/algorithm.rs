@@ -5,7 +5,7 @@ use crate::pattern::{self, Line, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// An algorithm Nagare can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ impl std::fmt::Display for Algorithm {
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
 pub struct Planner {
-    topology: Topology,
+    topology: Arc<Topology>,
     flat: OnceLock<Hierarchy>,
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
@@ -126,9 +126,9 @@ pub struct Planner {
 
 impl Planner {
     /// A planner for the communicator described by `topology`.
-    pub fn new(topology: Topology) -> Self {
+    pub fn new(topology: impl Into<Arc<Topology>>) -> Self {
         Self {
-            topology,
+            topology: topology.into(),
             flat: OnceLock::new(),
             grouped: OnceLock::new(),
             line: OnceLock::new(),

@@ -4,7 +4,7 @@
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::choice::{DEFAULTS, Prescription};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
-use nagare_plan::execute::{Executor, Pacing, ThreadTransport, World};
+use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
 use nagare_plan::fabric::{Fabric, Placement, Round, SHIPPED, Transfer, check, shipped};
 use nagare_plan::schedule::{Action, Program, Schedule};
 use nagare_plan::topology::Topology;
@@ -343,10 +343,12 @@ fn run(s: &Schedule, units: u64, pacing: Pacing, late: u32) -> (u64, u64, Vec<u6
         .map(|rank| ThreadTransport::new(&world, rank, vec![1; units as usize]))
         .map(|t| if bcast { t.in_place() } else { t })
         .collect();
+    let mut credits = vec![Credits::default(); s.plans.len()];
     let mut executors: Vec<Executor> = programs
         .iter()
         .zip(&mut transports)
-        .map(|(p, t)| Executor::new(p, pacing, (bcast, has_output(p.plan.rank)), t).unwrap())
+        .zip(&mut credits)
+        .map(|((p, t), c)| Executor::new(p, pacing, (bcast, has_output(p.plan.rank)), c, t).unwrap())
         .collect();
     let (mut is_late, mut all_done) = (true, false);
     while !all_done {
@@ -449,4 +451,64 @@ fn the_shipped_fabrics_are_listed_with_their_levels() {
         }
     }
     assert_eq!(documented, SHIPPED.iter().map(|s| s.0.to_owned()).collect());
+}
+
+/// The gateway two-tree: bytes per rank and across the border of every group, and the documented depths.
+#[test]
+fn gateway_two_tree_formulas() {
+    let halves = |count: usize| count as u32;
+    for sizes in [vec![4, 4], vec![8, 8, 8, 8], vec![9, 9, 9, 5], vec![1, 3, 1], vec![2, 7, 4, 1, 6], vec![5]] {
+        let group: Vec<u32> = (0u32..).zip(&sizes).flat_map(|(g, &size)| vec![g; size]).collect();
+        let ranks = group.len() as u32;
+        let names = vec!["group".to_owned(), "node".to_owned()];
+        let groups = vec![group.clone(), (0..ranks).collect()];
+        let planner = Planner::new(Topology::new(names, groups, vec![0; ranks as usize]).unwrap());
+        for root in 0..ranks {
+            for (collective, most) in [(Bcast, 2), (Reduce, 2), (Allreduce, 4)] {
+                let moves = schedule(&planner, collective, Algorithm::GatewayTwoTree, root).moves();
+                assert_eq!(moves.len() as u32, most * (ranks - 1));
+                for rank in 0..ranks {
+                    assert!(halves(moves.iter().filter(|m| m.from == rank).count()) <= most, "{sizes:?} root {root}");
+                    assert!(halves(moves.iter().filter(|m| m.to == rank).count()) <= most, "{sizes:?} root {root}");
+                }
+                for g in 0..sizes.len() as u32 {
+                    let crosses = |from: u32, to: u32| group[from as usize] == g && group[to as usize] != g;
+                    assert!(halves(moves.iter().filter(|m| crosses(m.from, m.to)).count()) <= most);
+                    assert!(halves(moves.iter().filter(|m| crosses(m.to, m.from)).count()) <= most);
+                }
+            }
+        }
+        let moves = schedule(&planner, Bcast, Algorithm::GatewayTwoTree, 0).moves();
+        let depth_of = |half: u32, rank: u32| {
+            let mut at = rank;
+            (0..)
+                .take_while(|_| {
+                    let from = moves.iter().find(|m| m.parts.first == half && m.to == at).map(|m| m.from);
+                    from.inspect(|&from| at = from).is_some()
+                })
+                .count()
+        };
+        let depth = (0..2).flat_map(|h| (0..ranks).map(move |r| (h, r))).map(|(h, r)| depth_of(h, r)).max();
+        let text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let documented = table("nodes in groups of").into_iter().find(|row| row[0] == text);
+        if let Some(row) = documented {
+            assert_eq!(depth, Some(number::<usize>(&row[1])), "{text}");
+        }
+    }
+}
+
+#[test]
+fn chain_and_ring_formulas() {
+    for ranks in [2u32, 3, 8, 13] {
+        let planner = Planner::new(Topology::of_nodes((0..ranks).map(|r| r / 2).collect()).unwrap());
+        let chain = schedule(&planner, Bcast, Algorithm::Chain, ranks - 1).moves();
+        assert_eq!(chain.len() as u32, ranks - 1);
+        assert!(chain.iter().all(|m| m.parts.count == m.of));
+        let ring = schedule(&planner, Allreduce, Algorithm::Ring, 0).moves();
+        assert_eq!(ring.len() as u32, 2 * ranks * (ranks - 1));
+        for rank in 0..ranks {
+            let sent: u32 = ring.iter().filter(|m| m.from == rank).map(|m| m.parts.count).sum();
+            assert_eq!(sent, 2 * (ranks - 1), "parts of 1/P of the vector");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
-    Completed, Executor, Fault, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
+    Completed, Credits, Executor, Fault, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
 };
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round};
 use nagare_plan::topology::Topology;
@@ -43,7 +43,9 @@ fn run(
                     let transport = ThreadTransport::new(world, rank, input(rank));
                     let mut transport = if in_place { transport.in_place() } else { transport };
                     std::thread::sleep(delay(rank));
-                    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut transport).unwrap();
+                    let mut credits = Credits::default();
+                    let buffers = (in_place, has_output);
+                    let executor = Executor::new(&program, pacing, buffers, &mut credits, &mut transport).unwrap();
                     let traffic = executor.run(&mut transport).unwrap();
                     (transport, traffic)
                 })
@@ -116,6 +118,35 @@ fn a_late_rank_has_at_most_a_window_waiting_for_it() {
     }
 }
 
+/// Many short calls must not pile up more than one long call may.
+#[test]
+fn the_window_holds_across_calls() {
+    let planner = planner(3);
+    let world = World::new(3, false);
+    let plans = planner.schedule(Collective::Bcast, Algorithm::Chain, 0).unwrap().plans;
+    let pacing = Pacing { segment: 10, window: 6 };
+    std::thread::scope(|scope| {
+        for plan in &plans {
+            let world = &world;
+            scope.spawn(move || {
+                let program = Program::new(plan.clone(), true).unwrap();
+                let mut credits = Credits::default();
+                if plan.rank == 2 {
+                    std::thread::sleep(Duration::from_millis(300));
+                }
+                for call in 0..100 {
+                    let mut transport = ThreadTransport::new(world, plan.rank, vec![call; 20]).in_place();
+                    let executor = Executor::new(&program, pacing, (true, true), &mut credits, &mut transport).unwrap();
+                    executor.run(&mut transport).unwrap();
+                    assert_eq!(transport.output, vec![call; 20]);
+                }
+            });
+        }
+    });
+    let waiting = world.most_waiting();
+    assert!((1..=6).contains(&waiting), "{waiting} segments waited");
+}
+
 #[test]
 fn traffic_is_the_data_that_leaves_a_rank() {
     let planner = planner(8);
@@ -151,10 +182,14 @@ fn tokens_order_what_shares_no_data() {
     let programs = plans.map(|plan| Program::new(plan, true).unwrap());
     let mut transports = [0, 1, 2].map(|rank| ThreadTransport::new(&world, rank, vec![10u64.pow(rank); 50]));
     let pacing = Pacing { segment: 7, window: 64 };
+    let mut credits = [(); 3].map(|()| Credits::default());
     let mut executors: Vec<_> = programs
         .iter()
         .zip(&mut transports)
-        .map(|(program, transport)| Executor::new(program, pacing, (false, true), transport).unwrap())
+        .zip(&mut credits)
+        .map(|((program, transport), credits)| {
+            Executor::new(program, pacing, (false, true), credits, transport).unwrap()
+        })
         .collect();
     let mut progress = |rank: usize| {
         let done = executors[rank].progress(&mut transports[rank]).unwrap();
@@ -212,7 +247,9 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     let program = Program::new(RankPlan { rank: 0, parts: 1, hops }, true).unwrap();
     let mut transport = Reversed::default();
     let pacing = Pacing { segment: 1, window: 8 };
-    Executor::new(&program, pacing, (false, true), &mut transport).unwrap().run(&mut transport).unwrap();
+    let mut credits = Credits::default();
+    let executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
+    executor.run(&mut transport).unwrap();
     let scratch: Vec<_> = transport.combined.iter().map(|p| p.region).collect();
     assert_eq!(scratch.len(), 8);
     // Of each segment first the first child's (scratch 0 to 3), then the second's (4 to 7), though arrivals were reversed.
@@ -266,8 +303,9 @@ fn inconsistent_plans_are_refused_or_reported() {
     let program = Program::new(waits, true).unwrap();
     let world = World::new(2, false);
     let mut transport = ThreadTransport::new(&world, 0, vec![1, 2]);
-    let mut executor =
-        Executor::new(&program, Pacing { segment: 1, window: 2 }, (false, true), &mut transport).unwrap();
+    let mut credits = Credits::default();
+    let pacing = Pacing { segment: 1, window: 2 };
+    let mut executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
     assert_eq!(executor.progress(&mut transport), Ok(false));
     assert_eq!(executor.traffic(), Traffic::default());
 }

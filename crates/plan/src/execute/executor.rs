@@ -5,8 +5,11 @@
 //! first, so that two children are served alternately.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
-//! nothing. Every half window of a stream one segment is sent synchronously, and no stream runs more than half a window
-//! ahead of its oldest unfinished send: at most `window` segments wait unreceived anywhere.
+//! nothing. On each stream about every half window one segment is sent synchronously, and with two of these unfinished the
+//! stream waits: at most a window of it is unreceived. The same holds for all streams to one peer together (a ring has
+//! many, each short), except that a stream with nothing under way may still send one segment, synchronously: two streams
+//! never wait for one another. [`Credits`] carries the counts from call to call, so that many short calls are bounded as
+//! one long call is.
 //!
 //! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so results
 //! are the same from run to run.
@@ -17,9 +20,13 @@
 use super::stream::Stream;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
 use crate::schedule::{Action, Hop, Program, Rank, Source};
+use std::collections::HashMap;
 
 /// Unfinished hops a rank works on at the same time; more than a tree ever has.
 pub const ACTIVE_HOPS: usize = 64;
+
+/// Streams to one peer that never wait for one another: what a tree has at most, two halves in two directions.
+const STREAMS: usize = 4;
 
 /// Unfinished combinations that may have receives posted at the same time; bounds the scratch memory of long plans.
 const ACTIVE_COMBINATIONS: usize = 16;
@@ -31,6 +38,28 @@ pub struct Pacing {
     pub segment: u64,
     /// Segments of one stream that may be on their way unreceived, at least 2.
     pub window: u64,
+}
+
+/// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run on the
+/// same connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Credits(HashMap<(Rank, Option<u32>), u64>);
+
+impl Credits {
+    /// Counts one segment; true if it must be synchronous: one in `every` of the stream and of the peer, or as `forced`.
+    fn spend(&mut self, peer: Rank, tag: u32, every: u64, forced: bool) -> bool {
+        let mut synchronous = forced;
+        for key in [(peer, Some(tag)), (peer, None)] {
+            let sent = self.0.entry(key).or_insert(0);
+            *sent += 1;
+            synchronous |= *sent >= every;
+        }
+        if synchronous {
+            self.0.insert((peer, Some(tag)), 0);
+            self.0.insert((peer, None), 0);
+        }
+        synchronous
+    }
 }
 
 /// What a run moved.
@@ -59,13 +88,17 @@ pub struct Executor<'p> {
     in_place: bool,
     has_output: bool,
     traffic: Traffic,
+    credits: &'p mut Credits,
+    /// Synchronous sends under way.
+    unconfirmed: HashMap<Ticket, Rank>,
     completed: Completed,
 }
 
 impl<'p> Executor<'p> {
     /// Prepares a run and reserves its scratch memory.
     ///
-    /// `in_place`: input and output are the same buffer. `has_output`: as given to [`Program::new`].
+    /// `in_place`: input and output are the same buffer. `has_output`: as given to [`Program::new`]. `credits`: of this
+    /// rank's connections.
     ///
     /// # Errors
     /// If the transport cannot reserve the memory; nothing has been sent then.
@@ -73,6 +106,7 @@ impl<'p> Executor<'p> {
         program: &'p Program,
         pacing: Pacing,
         (in_place, has_output): (bool, bool),
+        credits: &'p mut Credits,
         transport: &mut T,
     ) -> Result<Self, T::Error> {
         let plan = &program.plan;
@@ -107,6 +141,8 @@ impl<'p> Executor<'p> {
             in_place,
             has_output,
             traffic: Traffic::default(),
+            credits,
+            unconfirmed: HashMap::new(),
             completed: Vec::new(),
         })
     }
@@ -137,6 +173,7 @@ impl<'p> Executor<'p> {
         for ticket in completed.drain(..) {
             let stream = &mut self.streams[ticket.hop as usize];
             stream.complete(ticket.segment);
+            self.unconfirmed.remove(&ticket);
             if self.program.plan.hops[ticket.hop as usize].action != Action::Reduce {
                 stream.done = stream.arrived;
             }
@@ -292,27 +329,49 @@ impl<'p> Executor<'p> {
 
     /// Starts every send that is ready, the lowest segment number first, ties in list order.
     fn send<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
-        let half = (self.window / 2).max(1);
+        // Two confirmations may be outstanding, and a stream's one forced segment.
+        let every = ((self.window - 1) / 2).max(1);
         let mut moved = false;
         loop {
             let ready = self.active.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);
-                stream.posted < stream.segments && stream.posted - stream.done < half && self.is_free(h, start, units)
+                stream.posted < stream.segments && self.has_credit(h) && self.is_free(h, start, units)
             });
             let Some(hop) = ready.min_by_key(|&h| self.streams[h as usize].posted) else { return Ok(moved) };
             let Hop { peer, tag, .. } = *self.hop(hop);
             let stream = &self.streams[hop as usize];
             let segment = stream.posted;
+            let ticket = Ticket { hop, segment };
             let (start, units) = stream.segment(segment);
             let from = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            let synchronous = (segment + 1).is_multiple_of(half);
+            let synchronous = self.credits.spend(peer, tag, every, self.unconfirmed_to(peer) >= 2);
+            if synchronous {
+                self.unconfirmed.insert(ticket, peer);
+            }
             self.streams[hop as usize].post();
             self.traffic.messages += 1;
             self.traffic.units += units;
-            transport.send(Ticket { hop, segment }, peer, tag, from, synchronous)?;
+            transport.send(ticket, peer, tag, from, synchronous)?;
             moved = true;
         }
+    }
+
+    fn unconfirmed_to(&self, peer: Rank) -> usize {
+        self.unconfirmed.values().filter(|&&p| p == peer).count()
+    }
+
+    /// Whether a send may start another segment now.
+    fn has_credit(&self, hop: u32) -> bool {
+        let stream = &self.streams[hop as usize];
+        let peer = self.hop(hop).peer;
+        let own = self.unconfirmed.keys().filter(|t| t.hop == hop).count();
+        if own < 2 && self.unconfirmed_to(peer) < 2 {
+            return true;
+        }
+        let rivals = self.active.iter().take_while(|&&h| h != hop).map(|&h| self.hop(h));
+        let earlier = rivals.filter(|h| h.action == Action::Send && h.peer == peer).count();
+        stream.posted == stream.done && earlier < STREAMS
     }
 
     /// The rank this run is for.

@@ -6,7 +6,7 @@ mod stream;
 mod threads;
 mod transport;
 
-pub use executor::{Executor, Pacing, Traffic};
+pub use executor::{Credits, Executor, Pacing, Traffic};
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};
 pub use transport::{Completed, Place, Region, Ticket, Transport};

@@ -1,7 +1,7 @@
 //! Playing a whole schedule in one thread, to prove that it ends and that every result is right.
 
 use super::threads::{Fault, ThreadTransport, World};
-use super::{Executor, Pacing};
+use super::{Credits, Executor, Pacing};
 use crate::collective::Collective;
 use crate::schedule::{Program, ProgramError, Rank, Schedule};
 use thiserror::Error;
@@ -93,9 +93,10 @@ pub fn play(schedule: &Schedule, units: u64, pacing: Pacing, rendezvous: bool) -
         transports.push(if bcast { transport.in_place() } else { transport });
     }
     let mut executors = Vec::with_capacity(ranks as usize);
-    for (program, transport) in programs.iter().zip(&mut transports) {
+    let mut credits = vec![Credits::default(); ranks as usize];
+    for ((program, transport), credits) in programs.iter().zip(&mut transports).zip(&mut credits) {
         let buffers = (bcast, has_output(program.plan.rank));
-        executors.push(Executor::new(program, pacing, buffers, transport)?);
+        executors.push(Executor::new(program, pacing, buffers, credits, transport)?);
     }
 
     let mut waiting: Vec<Rank> = (0..ranks).collect();

@@ -1,0 +1,106 @@
+//! Testbeds for tests: brought up by the command, taken down whatever happens.
+
+use crate::common::{nagare, stderr, stdout};
+use nagare_plan::fabric::{Fabric, shipped};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// A fabric that is up, with a name that no other test has.
+pub struct Bed {
+    pub name: String,
+    pub fabric: Fabric,
+    directory: tempfile::TempDir,
+}
+
+impl Bed {
+    /// Brings a shipped fabric up; `None`, with the reason printed, where the system allows no testbed.
+    pub fn up(shipped_name: &str, test: &str) -> Option<Self> {
+        let bed = Self::prepared(shipped_name, test);
+        let output = nagare(&["testbed", "up", &bed.file()]).output().unwrap();
+        if skipped(&output) {
+            return None;
+        }
+        assert!(output.status.success(), "{}", stderr(&output));
+        Some(bed)
+    }
+
+    /// Only the file.
+    pub fn prepared(shipped_name: &str, test: &str) -> Self {
+        let text = shipped(shipped_name).unwrap();
+        let name = format!("{shipped_name}-{test}-{}", std::process::id());
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(format!("{name}.toml")), text).unwrap();
+        Self { name, fabric: Fabric::from_toml(text, shipped_name).unwrap(), directory }
+    }
+
+    /// Path of the fabric file.
+    pub fn file(&self) -> String {
+        self.path(&format!("{}.toml", self.name)).to_str().unwrap().to_owned()
+    }
+
+    /// A file in the test's own directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Standard output of a command on a node.
+    pub fn on(&self, node: &str, command: &[&str]) -> String {
+        let output = self.try_on(node, command);
+        assert!(output.status.success(), "{node}: {command:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    pub fn try_on(&self, node: &str, command: &[&str]) -> Output {
+        nagare(&[&["testbed", "exec", &self.name, "--on", node, "--"], command].concat()).output().unwrap()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // A test may have taken it down.
+        let _ = nagare(&["testbed", "down", &self.name]).output();
+    }
+}
+
+/// Whether a testbed could not be brought up because the system does not allow it; the reason is printed.
+pub fn skipped(output: &Output) -> bool {
+    let error = stderr(output);
+    let skipped = !output.status.success() && error.contains("no namespaces");
+    if skipped {
+        eprintln!("skipped: {error}");
+    }
+    skipped
+}
+
+/// The namespaces that process `pid` is in, of the kinds a testbed has for itself.
+pub fn namespaces(pid: &str) -> BTreeSet<PathBuf> {
+    let kinds = ["net", "mnt", "pid"].map(|kind| Path::new("/proc").join(pid).join("ns").join(kind));
+    kinds.iter().filter_map(|path| fs::read_link(path).ok()).collect()
+}
+
+/// Processes in any of `namespaces`, but none that are dead and wait for their parent to look at their status.
+pub fn processes_in(namespaces: &BTreeSet<PathBuf>) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let pids = entries.filter(|name| name.bytes().all(|c| c.is_ascii_digit()));
+    let inside = pids.filter(|pid| !self::namespaces(pid).is_disjoint(namespaces));
+    inside.filter(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| !s.contains(") Z "))).collect()
+}
+
+/// Where this user's testbeds are recorded.
+pub fn records() -> PathBuf {
+    let uid = stdout(&std::process::Command::new("id").arg("-u").output().unwrap());
+    match (uid.trim(), std::env::var_os("XDG_RUNTIME_DIR")) {
+        ("0", _) => PathBuf::from("/run/nagare-testbed"),
+        (_, Some(runtime)) => PathBuf::from(runtime).join("nagare-testbed"),
+        (uid, None) => PathBuf::from(format!("/tmp/nagare-testbed-{uid}")),
+    }
+}
+
+/// Number of the process that keeps a testbed.
+pub fn holder(name: &str) -> String {
+    let record = fs::read(records().join(name).join("record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    record["holder"]["pid"].to_string()
+}
