@@ -54,9 +54,9 @@ pub unsafe extern "C" fn nagare_describe(
     buffer: *mut c_char,
     length: usize,
 ) -> usize {
-    // SAFETY: the caller vouches for both.
     let text = guard("nagare_describe", || match shim() {
         None => no_shim(),
+        // SAFETY: the caller vouches for both.
         Some(shim) => unsafe { describe(shim, comm, is_json(format)) },
     });
     // SAFETY: the caller vouches for the buffer.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
         if let Some(rules) = &rules {
             shim.lower_floors(rules);
         }
-        record.set_rules(rules);
+        record.set_rules(shim, comm, rules);
         0
     })
 }

@@ -173,6 +173,9 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         return Err(Reason::OneRank);
     }
     let place = record.place(shim, comm)?;
+    if bytes < record.floor(arguments.collective) {
+        return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small });
+    }
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let call = Call { collective: arguments.collective, bytes, ranks: record.size, nodes: place.nodes };

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Duplicates at most; communicators beyond that are left to the library.
 const DUPLICATES: usize = 512;
@@ -35,6 +36,8 @@ pub struct Communicator {
     /// Whether it is an intercommunicator.
     pub inter: bool,
     place: OnceCell<Result<Place, Reason>>,
+    /// Below this many bytes no call of the collective runs on our algorithms here.
+    floors: [AtomicU64; Collective::ALL.len()],
     /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
     private: Mutex<Option<Result<MPI_Comm, Reason>>>,
     /// Segments under way on the duplicate's connections.
@@ -184,6 +187,7 @@ impl Communicator {
                 rank: rank as Rank,
                 inter: inter != 0,
                 place: OnceCell::new(),
+                floors: Default::default(),
                 private: Mutex::new(None),
                 credits: Mutex::default(),
                 failure: Mutex::new(None),
@@ -223,7 +227,19 @@ impl Communicator {
         let nodes = topology.node_count();
         // The connections a schedule uses are within the node if all ranks are on one.
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
+        self.set_floors(&shim.setup().config.rules, nodes);
         Ok(Place { planner: Planner::new(topology), nodes, eager })
+    }
+
+    fn set_floors(&self, rules: &Rules, nodes: u32) {
+        for collective in Collective::ALL {
+            self.floors[collective as usize].store(rules.floor_on(collective, nodes), Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes below which a call of `collective` on this communicator is always left to the library.
+    pub fn floor(&self, collective: Collective) -> u64 {
+        self.floors[collective as usize].load(Ordering::Relaxed)
     }
 
     /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
@@ -285,9 +301,9 @@ impl Communicator {
                 (&raw const own).cast(),
                 (&raw mut least).cast(),
                 1,
-                handles.int,
-                handles.min,
-                comm,
+                handles.int.into(),
+                handles.min.into(),
+                comm.into(),
             )
         };
         code == 0 && least == 1
@@ -356,7 +372,10 @@ impl Communicator {
     }
 
     /// Sets or clears the rules of this communicator; the same on all its ranks.
-    pub fn set_rules(&self, rules: Option<Rules>) {
+    pub fn set_rules(&self, shim: &Shim, comm: MPI_Comm, rules: Option<Rules>) {
+        if let Ok(place) = self.place(shim, comm) {
+            self.set_floors(rules.as_ref().unwrap_or(&shim.setup().config.rules), place.nodes);
+        }
         *self.rules.lock() = rules.map(Arc::new);
     }
 }

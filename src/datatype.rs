@@ -47,15 +47,9 @@ impl Shape {
             (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent);
             (mpi.type_get_true_extent)(datatype, &raw mut true_lb, &raw mut true_extent);
         }
-        let (extent, true_lb, true_extent): (MPI_Aint, MPI_Aint, MPI_Aint) = (extent, true_lb, true_extent);
-        let dense = size == extent as i64 && size == true_extent as i64 && true_lb == 0;
-        Self {
-            size,
-            extent: extent as i64,
-            true_lb: true_lb as i64,
-            true_extent: true_extent as i64,
-            plain: dense && in_order(real, datatype),
-        }
+        let [extent, true_lb, true_extent]: [i64; 3] = [extent, true_lb, true_extent].map(i64::from);
+        let dense = size == extent && size == true_extent && true_lb == 0;
+        Self { size, extent, true_lb, true_extent, plain: dense && in_order(real, datatype) }
     }
 }
 

@@ -216,7 +216,13 @@ fn shared_memory_leader(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<u64,
     let code = unsafe {
         let code = (mpi.comm_split_type)(comm, COMM_TYPE_SHARED, rank, real.handles.info_null, &raw mut node);
         if code == 0 {
-            let code = (mpi.bcast)((&raw mut leader).cast(), size_of::<c_int>() as c_int, real.handles.byte, 0, node);
+            let code = (mpi.bcast)(
+                (&raw mut leader).cast(),
+                size_of::<c_int>() as c_int,
+                real.handles.byte.into(),
+                0,
+                node.into(),
+            );
             (mpi.comm_free)(&raw mut node);
             code
         } else {

@@ -3,7 +3,7 @@
 use super::collective;
 use crate::call::Arguments;
 use crate::datatype::Typed;
-use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op};
+use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};
 
@@ -16,18 +16,18 @@ macro_rules! entry {
             send: *const c_void,
             receive: *mut c_void,
             count: $count,
-            datatype: MPI_Datatype,
-            op: MPI_Op,
-            comm: MPI_Comm,
+            datatype: RawHandle,
+            op: RawHandle,
+            comm: RawHandle,
         ) -> c_int {
-            let buffer = |address| Typed { address, count: i64::from(count), datatype };
+            let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
             let arguments = Arguments {
                 collective: Collective::Allreduce,
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
-                op: Some(op),
+                op: Some(op.into()),
                 root: 0,
-                comm,
+                comm: comm.into(),
             };
             collective(stringify!($symbol), &arguments, |$functions| {
                 // SAFETY: the caller's own arguments.

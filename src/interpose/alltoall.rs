@@ -3,7 +3,7 @@
 use super::collective;
 use crate::call::Arguments;
 use crate::datatype::Typed;
-use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};
 
@@ -15,19 +15,19 @@ macro_rules! entry {
         pub unsafe extern "C" fn $symbol(
             send: *const c_void,
             send_count: $count,
-            send_type: MPI_Datatype,
+            send_type: RawHandle,
             receive: *mut c_void,
             receive_count: $count,
-            receive_type: MPI_Datatype,
-            comm: MPI_Comm,
+            receive_type: RawHandle,
+            comm: RawHandle,
         ) -> c_int {
             let arguments = Arguments {
                 collective: Collective::Alltoall,
-                input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type },
-                output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type },
+                input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },
+                output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type.into() },
                 op: None,
                 root: 0,
-                comm,
+                comm: comm.into(),
             };
             collective(stringify!($symbol), &arguments, |$functions| {
                 // SAFETY: the caller's own arguments.

@@ -3,13 +3,13 @@
 use super::collective;
 use crate::call::Arguments;
 use crate::datatype::Typed;
-use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};
 
-fn arguments(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> Arguments {
-    let data = Typed { address: buffer, count, datatype };
-    Arguments { collective: Collective::Bcast, input: data, output: data, op: None, root, comm }
+fn arguments(buffer: *mut c_void, count: i64, datatype: RawHandle, root: c_int, comm: RawHandle) -> Arguments {
+    let data = Typed { address: buffer, count, datatype: datatype.into() };
+    Arguments { collective: Collective::Bcast, input: data, output: data, op: None, root, comm: comm.into() }
 }
 
 macro_rules! entry {
@@ -20,9 +20,9 @@ macro_rules! entry {
         pub unsafe extern "C" fn $symbol(
             buffer: *mut c_void,
             count: $count,
-            datatype: MPI_Datatype,
+            datatype: RawHandle,
             root: c_int,
-            comm: MPI_Comm,
+            comm: RawHandle,
         ) -> c_int {
             let arguments = arguments(buffer, i64::from(count), datatype, root, comm);
             collective(stringify!($symbol), &arguments, |$functions| {

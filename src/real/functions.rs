@@ -1,5 +1,6 @@
 //! The real library's functions, as `PMPI_X` in its own symbol table.
 
+use super::handles::RawHandle;
 use libloading::os::unix::Library;
 use mpi::ffi::{
     MPI_Aint, MPI_Comm, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, MPI_Datatype, MPI_Errhandler,
@@ -54,10 +55,10 @@ functions! {
     abort: "PMPI_Abort" (MPI_Comm, c_int);
     get_library_version: "PMPI_Get_library_version" (*mut c_char, *mut c_int);
 
-    reduce: "PMPI_Reduce" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm);
-    bcast: "PMPI_Bcast" (*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
-    allreduce: "PMPI_Allreduce" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm);
-    alltoall: "PMPI_Alltoall" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    reduce: "PMPI_Reduce" (*const c_void, *mut c_void, c_int, RawHandle, RawHandle, c_int, RawHandle);
+    bcast: "PMPI_Bcast" (*mut c_void, c_int, RawHandle, c_int, RawHandle);
+    allreduce: "PMPI_Allreduce" (*const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle);
+    alltoall: "PMPI_Alltoall" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle);
     allgather: "PMPI_Allgather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
     gather: "PMPI_Gather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
 
@@ -117,15 +118,88 @@ functions! {
 /// The large-count variants of the collectives (MPI 4.0 section 2.5.8).
 #[cfg(mpi_large_count)]
 pub mod large {
-    use super::{Library, MISSING, MPI_Comm, MPI_Datatype, MPI_Op, c_int, c_void};
+    use super::{Library, MISSING, RawHandle, c_int, c_void};
+    use crate::real::real;
     use mpi::ffi::MPI_Count;
 
     functions! {
-        reduce: "PMPI_Reduce_c" (*const c_void, *mut c_void, MPI_Count, MPI_Datatype, MPI_Op, c_int, MPI_Comm);
-        bcast: "PMPI_Bcast_c" (*mut c_void, MPI_Count, MPI_Datatype, c_int, MPI_Comm);
-        allreduce: "PMPI_Allreduce_c" (*const c_void, *mut c_void, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
+        reduce: "PMPI_Reduce_c" (*const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, c_int, RawHandle);
+        bcast: "PMPI_Bcast_c" (*mut c_void, MPI_Count, RawHandle, c_int, RawHandle);
+        allreduce: "PMPI_Allreduce_c" (*const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, RawHandle);
         alltoall: "PMPI_Alltoall_c" (
-            *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm,
+            *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, RawHandle,
         );
+    }
+
+    impl Functions {
+        /// Stands in for functions that a library of the wrong family lacks, although this build exports them: a program
+        /// that looks for them, such as mpi4py, would call them and fail. Counts beyond `int` are refused.
+        pub fn through_int_counts(self) -> Self {
+            Self {
+                reduce: reduce_by_int,
+                bcast: bcast_by_int,
+                allreduce: allreduce_by_int,
+                alltoall: alltoall_by_int,
+                ..self
+            }
+        }
+    }
+
+    /// The real library and the counts as `int`.
+    macro_rules! by_int {
+        ($($count:ident),* => $call:expr) => {
+            match (real(), $(c_int::try_from($count)),*) {
+                // SAFETY: the caller's own arguments, passed on.
+                (Ok(real), $(Ok($count)),*) => unsafe { $call(&real.mpi, $($count),*) },
+                _ => MISSING,
+            }
+        };
+    }
+
+    unsafe extern "C" fn bcast_by_int(
+        buffer: *mut c_void,
+        count: MPI_Count,
+        datatype: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(count => |mpi: &super::Functions, count| (mpi.bcast)(buffer, count, datatype, root, comm))
+    }
+
+    unsafe extern "C" fn reduce_by_int(
+        send: *const c_void,
+        receive: *mut c_void,
+        count: MPI_Count,
+        datatype: RawHandle,
+        op: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(count => |mpi: &super::Functions, count| (mpi.reduce)(send, receive, count, datatype, op, root, comm))
+    }
+
+    unsafe extern "C" fn allreduce_by_int(
+        send: *const c_void,
+        receive: *mut c_void,
+        count: MPI_Count,
+        datatype: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(count => |mpi: &super::Functions, count| (mpi.allreduce)(send, receive, count, datatype, op, comm))
+    }
+
+    unsafe extern "C" fn alltoall_by_int(
+        send: *const c_void,
+        send_count: MPI_Count,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: MPI_Count,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
+            (mpi.alltoall)(send, send_count, send_type, receive, receive_count, receive_type, comm)
+        })
     }
 }

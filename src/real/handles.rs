@@ -8,6 +8,34 @@ use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Req
 use std::collections::HashMap;
 use std::ffi::c_void;
 
+/// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the same
+/// register as MPICH's integers. Narrowed only when the library is known to be of the family this build is for, so that a
+/// library of the wrong family can still pass calls on unchanged.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct RawHandle(pub usize);
+
+macro_rules! raw {
+    ($($type:ident),*) => {$(
+        impl From<RawHandle> for $type {
+            fn from(raw: RawHandle) -> Self {
+                #[cfg(mpi_family = "openmpi")]
+                return Self(raw.0 as *mut _);
+                #[cfg(mpi_family = "mpich")]
+                return Self(raw.0 as std::ffi::c_int);
+            }
+        }
+
+        impl From<$type> for RawHandle {
+            fn from(handle: $type) -> Self {
+                Self(handle.0 as usize)
+            }
+        }
+    )*};
+}
+
+raw!(MPI_Comm, MPI_Datatype, MPI_Op);
+
 /// What a predefined operation needs to know about a type (MPI 4.0 section 6.9.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeClass {
@@ -213,14 +241,14 @@ unsafe impl Sync for Handles {}
 
 /// `MPI_IN_PLACE`.
 #[cfg(mpi_family = "openmpi")]
-pub const IN_PLACE: *const c_void = 1 as *const c_void;
+pub const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
 /// `MPI_IN_PLACE`.
 #[cfg(mpi_family = "mpich")]
-pub const IN_PLACE: *const c_void = -1_isize as *const c_void;
+pub const IN_PLACE: *const c_void = std::ptr::without_provenance(usize::MAX);
 
 /// `MPI_STATUS_IGNORE`, also `MPI_STATUSES_IGNORE`.
 #[cfg(mpi_family = "openmpi")]
 pub const STATUS_IGNORE: *mut MPI_Status = std::ptr::null_mut();
 /// `MPI_STATUS_IGNORE`, also `MPI_STATUSES_IGNORE`.
 #[cfg(mpi_family = "mpich")]
-pub const STATUS_IGNORE: *mut MPI_Status = 1 as *mut MPI_Status;
+pub const STATUS_IGNORE: *mut MPI_Status = std::ptr::without_provenance_mut(1);

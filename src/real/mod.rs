@@ -42,6 +42,8 @@ pub fn real() -> Result<&'static Real, LibraryError> {
         let mpi = Functions::load(&found.library);
         #[cfg(mpi_large_count)]
         let large = functions::large::Functions::load(&found.library);
+        #[cfg(mpi_large_count)]
+        let large = if fits { large } else { large.through_int_counts() };
         // The library outlives every use of these addresses: it is never closed.
         std::mem::forget(found.library);
         Ok(Real {

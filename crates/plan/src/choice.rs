@@ -170,6 +170,17 @@ impl Rules {
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
+    /// The same for a communicator on `nodes` nodes, for which defaults may not hold; `u64::MAX` if no size runs on ours.
+    pub fn floor_on(&self, collective: Collective, nodes: u32) -> u64 {
+        let holds = |r: &&Rule| match r.prescription {
+            Prescription::Stock => false,
+            Prescription::Force(_) => true,
+            Prescription::Default(_) => nodes > 1,
+        };
+        let ours = self.0.iter().chain(DEFAULTS).filter(holds);
+        ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
+    }
+
     /// The decision about one call.
     pub fn choose(&self, call: &Call) -> Choice {
         let fits = |r: &&Rule| r.holds_for(call.collective) && (r.min..=r.max).contains(&call.bytes);
@@ -285,6 +296,8 @@ mod tests {
         assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2)), Choice::Run(Algorithm::GatewayTwoTree));
         assert_eq!(rules.choose(&call(Collective::Bcast, (64 << 10) - 1, 2)), Choice::Library(Reason::Small));
         assert_eq!(rules.floor(Collective::Bcast), 64 << 10);
+        assert_eq!(rules.floor_on(Collective::Bcast, 2), 64 << 10);
+        assert_eq!(rules.floor_on(Collective::Bcast, 1), u64::MAX);
     }
 
     #[test]

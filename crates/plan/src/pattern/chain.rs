@@ -15,7 +15,7 @@ use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 pub fn chain(collective: Collective, line: &Line, root: Rank, rank: Rank) -> RankPlan {
     let place = line.place(rank, root);
     let towards_root = (place > 0).then(|| line.before(rank, 1));
-    let away = (place + 1 < line.len()).then(|| line.after(rank, 1));
+    let away = (place + 1 < line.ranks()).then(|| line.after(rank, 1));
     let mut hops = Vec::new();
     let mut push = |action, peer: Option<Rank>, stage: u16| {
         hops.extend(peer.map(|peer| Hop {

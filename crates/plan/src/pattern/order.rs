@@ -25,7 +25,7 @@ impl Line {
     }
 
     /// Number of ranks.
-    pub fn len(&self) -> u32 {
+    pub fn ranks(&self) -> u32 {
         self.rank_at.len() as u32
     }
 
@@ -36,16 +36,16 @@ impl Line {
 
     /// Place of `rank` when the line is turned so that `first` has place 0.
     pub fn place(&self, rank: Rank, first: Rank) -> u32 {
-        (self.place_of[rank as usize] + self.len() - self.place_of[first as usize]) % self.len()
+        (self.place_of[rank as usize] + self.ranks() - self.place_of[first as usize]) % self.ranks()
     }
 
     /// The rank `steps` places after `rank` on the ring.
     pub fn after(&self, rank: Rank, steps: u32) -> Rank {
-        self.rank_at[((self.place_of[rank as usize] + steps) % self.len()) as usize]
+        self.rank_at[((self.place_of[rank as usize] + steps) % self.ranks()) as usize]
     }
 
     /// The rank `steps` places before `rank` on the ring; `steps` at most the number of ranks.
     pub fn before(&self, rank: Rank, steps: u32) -> Rank {
-        self.after(rank, self.len() - steps)
+        self.after(rank, self.ranks() - steps)
     }
 }

@@ -16,7 +16,7 @@ const TAGS: u32 = 1 << 15;
 
 /// Plan of `rank` for Allreduce.
 pub fn ring(line: &Line, rank: Rank) -> RankPlan {
-    let ranks = line.len();
+    let ranks = line.ranks();
     let place = line.place(rank, line.first());
     let (next, previous) = (line.after(rank, 1), line.before(rank, 1));
     let mut hops = Vec::new();
