@@ -47,6 +47,7 @@ struct Decision<'c> {
 }
 
 /// Handles one call. `forward` is the library's own.
+#[inline]
 pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_int) -> c_int {
     let collective = arguments.collective;
     let data = arguments.significant();
@@ -81,6 +82,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     }
 }
 
+#[inline]
 fn passed_on(
     shim: &Shim,
     collective: Collective,

@@ -12,6 +12,7 @@ use nagare_plan::execute::Credits;
 use nagare_plan::schedule::{Program, Rank};
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -23,6 +24,22 @@ const DUPLICATES: usize = 512;
 
 /// Plans kept per communicator.
 const PROGRAMS: usize = 32;
+
+/// The communicator a thread used last, which spares most calls the look-up of the attribute.
+#[derive(Clone, Copy)]
+struct Recent {
+    comm: usize,
+    /// Value of [`DELETIONS`] when this was noted: a handle value can be reused only after a deletion.
+    deletions: u64,
+    record: *const Communicator,
+}
+
+thread_local! {
+    static RECENT: Cell<Recent> = const { Cell::new(Recent { comm: 0, deletions: u64::MAX, record: ptr::null() }) };
+}
+
+/// Records deleted so far.
+static DELETIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A plan is kept for a collective, an algorithm and a root.
 type ProgramKey = (Collective, Algorithm, Rank);
@@ -138,6 +155,7 @@ unsafe extern "C" fn copy_nothing(
 unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void, _extra: *mut c_void) -> c_int {
     crate::boundary::guard("the deletion of a communicator's attribute", || {
         let Some(shim) = crate::shim::shim() else { return };
+        DELETIONS.fetch_add(1, Ordering::Release);
         shim.registry.leave(value);
         // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the communicator
         // is under way.
@@ -153,6 +171,20 @@ impl Communicator {
     /// # Safety
     /// `comm` must be a valid communicator, and the reference must not be used after the communicator is freed.
     pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
+        let recent = RECENT.get();
+        if recent.comm == comm.0 as usize && recent.deletions == DELETIONS.load(Ordering::Acquire) {
+            // SAFETY: the record was this communicator's when no fewer records had been deleted, so it still is.
+            return Some(unsafe { &*recent.record });
+        }
+        // SAFETY: as demanded of the caller.
+        let record = unsafe { Self::look_up(shim, comm) }?;
+        RECENT.set(Recent { comm: comm.0 as usize, deletions: DELETIONS.load(Ordering::Acquire), record });
+        Some(record)
+    }
+
+    /// # Safety
+    /// As for [`Self::of`].
+    unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
         let mpi = &shim.real.mpi;
         let keyval = shim.registry.keyval(shim.real).ok()?;
         let mut value: *mut c_void = ptr::null_mut();

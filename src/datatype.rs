@@ -47,7 +47,8 @@ impl Shape {
             (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent);
             (mpi.type_get_true_extent)(datatype, &raw mut true_lb, &raw mut true_extent);
         }
-        let [extent, true_lb, true_extent]: [i64; 3] = [extent, true_lb, true_extent].map(i64::from);
+        #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
+        let [extent, true_lb, true_extent] = [extent, true_lb, true_extent].map(|v: MPI_Aint| v as i64);
         let dense = size == extent && size == true_extent && true_lb == 0;
         Self { size, extent, true_lb, true_extent, plain: dense && in_order(real, datatype) }
     }

@@ -45,7 +45,16 @@ pub struct World {
 static SHIM: OnceCell<Option<Shim>> = OnceCell::new();
 
 /// The state, or `None` where there is no MPI library, or none that fits: then calls are only passed on.
+#[inline]
 pub fn shim() -> Option<&'static Shim> {
+    match SHIM.get() {
+        Some(shim) => shim.as_ref(),
+        None => first_shim(),
+    }
+}
+
+#[cold]
+fn first_shim() -> Option<&'static Shim> {
     // A process may load its MPI library later: "none yet" is not remembered.
     SHIM.get_or_try_init(Shim::new).ok()?.as_ref()
 }

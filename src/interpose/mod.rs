@@ -17,10 +17,10 @@ use crate::shim::shim;
 use std::ffi::c_int;
 
 /// Handles a collective: on our schedules or by `forward`, the library's own function.
+#[inline]
 fn collective(function: &str, arguments: &Arguments, forward: impl FnOnce(&Real) -> c_int) -> c_int {
-    guard(function, || match (shim(), real::real()) {
-        (Some(shim), _) => call::handle(shim, arguments, || forward(shim.real)),
-        (None, Ok(real)) => forward(real),
-        (None, Err(_)) => real::MISSING,
+    guard(function, || match shim() {
+        Some(shim) => call::handle(shim, arguments, || forward(shim.real)),
+        None => real::real().map_or(real::MISSING, forward),
     })
 }
