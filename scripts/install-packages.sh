@@ -6,9 +6,9 @@ set -euo pipefail
 packages=()
 for purpose in "$@"; do
     case $purpose in
-    build) packages+=(gcc libc6-dev make pkg-config libclang-dev libhwloc-dev libudev-dev
+    build) packages+=(gcc libc6-dev make pkg-config libclang-dev libhwloc-dev libudev-dev iproute2 ethtool
         openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran) ;;
-    test) packages+=(python3 python3-venv valgrind binutils procps iproute2 ethtool) ;;
+    test) packages+=(python3 python3-venv valgrind binutils procps) ;;
     *) echo "install-packages: unknown purpose '$purpose', expected build or test" >&2; exit 2 ;;
     esac
 done
