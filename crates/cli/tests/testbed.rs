@@ -5,9 +5,9 @@
 mod bed;
 mod common;
 
-use bed::{Bed, holder, namespaces, processes_in, records, skipped};
+use bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
 use common::{failure_of, nagare, stderr, stdout, stdout_of};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -189,24 +189,30 @@ fn hosts_have_their_own_names_and_do_not_see_the_machines_network() {
 fn down_leaves_nothing() {
     let Some(bed) = Bed::up("mlfm36", "nothing") else { return };
     assert!(stdout_of(&["testbed", "list"]).contains(&bed.name));
-    let mut all = namespaces(&holder(&bed.name));
+    let own = namespaces(&holder(&bed.name));
     let mut sleeper = nagare(&["testbed", "exec", &bed.name, "--on", "n5", "--", "sleep", "1000"]).spawn().unwrap();
-    // The host's own network, of the process that sleeps there.
     let start = Instant::now();
-    while processes_in(&all).len() < 2 {
-        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", processes_in(&all));
+    let inside = loop {
+        let inside = processes_in(&own);
+        if inside.len() >= 2 {
+            break inside;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "{inside:?}");
         std::thread::sleep(Duration::from_millis(20));
-    }
-    all.extend(processes_in(&all).iter().flat_map(|pid| namespaces(pid)));
-    let ours = namespaces("self");
-    all.retain(|namespace| !ours.contains(namespace));
-    assert!(all.len() >= 5, "{all:?}");
+    };
+    // The sleeper is in the testbed, but on a host with a network of its own.
+    let networks: HashSet<_> =
+        inside.iter().flat_map(|(pid, _)| std::fs::read_link(format!("/proc/{pid}/ns/net"))).collect();
+    assert!(
+        networks.len() == 2 && !networks.contains(&std::fs::read_link("/proc/self/ns/net").unwrap()),
+        "{networks:?}"
+    );
     // Nothing of it is in the machine's own network.
     let links = stdout(&Command::new("ip").args(["-o", "link"]).output().unwrap());
     assert!(!links.contains("02:6e:67:") && !links.contains("mgmt:"), "{links}");
     assert_eq!(stdout_of(&["testbed", "down", &bed.name]), format!("{} is down\n", bed.name));
     assert_eq!(sleeper.wait().unwrap().code(), Some(137));
-    assert_eq!(processes_in(&all), Vec::<String>::new());
+    assert_eq!(survivors(&inside), Vec::<&String>::new());
     assert!(!records().join(&bed.name).exists());
     assert!(!std::fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&bed.name));
     let (code, error) = failure_of(&["testbed", "down", &bed.name]);

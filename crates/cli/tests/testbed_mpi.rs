@@ -5,11 +5,11 @@
 mod bed;
 mod common;
 
-use bed::{Bed, holder, namespaces, processes_in, records, skipped};
+use bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
 use common::{nagare, stderr, stdout};
 use nagare_plan::fabric::Placement;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// What --mpi takes, and the compiler of its programs.
@@ -112,17 +112,23 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
         let program = hello(&bed, mpi, compiler);
         let report = bed.path(&format!("{mpi}.json"));
         let before = sent();
-        let options = [&bed.file(), "--lib", libraries.to_str().unwrap()];
-        let assignment = format!("NAGARE_REPORT={}", report.display());
-        let output = run(&options, &["env", &assignment, program.to_str().unwrap()]);
-        assert!(!output.status.success() && stderr(&output).contains("say --mpi openmpi"), "{}", stderr(&output));
-        let options = [&options[..], &["--mpi", mpi]].concat();
-        let output = run(&options, &["env", &assignment, program.to_str().unwrap()]);
-        assert_eq!(stdout(&output), "OK\n", "{}", stderr(&output));
-        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+        let file = bed.file();
+        let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
+        let mut job = nagare(&[&options[..], &[program.to_str().unwrap()]].concat());
+        job.env("NAGARE_REPORT", &report).env_remove("NAGARE_TOPOLOGY").stdout(Stdio::piped());
+        let mut job = job.spawn().unwrap();
+        // Debian's MPICH 4.0 may hang in MPI_Finalize over TCP, whatever it runs on (docs/testbed.md): the report comes before.
+        let report: serde_json::Value = until("report", || serde_json::from_slice(&std::fs::read(&report).ok()?).ok());
+        if mpi == "mpich" {
+            assert!(Command::new("kill").arg(job.id().to_string()).status().unwrap().success());
+            job.wait().unwrap();
+        } else {
+            let output = job.wait_with_output().unwrap();
+            assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "OK\n"));
+        }
         assert_eq!((&report["ranks"], &report["nodes"]), (&8.into(), &8.into()), "{report:#}");
         assert_eq!(report["levels"], serde_json::json!(["leaf", "node"]));
-        assert_eq!(report["topology_from"], bed.file());
+        assert_eq!(report["topology_from"], file);
         // The Alltoall alone sends 4 x 4 blocks of 256 KiB from the left leaf to the right one.
         assert!(sent() - before > 16 << 18, "{mpi}: {} bytes", sent() - before);
     }
@@ -146,7 +152,7 @@ fn ends_completely(mpi: &str, signal: &str, status: Option<i32>) -> bool {
     let (stamp, file) = (bed.path("started"), bed.file());
     let line = format!("echo . >> {}; sleep 1000", stamp.display());
     let arguments = ["testbed", "run", &file, "--stock", "--mpi", mpi, "--np", "4", "--", "sh", "-c", &line];
-    let mut job = nagare(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut job = nagare(&arguments).stdout(Stdio::null()).spawn().unwrap();
     let started = || std::fs::read_to_string(&stamp).unwrap_or_default().lines().count();
     let up = until("job", || match (started(), job.try_wait().unwrap()) {
         (4, _) => Some(true),
@@ -158,12 +164,9 @@ fn ends_completely(mpi: &str, signal: &str, status: Option<i32>) -> bool {
         return false;
     }
     let name = format!("{}.{}", bed.name, job.id());
-    let mut all = namespaces(&holder(&name));
-    all.extend(processes_in(&all).iter().flat_map(|pid| namespaces(pid)));
-    let ours = namespaces("self");
-    all.retain(|namespace| !ours.contains(namespace));
-    // Four hosts with networks and mounts of their own, and the launcher's.
-    assert!(all.len() >= 11 && processes_in(&all).len() > 8, "{all:?}");
+    // The holder, the launcher, and on each of four hosts its daemon, a shell and what that runs.
+    let own = namespaces(&holder(&name));
+    let inside = until("sleeping ranks", || Some(processes_in(&own)).filter(|inside| inside.len() >= 14));
     let id = job.id().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     assert_eq!(job.wait().unwrap().code(), status, "{mpi} {signal}");
@@ -171,8 +174,7 @@ fn ends_completely(mpi: &str, signal: &str, status: Option<i32>) -> bool {
         let down = nagare(&["testbed", "down", &name]).output().unwrap();
         assert!(down.status.success(), "{}", stderr(&down));
     }
-    // Dead processes may wait for the machine's process 1 to bury them, but are in no namespace any more.
-    assert_eq!(processes_in(&all), Vec::<String>::new(), "{mpi} {signal}");
+    assert_eq!(survivors(&inside), Vec::<&String>::new(), "{mpi} {signal}");
     assert!(!records().join(&name).exists());
     true
 }

@@ -80,12 +80,26 @@ pub fn namespaces(pid: &str) -> BTreeSet<PathBuf> {
     kinds.iter().filter_map(|path| fs::read_link(path).ok()).collect()
 }
 
-/// Processes in any of `namespaces`, but none that are dead and wait for their parent to look at their status.
-pub fn processes_in(namespaces: &BTreeSet<PathBuf>) -> Vec<String> {
+/// Processes in any of `namespaces`: number and start time.
+pub fn processes_in(namespaces: &BTreeSet<PathBuf>) -> Vec<(String, String)> {
     let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
     let pids = entries.filter(|name| name.bytes().all(|c| c.is_ascii_digit()));
     let inside = pids.filter(|pid| !self::namespaces(pid).is_disjoint(namespaces));
-    inside.filter(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| !s.contains(") Z "))).collect()
+    inside.filter_map(|pid| start_time(&pid).map(|start| (pid, start))).collect()
+}
+
+/// Those of `processes` that still run. Namespaces do not tell, for the kernel gives their numbers to new ones at once.
+pub fn survivors(processes: &[(String, String)]) -> Vec<&String> {
+    let runs = |(pid, start): &&(String, String)| start_time(pid).as_ref() == Some(start);
+    processes.iter().filter(runs).map(|(pid, _)| pid).collect()
+}
+
+/// `None` for a process that has ended, also if its parent has not looked at its status yet.
+fn start_time(pid: &str) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?;
+    fields.nth(18).filter(|_| state != "Z" && state != "X").map(str::to_owned)
 }
 
 /// Where this user's testbeds are recorded.

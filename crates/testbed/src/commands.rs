@@ -1,0 +1,113 @@
+//! The commands that make a layout, as batches for `ip -batch` and `tc -batch`.
+//!
+//! Namespaces exist before, as files in one directory named like their nodes.
+
+use crate::layout::{LAUNCHER, Layout, MANAGEMENT_DEVICE, Node, Port};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Everything to be run, in this order: `links`, then per node `ip` and `tc`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commands {
+    /// `ip` commands in the launcher's namespace: the management network, and all links between their namespaces.
+    pub links: String,
+    /// Commands inside the namespaces, by node.
+    pub nodes: Vec<NodeCommands>,
+}
+
+/// What is run inside one namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeCommands {
+    /// The namespace.
+    pub name: String,
+    /// Whether packets for others are passed on: switches.
+    pub forward: bool,
+    /// `ip` commands: addresses, neighbours, routes.
+    pub ip: String,
+    /// `tc` commands: rates and queues.
+    pub tc: String,
+}
+
+impl Commands {
+    /// The commands for `layout` with the namespaces in `directory`.
+    pub fn new(layout: &Layout, directory: &Path) -> Self {
+        Commands { links: links(layout, directory), nodes: layout.nodes.iter().map(|n| node(layout, n)).collect() }
+    }
+}
+
+// Writing to a String cannot fail.
+macro_rules! line {
+    ($text:expr, $($format:tt)*) => { { let _ = writeln!($text, $($format)*); } };
+}
+
+fn links(layout: &Layout, directory: &Path) -> String {
+    let namespace = |node: &Node| directory.join(&node.name).display().to_string();
+    let mut text = String::new();
+    line!(text, "link set lo up");
+    line!(text, "link add name {MANAGEMENT_DEVICE} type bridge");
+    line!(text, "address add {LAUNCHER}/16 dev {MANAGEMENT_DEVICE}");
+    line!(text, "link set {MANAGEMENT_DEVICE} up");
+    for (number, host) in layout.hosts().enumerate() {
+        line!(text, "link add name m{number} type veth peer name {MANAGEMENT_DEVICE} netns {}", namespace(host));
+        line!(text, "link set m{number} master {MANAGEMENT_DEVICE} up");
+    }
+    let ports = layout.nodes.iter().flat_map(|node| node.ports.iter().map(move |port| (node, port)));
+    // Every link once: from the end where its forward direction starts.
+    for (node, port) in ports.filter(|(_, port)| port.link.index() % 2 == 0) {
+        let neighbour = &layout.nodes[port.neighbour.0 as usize];
+        if let Some(peer) = neighbour.ports.iter().find(|peer| peer.link == port.link.reverse()) {
+            let end = |node, port: &Port| {
+                format!("name {} address {} netns {}", port.device, port.hardware_address(), namespace(node))
+            };
+            line!(text, "link add {} type veth peer {}", end(node, port), end(neighbour, peer));
+        }
+    }
+    text
+}
+
+fn node(layout: &Layout, node: &Node) -> NodeCommands {
+    let mut ip = String::from("link set lo up\n");
+    let mut tc = String::new();
+    match node.management {
+        Some(management) => {
+            line!(ip, "link set {MANAGEMENT_DEVICE} up");
+            line!(ip, "address add {management}/16 dev {MANAGEMENT_DEVICE}");
+        }
+        None => line!(ip, "address add {}/32 dev lo", node.address),
+    }
+    for (number, port) in node.ports.iter().enumerate() {
+        let device = &port.device;
+        let neighbour = layout.nodes[port.neighbour.0 as usize].address;
+        // Queues count packets: the sender must cut its segments before them, not behind.
+        line!(ip, "link set {device} gso_max_segs 1 up");
+        if node.management.is_some() && number == 0 {
+            // The prefix tells MPI libraries that all hosts share a network; routes come from the fabric alone.
+            line!(ip, "address add {}/16 dev {device} noprefixroute", node.address);
+        }
+        line!(ip, "neighbour add {neighbour} lladdr {} dev {device} nud permanent", port.neighbour_hardware_address());
+        shape(&mut tc, port);
+    }
+    for route in &node.routes {
+        let port = &node.ports[route.port];
+        let destination = layout.nodes[route.destination.0 as usize].address;
+        let neighbour = layout.nodes[port.neighbour.0 as usize].address;
+        let via = if neighbour == destination { String::new() } else { format!(" via {neighbour}") };
+        let onlink = if via.is_empty() { "" } else { " onlink" };
+        let source = node.management.map_or(String::new(), |_| format!(" src {}", node.address));
+        line!(ip, "route add {destination}/32{via} dev {}{onlink}{source}", port.device);
+    }
+    NodeCommands { name: node.name.clone(), forward: node.management.is_none(), ip, tc }
+}
+
+/// The rate with a short queue behind it, dropping what arrives when it is full.
+fn shape(tc: &mut String, port: &Port) {
+    let (device, rate) = (&port.device, port.bits_per_second);
+    // Two packets, or 0.1 ms where timers are too coarse for that.
+    let burst = (rate / 8 / 10_000).max(3200);
+    line!(tc, "qdisc add dev {device} root handle 1: htb default 1");
+    line!(
+        tc,
+        "class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum 1514"
+    );
+    line!(tc, "qdisc add dev {device} parent 1:1 handle 10: pfifo limit {}", port.queue);
+}

@@ -1,0 +1,179 @@
+//! The holder: process 1 of a testbed. It makes everything, then waits; when it ends, everything ends.
+//!
+//! It talks to its maker in lines:
+//!
+//! ```text
+//!   holder                                   maker
+//!   here     I end when you end
+//!                                            start    you are recorded
+//!   ready    (or what is wrong)
+//!                                            keep     outlive me (or nothing)
+//!   kept
+//! ```
+
+use crate::commands::{Commands, NodeCommands};
+use crate::error::Error;
+use crate::layout::{LAUNCHER, LAUNCHER_NAME, Layout, Node};
+use crate::namespaces::{
+    current_network, enter_network, enter_network_file, mount_file, mount_memory, mount_view, new_network,
+};
+use crate::record::{fabric_file, private};
+use nagare_plan::fabric::Fabric;
+use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
+use signal_hook::consts::SIGCHLD;
+use signal_hook::iterator::Signals;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, Write, stdin, stdout};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What errors of the holder itself are about.
+const SELF: &str = "the holder of a testbed";
+
+/// Where the network namespaces of the nodes are.
+pub fn networks(directory: &Path) -> PathBuf {
+    private(directory).join("netns")
+}
+
+/// The remote-shell agent for launchers.
+pub fn agent(directory: &Path) -> PathBuf {
+    private(directory).join("agent")
+}
+
+/// For files that vanish with the testbed.
+pub fn temporary(directory: &Path) -> PathBuf {
+    private(directory).join("tmp")
+}
+
+/// `/etc/hosts` of the nodes.
+pub fn hosts_file(directory: &Path) -> PathBuf {
+    private(directory).join("hosts")
+}
+
+/// The process that [`crate::bed::create`] starts, in namespaces of its own. Ends with its maker unless told to `keep`.
+///
+/// # Errors
+/// If its maker has ended.
+pub fn run(directory: &Path, program: &Path) -> Result<(), Error> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(Error::system(SELF))?;
+    let mut lines = stdin().lock().lines();
+    let mut next = || lines.next().and_then(Result::ok).unwrap_or_default();
+    let tell = |line: &str| writeln!(stdout(), "{line}").map_err(Error::system(SELF));
+    tell("here")?;
+    if next() != "start" {
+        return Ok(());
+    }
+    let answer = match make(directory, program) {
+        Ok(()) => "ready".to_owned(),
+        Err(error) => error.to_string().replace('\n', " "),
+    };
+    tell(&answer)?;
+    if answer != "ready" {
+        return Ok(());
+    }
+    if next() == "keep" {
+        set_parent_process_death_signal(None).map_err(Error::system(SELF))?;
+        tell("kept")?;
+    }
+    // Process 1 inherits every orphan and has to bury it.
+    let mut signals = Signals::new([SIGCHLD]).map_err(Error::system(SELF))?;
+    loop {
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        signals.wait();
+    }
+}
+
+fn make(directory: &Path, program: &Path) -> Result<(), Error> {
+    let file = fabric_file(directory);
+    let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
+    let fabric = Fabric::from_toml(&text, &file.to_string_lossy()).map_err(|error| Error::Holder(error.to_string()))?;
+    let layout = Layout::new(&fabric)?;
+    mount_view("proc", "/proc");
+    mount_memory(&private(directory))?;
+    write_files(&layout, directory, program)?;
+    rustix::system::sethostname(LAUNCHER_NAME.as_bytes()).map_err(Error::system("the launcher's host name"))?;
+    make_networks(&layout, directory)
+}
+
+fn make_networks(layout: &Layout, directory: &Path) -> Result<(), Error> {
+    let networks = networks(directory);
+    fs::create_dir(&networks).map_err(Error::file(&networks))?;
+    let commands = Commands::new(layout, &networks);
+    let launcher = current_network()?;
+    configure(false)?;
+    for node in &commands.nodes {
+        new_network(&networks.join(&node.name))?;
+        configure(node.forward)?;
+    }
+    enter_network(&launcher)?;
+    let batch = private(directory).join("batch");
+    batch_of("ip", &commands.links, LAUNCHER_NAME, &batch)?;
+    for NodeCommands { name, ip, tc, .. } in &commands.nodes {
+        enter_network_file(&networks.join(name))?;
+        batch_of("ip", ip, name, &batch)?;
+        batch_of("tc", tc, name, &batch)?;
+    }
+    enter_network(&launcher)
+}
+
+/// Kernel settings of the network namespace this thread is in.
+fn configure(forward: bool) -> Result<(), Error> {
+    let set = |name: &str, value: &str| {
+        let path = Path::new("/proc/sys/net").join(name);
+        fs::write(&path, value).map_err(Error::file(path))
+    };
+    set("ipv4/ip_forward", if forward { "1" } else { "0" })?;
+    for scope in ["all", "default"] {
+        // Routes of the two directions differ, which reverse-path filters take for spoofing.
+        set(&format!("ipv4/conf/{scope}/rp_filter"), "0")?;
+        // Its neighbour discovery would use the limited links; some kernels have no IPv6.
+        if Path::new("/proc/sys/net/ipv6").exists() {
+            set(&format!("ipv6/conf/{scope}/disable_ipv6"), "1")?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs `ip` or `tc` once for all `commands`, in this thread's network namespace.
+fn batch_of(tool: &'static str, commands: &str, node: &str, file: &Path) -> Result<(), Error> {
+    fs::write(file, commands).map_err(Error::file(file))?;
+    let failed = |message: String| Error::Tool { tool, node: node.to_owned(), message };
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new(tool);
+    // Ordinary users often lack the directories of these tools.
+    command.env("PATH", format!("{path}:/usr/sbin:/sbin")).arg("-batch").arg(file).stdin(Stdio::null());
+    let output = command.output().map_err(|error| failed(format!("{error}; expected the package iproute2")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(failed(text.lines().next().unwrap_or("no message").to_owned()))
+}
+
+/// `/etc/hosts` for the launcher and for hosts, and the agent.
+fn write_files(layout: &Layout, directory: &Path, program: &Path) -> Result<(), Error> {
+    let write = |path: &Path, text: &str| fs::write(path, text).map_err(Error::file(path));
+    let names = |address: fn(&Node) -> Option<Ipv4Addr>| {
+        let mut text = format!("127.0.0.1 localhost\n{LAUNCHER} {LAUNCHER_NAME}\n");
+        for node in &layout.nodes {
+            if let Some(address) = address(node) {
+                let _ = writeln!(text, "{address} {}", node.name);
+            }
+        }
+        text
+    };
+    write(&hosts_file(directory), &names(|node| Some(node.address)))?;
+    let of_launcher = private(directory).join("hosts.launcher");
+    write(&of_launcher, &names(|node| node.management))?;
+    mount_file(&of_launcher, "/etc/hosts")?;
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let script = format!("#!/bin/sh\nexec {} testbed agent {} \"$@\"\n", quoted(program), quoted(directory));
+    let agent = agent(directory);
+    write(&agent, &script)?;
+    fs::set_permissions(&agent, PermissionsExt::from_mode(0o700)).map_err(Error::file(&agent))?;
+    let temporary = temporary(directory);
+    fs::create_dir(&temporary).map_err(Error::file(&temporary))
+}

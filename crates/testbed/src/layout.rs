@@ -1,0 +1,170 @@
+//! A fabric as namespaces see it: addresses, devices and routes.
+//!
+//! ```text
+//!   launcher ── mgmt (bridge, 10.254.0.1) ── mgmt of every host (10.254.0.0/16): unlimited, launchers only
+//!
+//!   host 10.1.0.1, data0 ════ p0, switch 10.2.0.1, p1 ════ p0, switch 10.2.0.2 ...
+//! ```
+//!
+//! A host or switch has one address. Neighbours know each other's hardware address beforehand, so that the emulated network
+//! carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
+
+use crate::error::Error;
+use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId, RoutesTo};
+use std::net::Ipv4Addr;
+
+/// Most hosts and switches that are emulated; bridges have 1024 ports.
+pub const MAX_NODES: usize = 1000;
+/// Queue of a port in packets, where the fabric gives none.
+pub const DEFAULT_QUEUE: u32 = 128;
+/// The network of the ranks' traffic.
+pub const DATA_NETWORK: &str = "10.1.0.0/16";
+/// The network of the launcher's traffic.
+pub const MANAGEMENT_NETWORK: &str = "10.254.0.0/16";
+/// The launcher's address.
+pub const LAUNCHER: Ipv4Addr = Ipv4Addr::new(10, 254, 0, 1);
+/// The launcher's host name; no host of a fabric may have it, for Open MPI starts ranks on its own host without an agent.
+pub const LAUNCHER_NAME: &str = "nagare-launcher";
+/// A host's device to the launcher's network, and the launcher's bridge.
+pub const MANAGEMENT_DEVICE: &str = "mgmt";
+/// A host's first device to the emulated network.
+pub const DATA_DEVICE: &str = "data0";
+
+/// All hosts and switches, numbered as in the fabric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// By [`NodeId`]: hosts first.
+    pub nodes: Vec<Node>,
+}
+
+/// A host or switch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name, which is also the name of its namespace.
+    pub name: String,
+    /// Its address: 10.1.0.0/16 for hosts, 10.2.0.0/16 for switches.
+    pub address: Ipv4Addr,
+    /// A host's address for the launcher; `None` for a switch.
+    pub management: Option<Ipv4Addr>,
+    /// Its devices, in the order of the fabric's links.
+    pub ports: Vec<Port>,
+    /// One route to every host but itself, by destination.
+    pub routes: Vec<Route>,
+}
+
+/// One end of a link, and the direction that starts there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Port {
+    /// Device name inside the namespace: `data0`, `data1`, … of a host, `p0`, `p1`, … of a switch.
+    pub device: String,
+    /// Link and direction.
+    pub link: DirectedLink,
+    /// The node at the other end.
+    pub neighbour: NodeId,
+    /// Rate of this direction over all its cables.
+    pub bits_per_second: u64,
+    /// Queue length in packets.
+    pub queue: u32,
+}
+
+/// Where packets to a host go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The host.
+    pub destination: HostId,
+    /// Index in [`Node::ports`].
+    pub port: usize,
+}
+
+impl Port {
+    /// The device's hardware address: locally administered, different for every directed link.
+    pub fn hardware_address(&self) -> String {
+        hardware_address(self.link)
+    }
+
+    /// The hardware address of the other end.
+    pub fn neighbour_hardware_address(&self) -> String {
+        hardware_address(self.link.reverse())
+    }
+}
+
+fn hardware_address(link: DirectedLink) -> String {
+    let [_, a, b, c] = link.0.to_be_bytes();
+    format!("02:6e:67:{a:02x}:{b:02x}:{c:02x}")
+}
+
+impl Layout {
+    /// Lays a fabric out.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNodes`], [`Error::ReservedName`], [`Error::Rate`].
+    pub fn new(fabric: &Fabric) -> Result<Self, Error> {
+        let count = fabric.host_count() + fabric.switch_count();
+        if count > MAX_NODES {
+            return Err(Error::TooManyNodes { fabric: fabric.name().to_owned(), count });
+        }
+        if fabric.find(LAUNCHER_NAME).is_some() {
+            return Err(Error::ReservedName(LAUNCHER_NAME));
+        }
+        let ids = fabric.hosts().map(NodeId::from).chain(fabric.switches());
+        let mut nodes = ids.map(|id| Node::new(fabric, id)).collect::<Result<Vec<Node>, Error>>()?;
+        for destination in fabric.hosts() {
+            let to = fabric.routes_to(destination);
+            for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
+                // A switch that cannot reach the host has no route; none that a host uses is such.
+                let Some(link) = next_hop(fabric, &to, id) else { continue };
+                let port = node.ports.iter().position(|port| port.link == link);
+                node.routes.extend(port.map(|port| Route { destination, port }));
+            }
+        }
+        Ok(Layout { nodes })
+    }
+
+    /// The hosts in order.
+    pub fn hosts(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.management.is_some())
+    }
+}
+
+/// The link a node takes towards a host.
+fn next_hop(fabric: &Fabric, to: &RoutesTo, from: NodeId) -> Option<DirectedLink> {
+    match fabric.as_host(from) {
+        Some(host) => to.from(fabric, host).first().copied(),
+        None => to.next_of_switch(fabric, from),
+    }
+}
+
+impl Node {
+    fn new(fabric: &Fabric, id: NodeId) -> Result<Self, Error> {
+        let host = fabric.as_host(id);
+        let kind = if host.is_some() { "data" } else { "p" };
+        let ports = fabric.links_of(id).iter().enumerate().map(|(number, &link)| {
+            let bits = fabric.mbit(link) * 1e6;
+            // What tc takes, and what is not absurd: 1 kbit/s to 1 Tbit/s.
+            if !(1e3..=1e12).contains(&bits) {
+                return Err(Error::Rate { link: fabric.link_name(link), mbit: fabric.mbit(link) });
+            }
+            Ok(Port {
+                device: format!("{kind}{number}"),
+                link,
+                neighbour: fabric.end(link),
+                bits_per_second: bits.round() as u64,
+                queue: fabric.queue_packets().unwrap_or(DEFAULT_QUEUE),
+            })
+        });
+        let switch = |id: NodeId| id.0 - fabric.host_count() as u32;
+        Ok(Node {
+            name: fabric.node_name(id).to_owned(),
+            address: host.map_or_else(|| address(2, switch(id) + 1), |host| address(1, host.0 + 1)),
+            management: host.map(|host| address(254, host.0 + 2)),
+            ports: ports.collect::<Result<_, _>>()?,
+            routes: Vec::new(),
+        })
+    }
+}
+
+/// Number `index` of the network 10.`network`.0.0/16; at most [`MAX_NODES`] + 1, so that it fits.
+fn address(network: u8, index: u32) -> Ipv4Addr {
+    let [_, _, high, low] = index.to_be_bytes();
+    Ipv4Addr::new(10, network, high, low)
+}

@@ -1,0 +1,25 @@
+//! A [fabric](nagare_plan::fabric::Fabric) emulated on one machine.
+//!
+//! Hosts and switches are network namespaces, links are veth pairs with a rate limit and a drop-tail queue at both ends, and
+//! routes are the planned ones. One process, the *holder*, is process 1 of its own process, mount and network namespaces and
+//! keeps everything: when it ends, the kernel removes every process, mount, device and namespace of the testbed.
+//! So nothing is ever made in the machine's own network, and nothing there can be mistaken for ours.
+//!
+//! * Pure: [`layout`] (addresses, devices, routes), [`commands`] (their text for `ip` and `tc`), [`launch`] (options of the
+//!   MPI launchers), [`hostfile`].
+//! * On the machine: [`record`] (what is up), [`namespaces`], [`holder`] (makes and keeps), [`bed`] (up, enter, down),
+//!   [`node`] (a program on a host), [`supervise`] (a program with the testbed around it).
+//!
+//! Linux cannot be told a delay here without netem, which kernels often lack: a link's latency is for planning only.
+
+pub mod bed;
+pub mod commands;
+pub mod error;
+pub mod holder;
+pub mod hostfile;
+pub mod launch;
+pub mod layout;
+pub mod namespaces;
+pub mod node;
+pub mod record;
+pub mod supervise;

@@ -1,0 +1,197 @@
+//! The text of the commands, read back as a network of its own and compared with the fabric.
+
+use nagare_plan::fabric::{Fabric, HostId, SHIPPED, shipped};
+use nagare_testbed::commands::Commands;
+use nagare_testbed::error::Error;
+use nagare_testbed::layout::Layout;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+fn commands(fabric: &Fabric) -> Commands {
+    Commands::new(&Layout::new(fabric).unwrap(), Path::new("/ns"))
+}
+
+fn fabric(name: &str) -> Fabric {
+    Fabric::from_toml(shipped(name).unwrap(), name).unwrap()
+}
+
+/// The word after `key`.
+fn after<'t>(line: &'t str, key: &str) -> Option<&'t str> {
+    let mut words = line.split_whitespace();
+    words.find(|word| *word == key).and_then(|_| words.next())
+}
+
+#[test]
+fn two_hosts_and_a_switch() {
+    let text = "hosts = [\"a\", \"b\"]\nswitches = [\"s\"]\nbandwidth = 10\nqueue = 7\n\
+                [[link]]\nfrom = [\"a\", \"b\"]\nto = \"s\"\n";
+    let commands = commands(&Fabric::from_toml(text, "pair").unwrap());
+    let links = "\
+link set lo up
+link add name mgmt type bridge
+address add 10.254.0.1/16 dev mgmt
+link set mgmt up
+link add name m0 type veth peer name mgmt netns /ns/a
+link set m0 master mgmt up
+link add name m1 type veth peer name mgmt netns /ns/b
+link set m1 master mgmt up
+link add name data0 address 02:6e:67:00:00:00 netns /ns/a type veth peer name p0 address 02:6e:67:00:00:01 netns /ns/s
+link add name data0 address 02:6e:67:00:00:02 netns /ns/b type veth peer name p1 address 02:6e:67:00:00:03 netns /ns/s
+";
+    assert_eq!(commands.links, links);
+    let of_a = "\
+link set lo up
+link set mgmt up
+address add 10.254.0.2/16 dev mgmt
+link set data0 gso_max_segs 1 up
+address add 10.1.0.1/16 dev data0 noprefixroute
+neighbour add 10.2.0.1 lladdr 02:6e:67:00:00:01 dev data0 nud permanent
+route add 10.1.0.2/32 via 10.2.0.1 dev data0 onlink src 10.1.0.1
+";
+    assert_eq!((commands.nodes[0].ip.as_str(), commands.nodes[0].forward), (of_a, false));
+    let of_s = "\
+link set lo up
+address add 10.2.0.1/32 dev lo
+link set p0 gso_max_segs 1 up
+neighbour add 10.1.0.1 lladdr 02:6e:67:00:00:00 dev p0 nud permanent
+link set p1 gso_max_segs 1 up
+neighbour add 10.1.0.2 lladdr 02:6e:67:00:00:02 dev p1 nud permanent
+route add 10.1.0.1/32 dev p0
+route add 10.1.0.2/32 dev p1
+";
+    assert_eq!((commands.nodes[2].ip.as_str(), commands.nodes[2].forward), (of_s, true));
+    let rate = "rate 10000000bit ceil 10000000bit burst 3200 cburst 3200 quantum 1514";
+    let of_a = format!(
+        "qdisc add dev data0 root handle 1: htb default 1\n\
+         class add dev data0 parent 1: classid 1:1 htb {rate}\n\
+         qdisc add dev data0 parent 1:1 handle 10: pfifo limit 7\n"
+    );
+    assert_eq!(commands.nodes[0].tc, of_a);
+}
+
+/// A network as the commands make it.
+struct Wires {
+    /// (node, device) to the (node, device) at the other end.
+    other_end: HashMap<(String, String), (String, String)>,
+    /// (node, destination address) to device.
+    route: HashMap<(String, String), String>,
+    /// Node to address.
+    address: HashMap<String, String>,
+}
+
+impl Wires {
+    fn read(commands: &Commands) -> Self {
+        let mut wires = Wires { other_end: HashMap::new(), route: HashMap::new(), address: HashMap::new() };
+        let mut hardware = HashMap::new();
+        for line in commands.links.lines().filter(|line| line.contains("type veth") && line.contains("02:6e:67")) {
+            let (a, b) = line.split_once("type veth").unwrap();
+            let [a, b] = [a, b].map(|end| {
+                let node = after(end, "netns").unwrap().strip_prefix("/ns/").unwrap().to_owned();
+                let end_ = (node, after(end, "name").unwrap().to_owned());
+                assert!(end_.1.len() < 16, "{line}");
+                assert_eq!(hardware.insert(after(end, "address").unwrap().to_owned(), end_.clone()), None, "{line}");
+                end_
+            });
+            assert_eq!(wires.other_end.insert(a.clone(), b.clone()), None, "{line}");
+            assert_eq!(wires.other_end.insert(b, a), None, "{line}");
+        }
+        for node in &commands.nodes {
+            let name = || node.name.clone();
+            for line in node.ip.lines() {
+                let device = || after(line, "dev").unwrap().to_owned();
+                if let Some(address) = after(line, "add").filter(|_| line.starts_with("address")) {
+                    if device() != "mgmt" {
+                        let address = address.split('/').next().unwrap().to_owned();
+                        assert_eq!(wires.address.insert(name(), address), None, "{line}");
+                    }
+                } else if line.starts_with("neighbour") {
+                    let there = &wires.other_end[&(name(), device())];
+                    assert_eq!(&hardware[after(line, "lladdr").unwrap()], there, "{line}");
+                } else if line.starts_with("route") {
+                    let to = after(line, "add").unwrap().strip_suffix("/32").unwrap().to_owned();
+                    assert_eq!(wires.route.insert((name(), to), device()), None, "{line}");
+                }
+            }
+        }
+        wires
+    }
+
+    /// The nodes a packet comes by, from the first to the destination.
+    fn walk(&self, from: &str, to: &str) -> Vec<String> {
+        let mut path = vec![from.to_owned()];
+        while path.last().unwrap() != to {
+            let here = path.last().unwrap().clone();
+            let device = self.route[&(here.clone(), self.address[to].clone())].clone();
+            path.push(self.other_end[&(here, device)].0.clone());
+            assert!(path.len() < 100, "a circle: {path:?}");
+        }
+        path
+    }
+}
+
+#[test]
+fn packets_take_the_planned_routes_on_every_shipped_fabric() {
+    for (name, _) in SHIPPED {
+        let fabric = fabric(name);
+        let wires = Wires::read(&commands(&fabric));
+        assert_eq!(wires.other_end.len(), fabric.directed_link_count(), "{name}");
+        let addresses: HashSet<&String> = wires.address.values().collect();
+        assert_eq!(addresses.len(), fabric.host_count() + fabric.switch_count(), "{name}");
+        let pairs = fabric.hosts().flat_map(|a| fabric.hosts().map(move |b| (a, b)));
+        for (a, b) in pairs.filter(|(a, b)| a != b) {
+            let planned = fabric.route(a, b);
+            let planned: Vec<&str> = planned.iter().map(|&link| fabric.node_name(fabric.end(link))).collect();
+            let walked = wires.walk(fabric.node_name(a), fabric.node_name(b));
+            assert_eq!(walked[1..], planned, "{name}: {walked:?}");
+        }
+    }
+}
+
+#[test]
+fn both_ends_of_every_link_have_its_rate_and_queue() {
+    for (name, _) in SHIPPED {
+        let fabric = fabric(name);
+        let mut ends = 0;
+        for node in &commands(&fabric).nodes {
+            let id = fabric.find(&node.name).unwrap();
+            let rates: Vec<f64> = fabric.links_of(id).iter().map(|&link| fabric.mbit(link)).collect();
+            let classes: Vec<&str> = node.tc.lines().filter(|line| line.starts_with("class")).collect();
+            let given = classes.iter().map(|l| after(l, "rate").unwrap().strip_suffix("bit").unwrap().parse::<f64>());
+            assert_eq!(given.map(|bits| bits.unwrap() / 1e6).collect::<Vec<f64>>(), rates, "{name}: {}", node.name);
+            let queues = node.tc.lines().filter_map(|line| after(line, "limit"));
+            let expected = if name.ends_with("shallow") { "16" } else { "128" };
+            assert!(queues.inspect(|_| ends += 1).all(|queue| queue == expected), "{name}");
+        }
+        assert_eq!(ends, fabric.directed_link_count(), "{name}");
+    }
+}
+
+#[test]
+fn parallel_cables_become_one_of_their_joint_rate_and_a_host_may_have_two_links() {
+    let text = "hosts = [\"a\", \"b\"]\nswitches = [\"s\", \"t\"]\nbandwidth = 10\n\
+                [[link]]\nfrom = [\"a\", \"b\"]\nto = [\"s\", \"t\"]\nparallel = 3\n";
+    let fabric = Fabric::from_toml(text, "two planes").unwrap();
+    let commands = commands(&fabric);
+    assert!(commands.nodes.iter().all(|node| node.tc.matches("rate 30000000bit").count() == 2));
+    let wires = Wires::read(&commands);
+    // Shortest paths are chosen by the destination's index: the first host is reached by s, the second by t.
+    assert_eq!((wires.walk("b", "a"), wires.walk("a", "b")), (path("b s a"), path("a t b")));
+    assert_eq!(fabric.route(HostId(0), HostId(1)).len(), 2);
+}
+
+fn path(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+#[test]
+fn what_cannot_be_emulated_is_refused() {
+    let error = |text: &str| Layout::new(&Fabric::from_toml(text, "f").unwrap()).unwrap_err();
+    let large = error("name = \"big\"\n[generator]\nkind = \"star\"\nhosts = 1000\nbandwidth = 1\n");
+    assert!(matches!(&large, Error::TooManyNodes { count: 1001, .. }), "{large}");
+    let thin = error("[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 0.0001\n");
+    assert_eq!(thin.to_string(), "the link n0 -> s0 has 0.0001 Mbit/s; a testbed emulates 0.001 to 1000000");
+    let name = error(
+        "hosts = [\"nagare-launcher\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \"nagare-launcher\"\nto = \"s\"\n",
+    );
+    assert!(matches!(&name, Error::ReservedName(_)), "{name}");
+}
