@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::bench::BenchArgs;
 use crate::testbed::TestbedArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -88,6 +89,16 @@ Exit status: 0 if nothing is broken, 1 if something is.")]
 Hosts and switches are network namespaces; rates, queues and routes are those of the fabric's file. Latencies in the file are not
 emulated: they are for planning only. Works as root, and for other users where the kernel allows user namespaces.")]
     Testbed(TestbedArgs),
+    /// Measure stock MPI and Nagare side by side in one job on an emulated fabric, and what its links allow
+    #[command(after_help = "Examples:
+  nagare bench --fabric tree8 --ppn 2 --out results
+  nagare bench --fabric mlfm36 --np 32 --map balanced --mpi mpich --sizes 64K,1M,4M --collectives bcast,reduce
+  nagare bench compare before.json after.json
+
+Every figure is the median over the iterations of the time of the slowest rank, and every result is verified. The limit is the
+least time that the links allow whatever the algorithm, with 95.6 % of a link's rate for data (TCP over Ethernet). The algorithms of
+the MPI library itself are not swept: stock is what it chooses.")]
+    Bench(BenchArgs),
 }
 
 /// Which schedule, and where its ranks are.

@@ -1,9 +1,12 @@
 //! The `nagare` command.
 //!
-//! `args` is what can be typed; `plan`, `check`, `list`, `env`, `run`, `doctor` and `testbed` are the subcommands; `machine` is where
-//! ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
+//! `args` is what can be typed; `plan`, `check`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are the subcommands;
+//! `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
+mod bench;
+mod bench_compare;
+mod bench_table;
 mod check;
 mod doctor;
 mod env;
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Testbed(args) => testbed::run(&args),
+        Command::Bench(args) => bench::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("nagare: {error:#}");

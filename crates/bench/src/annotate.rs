@@ -1,0 +1,79 @@
+//! Limits beside measurements, and where the machine rather than the network limits.
+
+use crate::limit::{Limit, limit, routed};
+use crate::record::{Goodput, Results};
+use nagare_plan::fabric::{Fabric, HostId, Placement};
+
+/// A test of the network below this share of its limit shows that the machine cannot keep up.
+const KEPT_UP: f64 = 0.85;
+
+/// Fills in the limits of all measurements in `results`, whose ranks are where `placement` says.
+///
+/// A cell is limited by the machine if its limit needs more bytes over links per second than any test of the network
+/// reached, and some test fell short of what the links allow.
+pub fn annotate(results: &mut Results, fabric: &Fabric, placement: &Placement) {
+    let mut short = false;
+    let mut reached = 0.0f64;
+    for goodput in &mut results.goodput {
+        let least = least(goodput, fabric, placement);
+        goodput.limit = Some(least.seconds);
+        short |= least.seconds < KEPT_UP * goodput.seconds;
+        reached = reached.max(least.link_bytes / goodput.seconds);
+    }
+    for cell in &mut results.cells {
+        let least = limit(fabric, placement, cell.collective, 0, cell.block);
+        cell.limit = (least.seconds > 0.0).then_some(least.seconds);
+        cell.cpu_bound = short && least.seconds > 0.0 && least.link_bytes / least.seconds > reached;
+    }
+}
+
+fn least(goodput: &Goodput, fabric: &Fabric, placement: &Placement) -> Limit {
+    let host = |rank| placement.host(rank).unwrap_or(HostId(0));
+    routed(fabric, goodput.flows.iter().map(|&(from, to)| (host(from), host(to), goodput.bytes as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Cell, Job, SCHEMA};
+    use nagare_plan::collective::Collective;
+    use nagare_plan::fabric::shipped;
+
+    /// One megabyte from every host of star16 to the next in `share` of what the links allow, and an Alltoall.
+    fn star(share: f64) -> Results {
+        let fabric = Fabric::from_toml(shipped("star16").unwrap_or_default(), "star16").expect("shipped");
+        let placement = Placement::by_slot(&fabric, 16, 1).expect("one per host");
+        let flows = (0..16).map(|i| (i, (i + 1) % 16)).collect();
+        let bytes = 1_000_000;
+        // 50 Mbit/s of frames, 1448 of 1514 bytes of each being data.
+        let seconds = 8.0 / 50.0 * 1514.0 / 1448.0 / share;
+        let goodput = Goodput { test: "next".into(), flows, bytes, seconds, limit: None };
+        let (collective, timings) = (Collective::Alltoall, Vec::new());
+        let cell = Cell { collective, bytes: 16 * 1024, block: 1024, timings, limit: None, cpu_bound: false };
+        let text = String::new;
+        let mut results = Results {
+            schema: SCHEMA,
+            name: text(),
+            fabric: text(),
+            map: text(),
+            command: text(),
+            machine: text(),
+            load: None,
+            complete: true,
+            job: Job::default(),
+            goodput: vec![goodput],
+            cells: vec![cell],
+        };
+        annotate(&mut results, &fabric, &placement);
+        results
+    }
+
+    #[test]
+    fn cells_are_marked_only_where_the_machine_fell_short() {
+        let fast = star(0.99);
+        let share = fast.goodput[0].limit.unwrap_or_default() / fast.goodput[0].seconds;
+        assert!((share - 0.99).abs() < 1e-9, "{share}");
+        assert!(!fast.cells[0].cpu_bound);
+        assert!(star(0.5).cells[0].cpu_bound);
+    }
+}

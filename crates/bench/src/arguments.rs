@@ -1,0 +1,104 @@
+//! The program's command line, also checked by `nagare bench` before anything is started.
+
+use nagare_plan::choice::parse_bytes;
+use nagare_plan::collective::Collective;
+use std::time::Duration;
+
+const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] [--budget SECONDS]";
+
+/// What can be said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arguments {
+    /// File for the results.
+    pub out: String,
+    /// Bytes of a rank's vector.
+    pub sizes: Vec<u64>,
+    /// Collectives in order.
+    pub collectives: Vec<Collective>,
+    /// Time for one collective and size, all configurations together.
+    pub budget: Duration,
+}
+
+impl Arguments {
+    /// Reads the words after the program's name.
+    ///
+    /// # Errors
+    /// One line about the first that is wrong.
+    pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Self {
+            out: String::new(),
+            sizes: (3..=22).map(|shift| 1 << shift).collect(),
+            collectives: Collective::ALL.to_vec(),
+            budget: Duration::from_secs(10),
+        };
+        let mut words = words;
+        while let Some(word) = words.next() {
+            if !word.starts_with('-') && arguments.out.is_empty() {
+                arguments.out = word;
+                continue;
+            }
+            let value = words.next().ok_or_else(|| format!("'{word}': {USAGE}"))?;
+            let wrong = |part: &str, expected: &str| format!("{word} {value}: '{part}' is not {expected}");
+            match word.as_str() {
+                "--sizes" => {
+                    let size = |part: &str| {
+                        let fits = |bytes: &u64| (4..=1 << 30).contains(bytes) && bytes.is_multiple_of(4);
+                        parse_bytes(part).filter(fits).ok_or_else(|| wrong(part, "a multiple of 4 from 4 to 1G"))
+                    };
+                    arguments.sizes = value.split(',').map(size).collect::<Result<_, _>>()?;
+                }
+                "--collectives" => {
+                    let named = |part: &str| {
+                        Collective::from_name(part).ok_or_else(|| wrong(part, "bcast, reduce, allreduce or alltoall"))
+                    };
+                    arguments.collectives = value.split(',').map(named).collect::<Result<_, _>>()?;
+                }
+                "--budget" => {
+                    let seconds = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                    arguments.budget = seconds.ok_or_else(|| wrong(&value, "a number of seconds"))?;
+                }
+                _ => return Err(format!("'{word}': {USAGE}")),
+            }
+        }
+        if arguments.out.is_empty() {
+            return Err(USAGE.to_owned());
+        }
+        Ok(arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        Arguments::parse(line.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn sizes_collectives_and_budget() {
+        let all = parse("o.jsonl").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((all.sizes.first(), all.sizes.last(), all.sizes.len()), (Some(&8), Some(&(4 << 20)), 20));
+        let some = parse("o.jsonl --sizes 8,64K --collectives reduce,bcast --budget 0.5");
+        let some = some.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(some.sizes, [8, 65536]);
+        assert_eq!(some.collectives, [Collective::Reduce, Collective::Bcast]);
+        assert_eq!(some.budget, Duration::from_millis(500));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (line, part) in [
+            ("o --sizes 8,6", "'6'"),
+            ("o --sizes 64Q", "'64Q'"),
+            ("o --collectives gather", "'gather'"),
+            ("o --budget -1", "'-1'"),
+            ("o --speed 3", "'--speed'"),
+            ("o --sizes", "'--sizes'"),
+            ("--sizes 8", "usage"),
+        ] {
+            let message = parse(line).err().unwrap_or_default();
+            assert!(message.contains(part), "{line}: {message}");
+        }
+    }
+}

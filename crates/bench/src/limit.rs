@@ -1,0 +1,202 @@
+//! The least time a collective can take on the links of a fabric, whatever the algorithm.
+//!
+//! With n bytes, N hosts that have ranks, and traffic inside a host for nothing:
+//! * Bcast, Reduce: every rank's host gets n bytes from the root's, over every cut between the two: n / the thinnest. The
+//!   hosts' own links are such cuts.
+//! * Allreduce: the parts of a partition send each other at least 2n(k − 1) bytes in all, k being their number, so that the
+//!   time is at least 2n(k − 1) / the sum of what leads out of the parts: the hosts (2n(N − 1)/N / host link where all are
+//!   alike), the groups of every level, and the two sides of the thinnest cut.
+//! * Alltoall, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst link.
+
+use crate::flow::thinnest_cut;
+use nagare_plan::collective::Collective;
+use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Placement, Router};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514 (Ethernet, IPv4, TCP with
+/// timestamps; preamble and gap are not counted, for the emulated links do not).
+pub const GOODPUT: f64 = 1448.0 / 1514.0;
+
+/// What the links allow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// The least time, seconds; 0 if nothing leaves a host.
+    pub seconds: f64,
+    /// Bytes times links they cross, in all: what the machine that emulates the links has to carry. For Alltoall and
+    /// Gather by the routes; otherwise those of a tree of the root's routes, for Allreduce twice.
+    pub link_bytes: f64,
+}
+
+/// Seconds for so many bytes at so many Mbit/s.
+fn seconds(bytes: f64, mbit: f64) -> f64 {
+    bytes * 8.0 / (mbit * 1e6 * GOODPUT)
+}
+
+/// The limit of a collective. `bytes` are those of the vector, for Alltoall those per rank pair.
+pub fn limit(fabric: &Fabric, placement: &Placement, collective: Collective, root: u32, bytes: u64) -> Limit {
+    let root = placement.host(root).unwrap_or(HostId(0));
+    let ranks = ranks_of_hosts(placement);
+    let hosts: Vec<HostId> = ranks.keys().copied().collect();
+    let n = bytes as f64;
+    match collective {
+        Collective::Bcast | Collective::Reduce => {
+            let cut = cut_from(fabric, root, &hosts);
+            Limit { seconds: seconds(n, cut), link_bytes: n * tree_links(fabric, root, &hosts) }
+        }
+        Collective::Allreduce => {
+            let slowest = partitions(fabric, &hosts).into_iter().map(|(parts, mbit)| {
+                let crossing = 2.0 * n * (parts as f64 - 1.0);
+                seconds(crossing, mbit)
+            });
+            let link_bytes = 2.0 * n * tree_links(fabric, root, &hosts);
+            Limit { seconds: slowest.fold(0.0, f64::max), link_bytes }
+        }
+        Collective::Alltoall => {
+            let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (a, b)));
+            let flows = pairs.map(|((&from, &a), (&to, &b))| (from, to, n * a as f64 * b as f64));
+            routed(fabric, flows)
+        }
+    }
+}
+
+/// The limit of Gather with `bytes` from each rank.
+pub fn gather(fabric: &Fabric, placement: &Placement, root: u32, bytes: u64) -> Limit {
+    let to = placement.host(root).unwrap_or(HostId(0));
+    routed(fabric, ranks_of_hosts(placement).into_iter().map(|(from, ranks)| (from, to, ranks as f64 * bytes as f64)))
+}
+
+/// The limit of transfers (from, to, bytes) that happen at the same time under the fixed routes.
+pub fn routed(fabric: &Fabric, flows: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Limit {
+    let mut load = vec![0.0; fabric.directed_link_count()];
+    let mut router = Router::new(fabric);
+    for (from, to, bytes) in flows {
+        for link in router.route(from, to) {
+            load[link.index()] += bytes;
+        }
+    }
+    let times = (0u32..).zip(&load).map(|(link, &bytes)| seconds(bytes, fabric.mbit(DirectedLink(link))));
+    Limit { seconds: times.fold(0.0, f64::max), link_bytes: load.iter().sum() }
+}
+
+/// Number of ranks on each host that has some.
+fn ranks_of_hosts(placement: &Placement) -> BTreeMap<HostId, usize> {
+    let mut ranks = BTreeMap::new();
+    for &host in placement.hosts() {
+        *ranks.entry(host).or_insert(0) += 1;
+    }
+    ranks
+}
+
+/// Mbit/s of the thinnest cut that separates one of `hosts` from `root`.
+fn cut_from(fabric: &Fabric, root: HostId, hosts: &[HostId]) -> f64 {
+    let others = hosts.iter().filter(|&&host| host != root);
+    others.map(|&host| thinnest_cut(fabric, &[root], &[host])).fold(f64::INFINITY, f64::min)
+}
+
+/// Number of different directed links on the routes from `root` to all hosts.
+fn tree_links(fabric: &Fabric, root: HostId, hosts: &[HostId]) -> f64 {
+    let mut router = Router::new(fabric);
+    let links: BTreeSet<DirectedLink> = hosts.iter().flat_map(|&host| router.route(root, host)).collect();
+    links.len() as f64
+}
+
+/// Partitions of the hosts: number of parts, and Mbit/s that lead out of them in all.
+fn partitions(fabric: &Fabric, hosts: &[HostId]) -> Vec<(usize, f64)> {
+    let Some(&first) = hosts.first().filter(|_| hosts.len() > 1) else { return Vec::new() };
+    let each: f64 = hosts.iter().map(|&host| fabric.host_mbit(host)).sum();
+    // Two sides of a cut: what leads out of both is the cut, in both directions.
+    let mut found = vec![(hosts.len(), each), (2, 2.0 * cut_from(fabric, first, hosts))];
+    for level in fabric.levels() {
+        let groups: BTreeSet<u32> = hosts.iter().map(|host| level.of_host[host.0 as usize]).collect();
+        let out = groups.iter().map(|&group| {
+            let (inside, outside): (Vec<HostId>, Vec<HostId>) =
+                hosts.iter().partition(|host| level.of_host[host.0 as usize] == group);
+            thinnest_cut(fabric, &inside, &outside)
+        });
+        if groups.len() > 1 {
+            found.push((groups.len(), out.sum()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nagare_plan::fabric::shipped;
+
+    fn place(name: &str, ranks: usize, ppn: usize) -> (Fabric, Placement) {
+        let fabric = Fabric::from_toml(shipped(name).unwrap_or_default(), name).expect("shipped fabrics are valid");
+        let placement = Placement::by_slot(&fabric, ranks, ppn).expect("the ranks fit");
+        (fabric, placement)
+    }
+
+    /// Milliseconds, within 1 %.
+    fn assert_ms(limit: Limit, expected: f64) {
+        let ms = limit.seconds * 1e3;
+        assert!((ms / expected - 1.0).abs() < 0.01, "{ms} ms, expected {expected}");
+    }
+
+    const K: u64 = 1 << 10;
+    const M: u64 = 1 << 20;
+
+    #[test]
+    fn two_leaves_of_four_hosts_with_two_ranks() {
+        let (fabric, slots) = place("tree8", 16, 2);
+        let of = |collective, bytes| limit(&fabric, &slots, collective, 0, bytes);
+        // 2^20 bytes at 100 Mbit/s and 95.6 %.
+        assert_ms(of(Collective::Bcast, M), 88.0);
+        assert_ms(of(Collective::Reduce, M), 88.0);
+        assert_ms(of(Collective::Allreduce, M), 153.0);
+        // 8 × 8 ranks across each leaf's uplink.
+        assert_ms(of(Collective::Alltoall, 64 * K), 352.0);
+        assert_ms(gather(&fabric, &slots, 0, 64 * K), 77.0);
+        // Ranks dealt out over the hosts have the same links.
+        let nodes = Placement::by_node(&fabric, 16, 2).expect("the ranks fit");
+        assert_ms(limit(&fabric, &nodes, Collective::Alltoall, 0, 64 * K), 352.0);
+    }
+
+    #[test]
+    fn two_clusters_over_one_link() {
+        let (fabric, slots) = place("wan2x8", 16, 1);
+        let of = |collective, bytes| limit(&fabric, &slots, collective, 0, bytes);
+        assert_ms(of(Collective::Bcast, M), 88.0);
+        assert_ms(of(Collective::Allreduce, M), 165.0);
+        assert_ms(of(Collective::Alltoall, 16 * K), 88.0);
+        assert_ms(of(Collective::Alltoall, 64 * K), 351.0);
+        assert_ms(gather(&fabric, &slots, 0, 64 * K), 82.0);
+    }
+
+    #[test]
+    fn one_switch_and_a_mesh() {
+        let (fabric, slots) = place("star16", 32, 2);
+        assert_ms(limit(&fabric, &slots, Collective::Bcast, 0, M), 175.0);
+        assert_ms(limit(&fabric, &slots, Collective::Allreduce, 0, M), 329.0);
+        assert_ms(limit(&fabric, &slots, Collective::Alltoall, 0, 64 * K), 658.0);
+        assert_ms(gather(&fabric, &slots, 0, 64 * K), 329.0);
+        let (fabric, slots) = place("mlfm36", 32, 1);
+        assert_ms(limit(&fabric, &slots, Collective::Bcast, 0, M), 439.0);
+        assert_ms(limit(&fabric, &slots, Collective::Allreduce, 0, M), 850.0);
+        assert_ms(gather(&fabric, &slots, 0, 64 * K), 850.0);
+        let (fabric, slots) = place("torus16", 16, 1);
+        assert_ms(limit(&fabric, &slots, Collective::Bcast, 0, M), 88.0);
+        assert_ms(limit(&fabric, &slots, Collective::Allreduce, 0, M), 165.0);
+    }
+
+    #[test]
+    fn a_thin_link_between_groups_limits_allreduce_and_one_host_has_no_limit() {
+        let text = "name = \"thin\"\nhosts = [\"h[0-3]\"]\nswitches = [\"a\", \"b\"]\nbandwidth = 100\n\
+                    [[link]]\nfrom = \"h[0-1]\"\nto = \"a\"\n[[link]]\nfrom = \"h[2-3]\"\nto = \"b\"\n\
+                    [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = 10\n";
+        let fabric = Fabric::from_toml(text, "thin").expect("a valid file");
+        let placement = Placement::by_slot(&fabric, 4, 1).expect("the ranks fit");
+        // Each side's sum crosses the thin link once.
+        let expected = 1e6 * 8.0 / 10e6 * 1514.0 / 1448.0 * 1e3;
+        assert_ms(limit(&fabric, &placement, Collective::Allreduce, 0, 1_000_000), expected);
+        assert_ms(limit(&fabric, &placement, Collective::Bcast, 0, 1_000_000), expected);
+        let one = Placement::by_slot(&fabric, 2, 2).expect("the ranks fit");
+        for collective in Collective::ALL {
+            assert_eq!(limit(&fabric, &one, collective, 0, M).seconds, 0.0, "{collective}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `nagare-bench`: stock and Nagare by turns in one job.
+//!
+//! ```text
+//!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] [--budget 10]
+//! ```
+//!
+//! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures the
+//! library alone. `nagare bench` starts it on an emulated fabric. Between the measured calls only point-to-point messages
+//! are used, so that no collective of the library is hidden in the figures.
+
+mod buffers;
+mod goodput;
+mod measure;
+mod nagare;
+mod together;
+
+use mpi::traits::Communicator;
+use nagare::Nagare;
+use nagare_bench::arguments::Arguments;
+use nagare_bench::record::{Job, Line};
+use std::fs::File;
+use std::io::Write;
+use std::process::ExitCode;
+use together::Together;
+
+fn main() -> ExitCode {
+    // Before MPI starts, so that --help and mistakes need no launcher.
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            eprintln!("nagare-bench: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let Some(universe) = mpi::initialize() else {
+        eprintln!("nagare-bench: MPI is initialised already");
+        return ExitCode::FAILURE;
+    };
+    let world = universe.world();
+    let together = Together::new(&world);
+    match run(&together, &arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("nagare-bench: rank {}: {message}", together.rank);
+            world.abort(1)
+        }
+    }
+}
+
+fn run(together: &Together, arguments: &Arguments) -> Result<(), String> {
+    let mut out = Output::new(together, &arguments.out)?;
+    let nagare = Nagare::find();
+    let name = mpi::environment::processor_name().unwrap_or_default();
+    let hosts = together.texts(&name)?;
+    let mpi = mpi::environment::library_version().unwrap_or_default();
+    let mpi = mpi.lines().next().unwrap_or_default().split(", package").next().unwrap_or_default().to_owned();
+    let version = nagare.as_ref().map(Nagare::version);
+    out.write(&Line::Job(Job { nagare: version, mpi, hosts: hosts.clone() }))?;
+    for goodput in goodput::measure(together, &hosts)? {
+        out.write(&Line::Goodput(goodput))?;
+    }
+    let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
+    let cells: Vec<_> = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some()).collect();
+    for (number, &(collective, bytes)) in (1..).zip(&cells) {
+        out.say(&format!("{number} of {}: {collective}, {bytes} bytes", cells.len()));
+        let cell = measure::cell(together, nagare.as_ref(), collective, bytes, arguments.budget)?;
+        for timing in &cell.timings {
+            out.say(&format!(
+                "    {:<18} {:>12.3} ms  ({} iterations, {:.3} to {:.3}; ran {})",
+                timing.configuration,
+                timing.median * 1e3,
+                timing.iterations,
+                timing.quartile1 * 1e3,
+                timing.quartile3 * 1e3,
+                timing.ran
+            ));
+        }
+        out.write(&Line::Cell(cell))?;
+    }
+    out.write(&Line::End)
+}
+
+/// The file of results, at rank 0.
+struct Output {
+    file: Option<(String, File)>,
+}
+
+impl Output {
+    fn new(together: &Together, path: &str) -> Result<Self, String> {
+        let open = || File::create(path).map_err(|error| format!("{path}: {error}"));
+        let file = if together.rank == 0 { Some((path.to_owned(), open()?)) } else { None };
+        Ok(Self { file })
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), String> {
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
+        let text = serde_json::to_string(line).map_err(|error| error.to_string())? + "\n";
+        file.write_all(text.as_bytes()).map_err(|error| format!("{path}: {error}"))
+    }
+
+    fn say(&self, text: &str) {
+        if self.file.is_some() {
+            eprintln!("{text}");
+        }
+    }
+}

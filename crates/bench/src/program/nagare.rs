@@ -1,0 +1,92 @@
+//! Nagare's C interface, where it is preloaded.
+
+use libloading::os::unix::Library;
+use mpi::ffi::MPI_Comm;
+use nagare_plan::collective::Collective;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_int};
+
+/// The functions that are used (c_api/nagare.h).
+pub struct Nagare {
+    version: unsafe extern "C" fn() -> *const c_char,
+    set_algorithm: unsafe extern "C" fn(MPI_Comm, *const c_char) -> c_int,
+    report: unsafe extern "C" fn(*const c_char, *mut c_char, usize) -> usize,
+}
+
+/// Calls of one collective by what ran.
+pub type Calls = BTreeMap<String, u64>;
+
+#[derive(Deserialize)]
+struct Report {
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    collective: String,
+    algorithm: String,
+    reason: Option<String>,
+    calls: u64,
+}
+
+impl Nagare {
+    /// The functions, if this process has them and they are active.
+    pub fn find() -> Option<Self> {
+        let process = Library::this();
+        // SAFETY: the types are those of c_api/nagare.h.
+        let (active, found) = unsafe {
+            let active = *process.get::<unsafe extern "C" fn() -> c_int>(b"nagare_active\0").ok()?;
+            let version = *process.get(b"nagare_version\0").ok()?;
+            let set_algorithm = *process.get(b"nagare_set_algorithm\0").ok()?;
+            let report = *process.get(b"nagare_report\0").ok()?;
+            (active, Self { version, set_algorithm, report })
+        };
+        // SAFETY: takes no argument.
+        (unsafe { active() } == 1).then_some(found)
+    }
+
+    /// Nagare's version.
+    pub fn version(&self) -> String {
+        // SAFETY: the text is never null and lives as long as the process.
+        unsafe { CStr::from_ptr((self.version)()) }.to_string_lossy().into_owned()
+    }
+
+    /// Sets the algorithms of `comm`, `None` for Nagare's own choice; all ranks must call it alike.
+    ///
+    /// # Errors
+    /// If Nagare does not take the rules.
+    pub fn set_algorithm(&self, comm: MPI_Comm, rules: Option<&str>) -> Result<(), String> {
+        let text = rules.map(CString::new).transpose().map_err(|error| error.to_string())?;
+        let pointer = text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
+        // SAFETY: the communicator is valid, the text null or a C string that outlives the call.
+        match unsafe { (self.set_algorithm)(comm, pointer) } {
+            0 => Ok(()),
+            _ => Err(format!("nagare_set_algorithm does not take '{}'", rules.unwrap_or("the default"))),
+        }
+    }
+
+    /// What ran in this process so far.
+    ///
+    /// # Errors
+    /// If the report cannot be read.
+    pub fn calls(&self, collective: Collective) -> Result<Calls, String> {
+        let format = c"json".as_ptr();
+        // SAFETY: a buffer of length 0 is not written to.
+        let mut length = unsafe { (self.report)(format, std::ptr::null_mut(), 0) };
+        let mut text = vec![0u8; length + 1];
+        // SAFETY: the buffer has room for `length + 1` bytes.
+        length = unsafe { (self.report)(format, text.as_mut_ptr().cast(), text.len()) }.min(length);
+        let report: Report =
+            serde_json::from_slice(&text[..length]).map_err(|error| format!("nagare_report: {error}"))?;
+        let rows = report.rows.into_iter().filter(|row| row.collective == collective.name());
+        Ok(rows.map(|row| (what_ran(&row), row.calls)).collect())
+    }
+}
+
+fn what_ran(row: &Row) -> String {
+    match &row.reason {
+        Some(reason) => format!("{} ({reason})", row.algorithm),
+        None => row.algorithm.clone(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Order statistics of timings.
+
+/// Least number of iterations, however long they take.
+pub const LEAST: usize = 3;
+/// Enough iterations, however much they vary.
+pub const MOST: usize = 300;
+/// Half the width of the median's 95 % interval, as a share of the median, at which the median counts as stable.
+const STABLE: f64 = 0.02;
+
+/// The value below which the share `q` (0 to 1) of `values` lies, linear between neighbours; 0 if there are none.
+pub fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    let at = q.clamp(0.0, 1.0) * last as f64;
+    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    low + (high - low) * at.fract()
+}
+
+/// The middle value, or the mean of the two in the middle.
+pub fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// Whether the median is known well enough: its distribution-free 95 % interval, between the order statistics
+/// (n ± 1.96 √n) / 2, is within 2 % of it. Below 7 values that interval is wider than the sample.
+pub fn is_stable(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    if n < 7.0 {
+        return false;
+    }
+    let half = 0.98 * n.sqrt() / n;
+    let (low, high) = (quantile(values, 0.5 - half), quantile(values, 0.5 + half));
+    high - low <= 2.0 * STABLE * median(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_known_samples() {
+        let five = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!((median(&five), quantile(&five, 0.25), quantile(&five, 0.75)), (3.0, 2.0, 4.0));
+        assert_eq!(median(&[1.0, 2.0, 3.0, 10.0]), 2.5);
+        assert_eq!((quantile(&five, 0.0), quantile(&five, 1.0)), (1.0, 5.0));
+        assert_eq!((median(&[7.0]), median(&[])), (7.0, 0.0));
+    }
+
+    #[test]
+    fn stable_needs_values_close_together() {
+        assert!(!is_stable(&[1.0; 6]));
+        assert!(is_stable(&[1.0; 7]));
+        let spread: Vec<f64> = (0..9).map(|i| 1.0 + 0.1 * f64::from(i)).collect();
+        assert!(!is_stable(&spread));
+        // One outlier moves no median.
+        let mut outlier = vec![1.0; 20];
+        outlier[3] = 50.0;
+        assert!(is_stable(&outlier));
+    }
+}

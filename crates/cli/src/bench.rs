@@ -1,0 +1,252 @@
+//! `nagare bench`: stock and Nagare side by side on an emulated fabric.
+
+use crate::bench_compare::{CompareArgs, compare};
+use crate::bench_table::{goodput_table, timing_table};
+use crate::mpi::Family;
+use crate::mpi::launcher::{Launcher, resolve};
+use crate::output::print;
+use crate::testbed::{Chosen, RunArgs};
+use crate::testbed_run;
+use anyhow::{Context, bail, ensure};
+use clap::{Args, Subcommand};
+use nagare_bench::annotate::annotate;
+use nagare_bench::arguments::Arguments;
+use nagare_bench::plot::svg;
+use nagare_bench::record::{Line, Results, SCHEMA, read_lines};
+use nagare_plan::collective::Collective;
+use nagare_plan::fabric::{Fabric, Placement};
+use nagare_testbed::record::name_from;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// File name of the program that is measured with.
+const PROGRAM: &str = "nagare-bench";
+/// Load above which figures cannot be trusted.
+const BUSY: f64 = 1.0;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    measure: MeasureArgs,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show what changed between two runs
+    #[command(after_help = "Example:\n  nagare bench compare before.json after.json")]
+    Compare(CompareArgs),
+}
+
+#[derive(Args)]
+struct MeasureArgs {
+    /// The fabric: one that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
+    #[arg(long, short, value_name = "NAME|FILE", required = true)]
+    fabric: Option<String>,
+    /// Whose launcher: openmpi, mpich, or a launcher's path
+    #[arg(long, value_name = "openmpi|mpich|PATH", default_value = "openmpi")]
+    mpi: String,
+    /// Number of ranks [default: as many as --ppn or the host file give]
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u32).range(2..=65536))]
+    np: Option<u32>,
+    /// Ranks per host [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    ppn: Option<u32>,
+    /// How ranks are put on hosts, as for `nagare testbed run`
+    #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
+    map: String,
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; Alltoall's blocks together make one vector
+    /// [default: 8 to 4M in powers of two]
+    #[arg(long, value_name = "BYTES,…")]
+    sizes: Option<String>,
+    /// Collectives, separated by commas [default: all]
+    #[arg(long, value_name = "NAME,…")]
+    collectives: Option<String>,
+    /// Time for one collective and size, with all configurations; three iterations are made in any case
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    budget: f64,
+    /// Directory for NAME.json and NAME-COLLECTIVE.svg, made if there is none
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// What the files are called [default: from fabric, ranks, map and MPI]
+    #[arg(long)]
+    name: Option<String>,
+    /// libnagare.so, or the directory it is in, in place of searching
+    #[arg(long, value_name = "PATH")]
+    lib: Option<PathBuf>,
+    /// The program nagare-bench, in place of searching
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
+/// Measures, or compares.
+pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        Some(Action::Compare(args)) => compare(args),
+        None => measure(&args.measure),
+    }
+}
+
+fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
+    let fabric = args.fabric.as_deref().context("--fabric is missing")?;
+    let chosen = Chosen::new(fabric)?;
+    let family = family(&args.mpi)?;
+    let program = find_program(family, args.program.as_deref())?;
+    fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    let out = args.out.canonicalize().with_context(|| args.out.display().to_string())?;
+    let name = args.name.clone().unwrap_or_else(|| name(args, &chosen, family));
+    let lines = out.join(format!("{name}.jsonl"));
+    let text = |path: &Path| path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()));
+    let mut words = vec![text(&lines)?, "--budget".to_owned(), args.budget.to_string()];
+    for (option, value) in [("--sizes", &args.sizes), ("--collectives", &args.collectives)] {
+        words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
+    }
+    // A mistake is told before anything is started.
+    Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?;
+    // What an earlier run left must not pass for this one's.
+    fs::write(&lines, "").with_context(|| lines.display().to_string())?;
+    let command = [text(&program)?].into_iter().chain(words).collect();
+    let run = RunArgs {
+        fabric: fabric.to_owned(),
+        np: args.np,
+        ppn: args.ppn,
+        map: args.map.clone(),
+        mpi: Some(args.mpi.clone()),
+        stock: false,
+        lib: args.lib.clone(),
+        verbose: false,
+        command,
+    };
+    let load = load();
+    let code = testbed_run::run(&run)?;
+    let complete = code == ExitCode::SUCCESS;
+    let mut results = results(&lines, name, args, &chosen.fabric, complete)?;
+    results.load = load;
+    finish(&results, &out)?;
+    fs::remove_file(&lines).with_context(|| lines.display().to_string())?;
+    Ok(code)
+}
+
+/// The family of a launcher.
+fn family(mpi: &str) -> anyhow::Result<Family> {
+    match mpi {
+        "openmpi" => Ok(Family::Openmpi),
+        "mpich" => Ok(Family::Mpich),
+        path => {
+            let launcher = Launcher::identify(&resolve(path)?)?;
+            launcher.family().with_context(|| format!("{path} is {}; expected Open MPI or Hydra", launcher.version))
+        }
+    }
+}
+
+/// The program for `family`: `given`, or beside this program as its libnagare.so is.
+fn find_program(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let places = match given {
+        Some(path) => vec![path.to_owned()],
+        None => {
+            let nagare = std::env::current_exe().context("this program's own path is unknown; say --program PATH")?;
+            let above = nagare.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+            let family = family.directory();
+            [above.join(family).join("release"), above.join("lib/nagare").join(family)].map(|d| d.join(PROGRAM)).into()
+        }
+    };
+    let Some(found) = places.iter().find(|place| place.is_file()) else {
+        let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        bail!("no {PROGRAM} for {}; looked for {} (--program PATH names another)", family.name(), places.join(", "));
+    };
+    found.canonicalize().with_context(|| found.display().to_string())
+}
+
+/// Such as `tree8-16x2-slot-openmpi`.
+fn name(args: &MeasureArgs, chosen: &Chosen, family: Family) -> String {
+    let ppn = args.ppn.unwrap_or(1);
+    let ranks = args.np.unwrap_or(chosen.fabric.host_count() as u32 * ppn);
+    let map = Path::new(&args.map).file_stem().unwrap_or_default().to_string_lossy();
+    name_from(&format!("{}-{ranks}x{ppn}-{map}-{}", chosen.name, family.directory()))
+}
+
+/// What the program wrote, with limits.
+fn results(lines: &Path, name: String, args: &MeasureArgs, fabric: &Fabric, complete: bool) -> anyhow::Result<Results> {
+    let text = fs::read_to_string(lines).with_context(|| lines.display().to_string())?;
+    let read = read_lines(&text);
+    let read = read.map_err(|n| anyhow::anyhow!("{}:{n}: not a line of {PROGRAM}", lines.display()))?;
+    let mut results = Results {
+        schema: SCHEMA,
+        name,
+        fabric: fabric.name().to_owned(),
+        map: args.map.clone(),
+        command: std::env::args().skip(1).fold("nagare".to_owned(), |line, word| line + " " + &word),
+        machine: machine(),
+        load: None,
+        complete: complete && read.last() == Some(&Line::End),
+        job: Default::default(),
+        goodput: Vec::new(),
+        cells: Vec::new(),
+    };
+    for line in read {
+        match line {
+            Line::Job(job) => results.job = job,
+            Line::Goodput(goodput) => results.goodput.push(goodput),
+            Line::Cell(cell) => results.cells.push(cell),
+            Line::End => {}
+        }
+    }
+    ensure!(!results.job.hosts.is_empty(), "{PROGRAM} ended before it wrote anything; what it said is above");
+    // Where the ranks really were.
+    let placement = Placement::listed(fabric, &results.job.hosts).context("where the ranks ran")?;
+    annotate(&mut results, fabric, &placement);
+    Ok(results)
+}
+
+/// Processors and kernel.
+fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = info.lines().filter(|line| line.starts_with("processor")).count();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{cores} × {}, Linux {}", model.map_or("unknown processor", |(_, model)| model), kernel.trim())
+}
+
+/// The load average of the last minute.
+fn load() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
+}
+
+/// Files and tables.
+fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
+    let write = |file: String, text: String| {
+        let path = out.join(file);
+        fs::write(&path, text).with_context(|| path.display().to_string())
+    };
+    write(format!("{}.json", results.name), serde_json::to_string_pretty(results)? + "\n")?;
+    let mut plots = 0;
+    for collective in Collective::ALL {
+        if let Some(text) = svg(results, collective) {
+            write(format!("{}-{collective}.svg", results.name), text)?;
+            plots += 1;
+        }
+    }
+    let Results { fabric, map, machine, job, name, .. } = results;
+    let nagare = job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
+    print(&format!(
+        "{fabric}, {} ranks, map {map}; {}, {nagare}; {machine}\n\n{}\n{}\nwritten: {}.json and {plots} plots in {}\n",
+        job.hosts.len(),
+        job.mpi,
+        goodput_table(results),
+        timing_table(results),
+        name,
+        out.display()
+    ))?;
+    if let Some(load) = results.load.filter(|&load| load > BUSY) {
+        eprintln!(
+            "nagare: the machine was busy (load {load:.1} before the start): the times are not those of the links"
+        );
+    }
+    if !results.complete {
+        eprintln!("nagare: the benchmark did not come to its end; what it measured until then is above");
+    }
+    Ok(())
+}
