@@ -194,6 +194,11 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         }
     }
     let private = record.private(shim, comm)?;
+    let sides = if arguments.in_place() { [arguments.output; 2] } else { [arguments.input, arguments.output] };
+    let uncommitted = |side: &Typed| !datatype::is_committed(real, private, side.datatype);
+    if sides.iter().any(uncommitted) {
+        return Err(Reason::Argument);
+    }
     log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
     Ok(Decision { record, place, private, algorithm, bytes, shape })
 }

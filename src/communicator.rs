@@ -290,7 +290,7 @@ impl Communicator {
     fn make_private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, Reason> {
         let mpi = &shim.real.mpi;
         let handles = &shim.real.handles;
-        if !self.all_agree(shim, comm, shim.registry.len() < DUPLICATES) {
+        if !facts::all_agree(shim.real, comm, shim.registry.len() < DUPLICATES) {
             return Err(Reason::Communicators);
         }
         let mut made = handles.comm_null;
@@ -313,7 +313,7 @@ impl Communicator {
             (mpi.errhandler_free)(&raw mut handler);
             code
         };
-        if self.all_agree(shim, comm, code == 0) {
+        if facts::all_agree(shim.real, comm, code == 0) {
             return Ok(made);
         }
         if code == 0 {
@@ -321,24 +321,6 @@ impl Communicator {
             unsafe { (mpi.comm_free)(&raw mut made) };
         }
         Err(Reason::Communicators)
-    }
-
-    /// Whether `yes` holds on all ranks of `comm`.
-    fn all_agree(&self, shim: &Shim, comm: MPI_Comm, yes: bool) -> bool {
-        let (own, mut least) = (c_int::from(yes), 0);
-        let handles = &shim.real.handles;
-        // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
-        let code = unsafe {
-            (shim.real.mpi.allreduce)(
-                (&raw const own).cast(),
-                (&raw mut least).cast(),
-                1,
-                handles.int.into(),
-                handles.min.into(),
-                comm.into(),
-            )
-        };
-        code == 0 && least == 1
     }
 
     fn free_private(&self, real: &Real) {

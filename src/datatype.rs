@@ -1,7 +1,7 @@
 //! Derived datatypes: whether a buffer can be used as plain bytes, and copying between a typed buffer and packed bytes.
 
 use crate::real::Real;
-use crate::real::handles::STATUS_IGNORE;
+use crate::real::handles::{PROC_NULL, STATUS_IGNORE};
 use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Datatype};
 use std::ffi::{c_int, c_void};
 
@@ -196,6 +196,25 @@ impl Large {
 
 fn check(code: c_int) -> Result<(), c_int> {
     if code == 0 { Ok(()) } else { Err(code) }
+}
+
+/// Whether messages may use the type. MPI has no inquiry for it, but a message to nobody is checked like any other.
+pub fn is_committed(real: &Real, private: MPI_Comm, datatype: MPI_Datatype) -> bool {
+    if real.handles.type_class(datatype).is_some() {
+        return true;
+    }
+    let mut request = real.handles.request_null;
+    let (mut done, mut index, mut status) = (0, 0, Vec::with_capacity(1));
+    // SAFETY: what is sent to MPI_PROC_NULL is not read, so that any address serves; the private communicator returns its
+    // errors; the request is complete at once and freed by the wait, which writes at most one status.
+    unsafe {
+        let nowhere = std::ptr::dangling::<c_void>();
+        let code = (real.mpi.isend)(nowhere, 1, datatype, PROC_NULL, 0, private, &raw mut request);
+        if code == 0 {
+            (real.mpi.waitsome)(1, &raw mut request, &raw mut done, &raw mut index, status.as_mut_ptr());
+        }
+        code == 0
+    }
 }
 
 /// Copies between buffers of the same signature by a message of this rank to itself on the private communicator, where

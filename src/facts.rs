@@ -255,3 +255,21 @@ pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Op
     let there: Option<Vec<Rank>> = there.into_iter().map(|r| Rank::try_from(r).ok()).collect();
     there.filter(|_| code == 0)
 }
+
+/// Whether `yes` holds on all ranks of `comm`; collective over it.
+pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
+    let (own, mut least) = (c_int::from(yes), 0);
+    let handles = &real.handles;
+    // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
+    let code = unsafe {
+        (real.mpi.allreduce)(
+            (&raw const own).cast(),
+            (&raw mut least).cast(),
+            1,
+            handles.int.into(),
+            handles.min.into(),
+            comm.into(),
+        )
+    };
+    code == 0 && least == 1
+}

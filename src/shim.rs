@@ -126,12 +126,12 @@ impl Shim {
     pub fn exchange(&self, comm: MPI_Comm, rank: c_int) -> Exchange {
         let exchange = facts::exchange(self.real, comm, self.setup(), self.world_rank().unwrap_or(rank));
         if !self.announced.swap(true, Ordering::Relaxed) {
-            self.announce(rank, &exchange);
+            self.announce(comm, rank, &exchange);
         }
         exchange
     }
 
-    fn announce(&self, rank: c_int, exchange: &Exchange) {
+    fn announce(&self, comm: MPI_Comm, rank: c_int, exchange: &Exchange) {
         let setup = self.setup();
         let own = setup.problems.iter().chain(&exchange.own_problem);
         let first = exchange.facts.as_ref().err();
@@ -166,6 +166,8 @@ impl Shim {
                     log::error!("{error}; {outcome}");
                 }
                 if strict {
+                    // Everybody's lines come before the end of the job.
+                    facts::all_agree(self.real, comm, true);
                     // SAFETY: MPI is initialised; without a world the library ends the process all the same.
                     unsafe { (self.real.mpi.abort)(self.real.handles.comm_world, 1) };
                 }

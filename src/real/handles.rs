@@ -6,7 +6,7 @@
 use libloading::os::unix::Library;
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status};
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
 /// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the same
 /// register as MPICH's integers. Narrowed only when the library is known to be of the family this build is for, so that a
@@ -22,7 +22,7 @@ macro_rules! raw {
                 #[cfg(mpi_family = "openmpi")]
                 return Self(raw.0 as *mut _);
                 #[cfg(mpi_family = "mpich")]
-                return Self(raw.0 as std::ffi::c_int);
+                return Self(raw.0 as c_int);
             }
         }
 
@@ -134,7 +134,7 @@ macro_rules! handle {
         #[cfg(mpi_family = "mpich")]
         let handle = {
             let _: &Library = $library;
-            $type($value as i64 as std::ffi::c_int)
+            $type($value as i64 as c_int)
         };
         handle
     }};
@@ -245,6 +245,9 @@ pub const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
 /// `MPI_IN_PLACE`.
 #[cfg(mpi_family = "mpich")]
 pub const IN_PLACE: *const c_void = std::ptr::without_provenance(usize::MAX);
+
+/// `MPI_PROC_NULL`.
+pub const PROC_NULL: c_int = if cfg!(mpi_family = "openmpi") { -2 } else { -1 };
 
 /// `MPI_STATUS_IGNORE`, also `MPI_STATUSES_IGNORE`.
 #[cfg(mpi_family = "openmpi")]

@@ -97,7 +97,7 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     let program = find_program(family, args.program.as_deref())?;
     fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let out = args.out.canonicalize().with_context(|| args.out.display().to_string())?;
-    let name = args.name.clone().unwrap_or_else(|| name(args, &chosen, family));
+    let name = args.name.as_deref().map_or_else(|| name(args, &chosen, family), name_from);
     let lines = out.join(format!("{name}.jsonl"));
     let text = |path: &Path| path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()));
     let mut words = vec![text(&lines)?, "--budget".to_owned(), args.budget.to_string()];
@@ -121,13 +121,17 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         command,
     };
     let load = load();
-    let code = testbed_run::run(&run)?;
-    let complete = code == ExitCode::SUCCESS;
-    let mut results = results(&lines, name, args, &chosen.fabric, complete)?;
-    results.load = load;
-    finish(&results, &out)?;
-    fs::remove_file(&lines).with_context(|| lines.display().to_string())?;
-    Ok(code)
+    let outcome = testbed_run::run(&run).and_then(|code| {
+        let complete = code == ExitCode::SUCCESS;
+        let results = Results { load, ..results(&lines, name, args, &chosen.fabric, complete)? };
+        finish(&results, &out)?;
+        Ok(code)
+    });
+    // What could be measured is kept where it could not be put in its place.
+    if outcome.is_ok() || fs::metadata(&lines).is_ok_and(|file| file.len() == 0) {
+        fs::remove_file(&lines).with_context(|| lines.display().to_string())?;
+    }
+    outcome
 }
 
 /// The family of a launcher.
@@ -232,7 +236,7 @@ fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
     let Results { fabric, map, machine, job, name, .. } = results;
     let nagare = job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
     print(&format!(
-        "{fabric}, {} ranks, map {map}; {}, {nagare}; {machine}\n\n{}\n{}\nwritten: {}.json and {plots} plots in {}\n",
+        "{fabric}, {} ranks, map {map}; {}, {nagare}; {machine}\n\n{}\n{}\nwritten: {}.json and {plots} plot(s) in {}\n",
         job.hosts.len(),
         job.mpi,
         goodput_table(results),

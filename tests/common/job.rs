@@ -1,0 +1,183 @@
+//! A job: a program under its MPI's launcher, with Nagare in its ranks or without.
+
+use super::launcher::{Ended, run_limited};
+use super::mpi::Family;
+use super::program::Program;
+use super::report::Report;
+use std::ffi::OsString;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// A job to be run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    program: Program,
+    arguments: Vec<OsString>,
+    /// Numbers of ranks with environment variables of their own, in rank order.
+    parts: Vec<(u32, Vec<(String, String)>)>,
+    variables: Vec<(String, String)>,
+    library: Option<Family>,
+    limit: Duration,
+}
+
+/// What a job left behind.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Output and end.
+    pub ended: Ended,
+    /// The report, if one was written.
+    pub report: Option<Report>,
+}
+
+impl Job {
+    /// `program` on `ranks` ranks without Nagare.
+    pub fn stock(program: &Program, ranks: u32) -> Self {
+        Self {
+            program: program.clone(),
+            arguments: Vec::new(),
+            parts: vec![(ranks, Vec::new())],
+            variables: Vec::new(),
+            library: None,
+            limit: Duration::from_secs(240),
+        }
+    }
+
+    /// `program` on `ranks` ranks with Nagare preloaded and a report in JSON.
+    pub fn nagare(program: &Program, ranks: u32) -> Self {
+        Self { library: Some(program.mpi.family()), ..Self::stock(program, ranks) }
+    }
+
+    /// [`Self::nagare`] where every call that can be is carried out by Nagare, on a pretended machine.
+    pub fn forced(program: &Program, ranks: u32) -> Self {
+        Self::nagare(program, ranks).set("NAGARE_ALGORITHM", super::FORCED).set("NAGARE_TOPOLOGY", super::MACHINE)
+    }
+
+    /// Preloads the library of that family, be it the fitting one or not.
+    pub fn preload(mut self, family: Family) -> Self {
+        self.library = Some(family);
+        self
+    }
+
+    /// Arguments of the program.
+    pub fn arguments(mut self, words: &[&str]) -> Self {
+        self.arguments.extend(words.iter().map(OsString::from));
+        self
+    }
+
+    /// An environment variable of all ranks; replaces an earlier one.
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(n, _)| n != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// More ranks, after those so far, with one environment variable of their own.
+    pub fn and_ranks(mut self, ranks: u32, name: &str, value: &str) -> Self {
+        self.parts.push((ranks, vec![(name.to_owned(), value.to_owned())]));
+        self
+    }
+
+    /// Another time limit than four minutes.
+    pub fn limit(mut self, seconds: u64) -> Self {
+        self.limit = Duration::from_secs(seconds);
+        self
+    }
+
+    /// Runs the job; one at a time, since tests share the cores.
+    pub fn run(self) -> Outcome {
+        static RUNNING: Mutex<()> = Mutex::new(());
+        let _one_at_a_time = RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let scratch = super::scratch_directory();
+        let report = scratch.path().join("report.json");
+        let mut command = self.command();
+        if self.library.is_some() && !self.variables.iter().any(|(n, _)| n == "NAGARE_REPORT") {
+            command.env("NAGARE_REPORT", &report);
+        }
+        let started = Instant::now();
+        let ended = run_limited(&mut command, self.limit);
+        // Shown with --nocapture, and when a test fails.
+        eprintln!("{:6.1} s  {}", started.elapsed().as_secs_f64(), self.description());
+        Outcome { ended, report: Report::read(&report) }
+    }
+
+    fn description(&self) -> String {
+        let ranks: u32 = self.parts.iter().map(|(ranks, _)| ranks).sum();
+        let program = self.program.words.iter().chain(&self.arguments).map(|w| w.to_string_lossy());
+        let variables = self.variables.iter().map(|(n, v)| format!("{n}={v}").into());
+        let words: Vec<_> = variables.chain(program).collect();
+        format!("{} {ranks} ranks: {}", self.program.mpi.name(), words.join(" "))
+    }
+
+    fn command(&self) -> Command {
+        let (launcher, options) = self.program.mpi.launcher();
+        let mut command = Command::new(launcher);
+        for (name, _) in std::env::vars_os().filter(|(n, _)| is_foreign(&n.to_string_lossy())) {
+            command.env_remove(name);
+        }
+        // On one host ranks inherit the launcher's environment; only the library must not be in the launcher itself.
+        command.envs(self.variables.iter().map(|(n, v)| (n, v)));
+        command.args(options);
+        if self.program.mpi.family() == Family::OpenMpi {
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        }
+        for (index, (ranks, own)) in self.parts.iter().enumerate() {
+            if index > 0 {
+                command.arg(":");
+            }
+            self.add_part(&mut command, *ranks, own);
+        }
+        command
+    }
+
+    fn add_part(&self, command: &mut Command, ranks: u32, own: &[(String, String)]) {
+        let library = self.library.map(|f| f.library().display().to_string());
+        match (self.program.mpi.family(), library) {
+            (Family::OpenMpi, Some(path)) => command.arg("-x").arg(format!("LD_PRELOAD={path}")),
+            (Family::Mpich, Some(path)) => command.args(["-env", "LD_PRELOAD", &path]),
+            (_, None) => command,
+        };
+        command.args(["-n", &ranks.to_string()]);
+        if !own.is_empty() {
+            command.arg("env").args(own.iter().map(|(n, v)| format!("{n}={v}")));
+        }
+        command.args(&self.program.words).args(&self.arguments);
+    }
+}
+
+/// Variables of the caller's shell that would change what is tested.
+fn is_foreign(name: &str) -> bool {
+    ["NAGARE_", "OMPI_", "PMIX_", "PMI_", "HYDRA_", "MPICH_", "SLURM_"].iter().any(|p| name.starts_with(p))
+        || name == "LD_PRELOAD"
+}
+
+impl Outcome {
+    /// Asserts that the job ended in time with code 0, and returns it.
+    #[track_caller]
+    pub fn passed(self) -> Self {
+        assert!(self.ended.success(), "{}", self.ended.output());
+        self
+    }
+
+    /// Asserts success and one line `PASS <program> cases=…` of every program.
+    #[track_caller]
+    pub fn verified(self, program: &str) -> Self {
+        let outcome = self.passed();
+        let start = format!("PASS {program} cases=");
+        let cases = outcome.ended.stdout.lines().find_map(|l| l.strip_prefix(&start)?.trim().parse::<u64>().ok());
+        assert!(cases.is_some_and(|c| c > 0), "no line {start}…\n{}", outcome.ended.output());
+        outcome
+    }
+
+    /// The report.
+    #[track_caller]
+    pub fn report(&self) -> &Report {
+        self.report.as_ref().unwrap_or_else(|| panic!("no report was written\n{}", self.ended.output()))
+    }
+
+    /// The lines that Nagare wrote to standard error.
+    pub fn messages(&self) -> Vec<&str> {
+        self.ended.stderr.lines().filter(|l| l.starts_with("nagare: ")).collect()
+    }
+}

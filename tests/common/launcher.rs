@@ -1,0 +1,120 @@
+//! Running a command with a time limit that ends it and everything it started.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` if its time was over.
+    pub status: Option<ExitStatus>,
+    /// Everything it wrote to its standard output.
+    pub stdout: String,
+    /// Everything it wrote to its standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Whether it ended in time with code 0.
+    pub fn success(&self) -> bool {
+        self.status.is_some_and(|s| s.success())
+    }
+
+    /// Everything, for messages.
+    pub fn output(&self) -> String {
+        let end = match self.status {
+            None => "its time was over".to_owned(),
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("exit code {code}"),
+                (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+            },
+        };
+        format!("--- {end}\n--- standard output\n{}--- standard error\n{}---", self.stdout, self.stderr)
+    }
+}
+
+/// Runs `command` for at most `limit`. When it ends, nothing that it started is left.
+pub fn run_limited(command: &mut Command, limit: Duration) -> Ended {
+    // Files, not pipes: a process that outlives its launcher cannot keep us waiting for the end of its output.
+    let mut stdout = tempfile::tempfile().expect("a file for the output");
+    let mut stderr = tempfile::tempfile().expect("a file for the output");
+    let copy = |file: &File| Stdio::from(file.try_clone().expect("a second descriptor"));
+    command.stdin(Stdio::null()).stdout(copy(&stdout)).stderr(copy(&stderr)).process_group(0);
+    let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let status = wait(&mut child, limit);
+    if status.is_none() {
+        end(&mut child);
+    }
+    // It is no longer running in either case.
+    let _ = child.wait();
+    Ended { status, stdout: text(&mut stdout), stderr: text(&mut stderr) }
+}
+
+/// How a child ended; `None` if it is still running at the end of the time.
+fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let started = Instant::now();
+    loop {
+        let status = child.try_wait().expect("the state of a child");
+        if status.is_some() || started.elapsed() > limit {
+            return status;
+        }
+        let young = started.elapsed() < Duration::from_millis(200);
+        sleep(Duration::from_millis(if young { 5 } else { 25 }));
+    }
+}
+
+/// Ends a launcher and all processes below it; launchers put ranks into process groups of their own.
+fn end(child: &mut Child) {
+    let below = descendants(child.id());
+    // A launcher that is asked to end takes its ranks and its files with it.
+    signal(child.id() as i32, libc::SIGTERM);
+    wait(child, Duration::from_secs(3));
+    signal(-(child.id() as i32), libc::SIGKILL);
+    for (pid, start) in below {
+        // A number may have been given to another process meanwhile: its time of start tells.
+        if start_of(pid).is_some_and(|(_, now)| now == start) {
+            signal(pid as i32, libc::SIGKILL);
+        }
+    }
+}
+
+fn signal(pid: i32, number: i32) {
+    // SAFETY: kill takes plain numbers; the pid (or, negative, process group) is that of a process this test started.
+    unsafe { libc::kill(pid, number) };
+}
+
+/// All processes below `ancestor`, with their times of start.
+fn descendants(ancestor: u32) -> Vec<(u32, u64)> {
+    let numbers = fs::read_dir("/proc").expect("/proc").flatten();
+    let numbers = numbers.filter_map(|e| e.file_name().to_str().and_then(|n| n.parse::<u32>().ok()));
+    let parents: HashMap<u32, (u32, u64)> = numbers.filter_map(|pid| start_of(pid).map(|s| (pid, s))).collect();
+    let is_below = |mut pid: u32| {
+        while let Some(&(parent, _)) = parents.get(&pid) {
+            if parent == ancestor {
+                return true;
+            }
+            pid = parent;
+        }
+        false
+    };
+    parents.iter().filter(|(pid, _)| is_below(**pid)).map(|(&pid, &(_, start))| (pid, start)).collect()
+}
+
+/// Parent and time of start of a process (fields 4 and 22 of /proc/PID/stat).
+fn start_of(pid: u32) -> Option<(u32, u64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold spaces.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+}
+
+fn text(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("the output");
+    String::from_utf8_lossy(&bytes).into_owned()
+}

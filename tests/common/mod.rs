@@ -1,0 +1,21 @@
+//! What the integration tests share: MPI installations, compiled programs, launches with a time limit, reports.
+//!
+//! Every test binary has its own copy and uses a part of it.
+#![allow(dead_code, unused_imports)]
+
+mod job;
+mod launcher;
+mod mpi;
+mod program;
+mod report;
+
+pub use job::{Job, Outcome};
+pub use launcher::{Ended, run_limited};
+pub use mpi::{Family, Mpi};
+pub use program::{Program, compile, root_directory, scratch_directory};
+pub use report::Report;
+
+/// Every call that an algorithm of ours can carry out is carried out by it.
+pub const FORCED: &str = "all=grouped_two_tree;alltoall=xor";
+/// Three uneven levels for up to 16 ranks: nodes of 3 ranks, the last group half empty.
+pub const MACHINE: &str = "synthetic:group:3 node:2 core:3";

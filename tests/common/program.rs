@@ -1,0 +1,85 @@
+//! Compiling the programs of `tests/programs` and `examples`, once as long as their sources stay as they are.
+
+use super::launcher::run_limited;
+use super::mpi::Mpi;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// A program that can be launched: what is executed, and its leading arguments.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Executable and, for scripts, the script.
+    pub words: Vec<OsString>,
+    /// The MPI it runs with.
+    pub mpi: Mpi,
+}
+
+impl Program {
+    /// A Python script, run by the interpreter of that MPI's virtual environment.
+    pub fn python(mpi: Mpi, script: &str) -> Self {
+        Self { words: vec![mpi.python().into(), root_directory().join(script).into()], mpi }
+    }
+
+    /// An executable that is there already.
+    pub fn executable(mpi: Mpi, path: impl Into<OsString>) -> Self {
+        Self { words: vec![path.into()], mpi }
+    }
+}
+
+/// Where the package is.
+pub fn root_directory() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A directory for this test run's files.
+pub fn scratch_directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// Compiles `source` (relative to the package; C or Fortran) with the wrapper of `mpi`.
+pub fn compile(mpi: Mpi, source: &str) -> Program {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let source = root_directory().join(source);
+    let name = source.file_name().expect("a file name").to_string_lossy().replace('.', "_");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(mpi.name());
+    let binary = directory.join(&name);
+    if !is_current(&binary, &source) {
+        // Fortran writes module files: each program has a directory for its own.
+        let modules = directory.join(format!("{name}.modules"));
+        fs::create_dir_all(&modules).expect("a directory for modules");
+        let mut command = compiler(mpi, &source, &modules);
+        let fresh = directory.join(format!("{name}.{}", std::process::id()));
+        command.arg("-o").arg(&fresh).arg(&source).args(["-lm", "-lpthread", "-ldl"]);
+        let ended = run_limited(&mut command, Duration::from_secs(120));
+        assert!(ended.success(), "{command:?}\n{}", ended.output());
+        fs::rename(&fresh, &binary).expect("the compiled program");
+    }
+    Program::executable(mpi, binary)
+}
+
+fn compiler(mpi: Mpi, source: &Path, modules: &Path) -> Command {
+    let fortran = source.extension().is_some_and(|e| e == "f90");
+    let mut command = Command::new(if fortran { mpi.fortran_compiler() } else { mpi.c_compiler() });
+    command.arg("-O2");
+    if fortran {
+        // One routine is called with buffers of several types, as MPI programs in Fortran do.
+        command.args(["-w", "-fallow-argument-mismatch", "-J"]).arg(modules);
+    } else {
+        command.args(["-std=c11", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-I"]).arg(root_directory().join("c_api"));
+    }
+    command
+}
+
+/// Whether `binary` is newer than everything that its source may include: the files beside it, and the C interface.
+fn is_current(binary: &Path, source: &Path) -> bool {
+    let modified = |path: &Path| fs::metadata(path).and_then(|m| m.modified());
+    let Ok(built) = modified(binary) else { return false };
+    let beside = fs::read_dir(source.parent().expect("a directory")).expect("a directory of sources");
+    let files = beside.flatten().map(|entry| entry.path()).chain([root_directory().join("c_api/nagare.h")]);
+    files.filter_map(|path| modified(&path).ok()).max().is_some_and(|newest| newest < built)
+}

@@ -1,0 +1,215 @@
+//! Wrong, contradictory and unfitting configuration: one clear line, the job runs on the MPI library, and no job is lost.
+
+mod common;
+
+use common::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, run_limited, scratch_directory};
+use std::process::Command;
+use std::time::Duration;
+
+const MPIS: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 2)];
+
+fn hello(mpi: Mpi) -> Program {
+    compile(mpi, "examples/hello.c")
+}
+
+/// Asserts that the program ran correctly without Nagare's algorithms, and that Nagare's only lines are one with all of
+/// `words` and perhaps one that says what follows from it.
+#[track_caller]
+fn runs_on_the_library(outcome: Outcome, words: &[&str]) {
+    let outcome = outcome.passed();
+    assert_eq!(outcome.ended.stdout, "OK\n", "{}", outcome.ended.output());
+    one_line(&outcome, words);
+    if let Some(report) = &outcome.report {
+        for algorithm in ["grouped_two_tree", "two_tree", "xor"] {
+            assert_eq!(report.calls("", algorithm), 0, "{report:?}");
+        }
+        // Calls below the smallest threshold are passed on before anything is looked up.
+        let reasons = report.reasons();
+        let expected = ["below threshold", "switched off", "topology unknown"];
+        assert!(reasons.iter().all(|r| expected.contains(&r.as_str())), "{report:?}");
+        assert!(reasons.iter().any(|r| r == "topology unknown"), "{report:?}");
+    }
+}
+
+#[track_caller]
+fn one_line(outcome: &Outcome, words: &[&str]) {
+    let messages = outcome.messages();
+    let naming = messages.iter().filter(|m| words.iter().all(|w| m.contains(w))).count();
+    let consequence = |m: &&&str| m.contains("run on the MPI library's own collectives");
+    let other = messages.iter().filter(|m| !words.iter().all(|w| m.contains(w))).count();
+    let consequences = messages.iter().filter(consequence).count();
+    assert_eq!(naming, 1, "expected one line with {words:?}\n{}", outcome.ended.output());
+    assert!(other <= 1 && consequences <= 1 && other <= consequences, "too many lines\n{}", outcome.ended.output());
+}
+
+#[test]
+fn a_topology_file_that_is_not_there() {
+    for (mpi, ranks) in MPIS {
+        let job = Job::forced(&hello(mpi), ranks).set("NAGARE_TOPOLOGY", "/nonexistent/fabric.toml");
+        runs_on_the_library(job.run(), &["NAGARE_TOPOLOGY", "/nonexistent/fabric.toml", "No such file"]);
+    }
+}
+
+#[test]
+fn an_error_in_a_topology_file_is_named_with_its_line() {
+    let scratch = scratch_directory();
+    let file = scratch.path().join("broken.toml");
+    std::fs::write(&file, "# a fabric\n[fabric]\ngenerator = \n").expect("a file");
+    let path = file.to_str().expect("UTF-8");
+    let job = Job::forced(&hello(Mpi::OpenMpi4), 4).set("NAGARE_TOPOLOGY", path);
+    runs_on_the_library(job.run(), &["NAGARE_TOPOLOGY", &format!("{path}:3")]);
+}
+
+#[test]
+fn more_ranks_than_places() {
+    for (mpi, ranks) in MPIS {
+        let job = Job::forced(&hello(mpi), ranks).set("NAGARE_TOPOLOGY", "synthetic:node:1 core:1");
+        runs_on_the_library(job.run(), &["NAGARE_TOPOLOGY", "rank 1"]);
+    }
+}
+
+#[test]
+fn a_pretended_machine_that_is_not_understood() {
+    let job = Job::forced(&hello(Mpi::OpenMpi4), 4).set("NAGARE_TOPOLOGY", "synthetic:node:two");
+    runs_on_the_library(job.run(), &["NAGARE_TOPOLOGY", "two", "expected"]);
+}
+
+#[test]
+fn algorithms_that_do_not_exist() {
+    for (mpi, ranks) in MPIS {
+        let job = Job::forced(&hello(mpi), ranks).set("NAGARE_ALGORITHM", "bcast=nonesuch");
+        runs_on_the_library(
+            job.run(),
+            &["NAGARE_ALGORITHM=bcast=nonesuch", "unknown algorithm `nonesuch`", "expected two_tree"],
+        );
+    }
+}
+
+#[test]
+fn strict_ends_the_job() {
+    for (mpi, ranks) in MPIS {
+        for (name, value) in [("NAGARE_TOPOLOGY", "/nonexistent/fabric.toml"), ("NAGARE_ALGORITHM", "bcast=nonesuch")] {
+            let job = Job::forced(&hello(mpi), ranks).set("NAGARE_STRICT", "1").set(name, value);
+            let outcome = job.run();
+            let ended = &outcome.ended;
+            assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
+            assert!(!ended.stdout.contains("OK"), "{}", ended.output());
+            assert_eq!(outcome.messages().iter().filter(|m| m.contains(value)).count(), 1, "{}", ended.output());
+            assert_eq!(
+                outcome.messages().iter().filter(|m| m.contains("NAGARE_STRICT=1")).count(),
+                1,
+                "{}",
+                ended.output()
+            );
+        }
+    }
+}
+
+#[test]
+fn ranks_with_other_settings() {
+    for (mpi, ranks) in MPIS {
+        for (name, value) in [("NAGARE_ALGORITHM", "all=stock"), ("NAGARE_SEGMENT", "1K"), ("NAGARE_ENABLE", "0")] {
+            let job = Job::nagare(&hello(mpi), ranks - 1).set("NAGARE_TOPOLOGY", MACHINE).and_ranks(1, name, value);
+            runs_on_the_library(job.run(), &[&format!("rank {}", ranks - 1), "settings", "same on all ranks"]);
+        }
+    }
+}
+
+#[test]
+fn sub_communicators_inherit_the_verdict() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 3)] {
+        let program = compile(mpi, "tests/programs/edge.c");
+        let job = Job::forced(&program, ranks - 1).and_ranks(1, "NAGARE_SEGMENT", "1K");
+        let outcome = job.run().verified("edge");
+        one_line(&outcome, &[&format!("rank {}", ranks - 1), "settings"]);
+        let report = outcome.report();
+        assert!(["grouped_two_tree", "xor"].iter().all(|a| report.calls("", a) == 0), "{report:?}");
+        assert!(report.forwarded("bcast", "topology unknown") > 0, "{report:?}");
+    }
+}
+
+#[test]
+fn unknown_variables_are_reported_once() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 8), (Mpi::Mpich4, 2)] {
+        let outcome = Job::forced(&hello(mpi), ranks).set("NAGARE_FOO", "1").run().passed();
+        assert_eq!(outcome.messages().len(), 1, "{}", outcome.ended.output());
+        one_line(&outcome, &["NAGARE_FOO"]);
+        // It is a warning: everything still runs.
+        outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written() {
+    for (mpi, ranks) in MPIS {
+        let outcome = Job::forced(&hello(mpi), ranks).set("NAGARE_REPORT", "/nonexistent/report.json").run().passed();
+        assert_eq!(outcome.ended.stdout, "OK\n");
+        assert_eq!(outcome.messages().len(), 1, "{}", outcome.ended.output());
+        one_line(&outcome, &["NAGARE_REPORT", "/nonexistent/report.json", "No such file"]);
+    }
+}
+
+#[test]
+fn a_report_as_a_table() {
+    for (mpi, ranks) in MPIS {
+        let outcome = Job::forced(&hello(mpi), ranks).set("NAGARE_REPORT", "stderr").run().passed();
+        let text = &outcome.ended.stderr;
+        assert!(text.contains(&format!("{ranks} ranks")), "{text}");
+        for (collective, algorithm) in
+            [("bcast", "grouped_two_tree"), ("reduce", "grouped_two_tree"), ("alltoall", "xor")]
+        {
+            let row = |l: &str| l.split_whitespace().take(2).eq([collective, algorithm]);
+            assert_eq!(text.lines().filter(|l| row(l)).count(), 1, "{collective}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_sound_configuration_says_nothing() {
+    for (mpi, ranks) in MPIS {
+        let outcome = Job::forced(&hello(mpi), ranks).run().passed();
+        assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
+    }
+}
+
+#[test]
+fn the_library_of_the_wrong_family() {
+    for (mpi, ranks, family) in [
+        (Mpi::Mpich4, 2, Family::OpenMpi),
+        (Mpi::Mpich5, 2, Family::OpenMpi),
+        (Mpi::OpenMpi4, 3, Family::Mpich),
+        (Mpi::OpenMpi5, 2, Family::Mpich),
+    ] {
+        for source in ["examples/hello.c", "tests/programs/edge.c"] {
+            let job = Job::nagare(&compile(mpi, source), ranks).preload(family).set("NAGARE_ALGORITHM", FORCED);
+            let outcome = job.run().passed();
+            assert!(
+                outcome.ended.stdout.contains("OK") || outcome.ended.stdout.contains("PASS"),
+                "{}",
+                outcome.ended.output()
+            );
+            assert_eq!(outcome.messages().len(), 1, "{} {}", mpi.name(), outcome.ended.output());
+            one_line(&outcome, &["is built for", "libmp"]);
+            assert!(outcome.report.is_none(), "{:?}", outcome.report);
+        }
+    }
+}
+
+#[test]
+fn programs_without_mpi() {
+    let here = scratch_directory();
+    std::fs::write(here.path().join("file"), "").expect("a file");
+    for family in [Family::OpenMpi, Family::Mpich] {
+        for (program, output) in [("/bin/true", ""), ("ls", "file\n")] {
+            let mut command = Command::new(program);
+            command.current_dir(here.path()).env("LD_PRELOAD", family.library()).env("NAGARE_REPORT", "stderr");
+            let ended = run_limited(&mut command, Duration::from_secs(30));
+            assert!(ended.success(), "{program} {}", ended.output());
+            assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), (output, ""), "{program}");
+        }
+    }
+    for (mpi, ranks) in MPIS {
+        let outcome = Job::forced(&Program::executable(mpi, "/bin/true"), ranks).run().passed();
+        assert_eq!((outcome.ended.stdout.as_str(), outcome.ended.stderr.as_str()), ("", ""));
+    }
+}

@@ -1,0 +1,33 @@
+//! Sums that round have the same bits from run to run.
+
+mod common;
+
+use common::{Job, Mpi, Program, compile};
+
+/// The digest of all rounded results of one run.
+fn digest(program: &Program, ranks: u32, algorithm: &str, sizes: &str) -> String {
+    let options = ["types=rounding", "only=reduce,allreduce", sizes];
+    let job =
+        Job::forced(program, ranks).set("NAGARE_SEGMENT", "1K").set("NAGARE_ALGORITHM", &format!("all={algorithm}"));
+    let outcome = job.arguments(&options).run().verified("collectives");
+    let report = outcome.report();
+    assert!(report.calls("reduce", algorithm) > 0 && report.calls("allreduce", algorithm) > 0, "{report:?}");
+    assert!(report.reasons().iter().all(|r| r == "one rank"), "{report:?}");
+    let line = outcome.ended.stdout.lines().find(|l| l.starts_with("digest="));
+    line.unwrap_or_else(|| panic!("no digest\n{}", outcome.ended.output())).to_owned()
+}
+
+#[test]
+fn the_same_bits_from_run_to_run() {
+    for (mpi, ranks, sizes) in [
+        (Mpi::OpenMpi4, 7, "sizes=1000,4097,65536"),
+        (Mpi::OpenMpi4, 16, "sizes=1000,65536"),
+        (Mpi::Mpich4, 3, "sizes=4097"),
+    ] {
+        let program = compile(mpi, "tests/programs/collectives.c");
+        for algorithm in ["grouped_two_tree", "two_tree"] {
+            let digests: Vec<String> = (0..3).map(|_| digest(&program, ranks, algorithm, sizes)).collect();
+            assert!(digests.iter().all(|d| *d == digests[0]), "{} {algorithm}: {digests:?}", mpi.name());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What Nagare leaves to the MPI library, and that programs see the library's own behaviour there.
+
+mod common;
+
+use common::{Job, Mpi, compile};
+
+/// Valid but unusual uses behave as without Nagare, and each reason to pass a call on is counted.
+#[test]
+fn unusual_uses() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 6), (Mpi::OpenMpi4, 2), (Mpi::Mpich4, 4), (Mpi::Mpich4, 2)] {
+        let program = compile(mpi, "tests/programs/edge.c");
+        let stock = Job::stock(&program, ranks).run().verified("edge");
+        let forced = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "2K").run().verified("edge");
+        assert_eq!(forced.ended.stdout, stock.ended.stdout, "{} with {ranks} ranks", mpi.name());
+        let report = forced.report();
+        // The program reduces between groups and by itself only.
+        for (collective, algorithm) in
+            [("bcast", "grouped_two_tree"), ("allreduce", "grouped_two_tree"), ("alltoall", "xor")]
+        {
+            assert!(report.calls(collective, algorithm) > 0, "{collective}: {report:?}");
+        }
+        for collective in ["reduce", "bcast", "allreduce", "alltoall"] {
+            assert_eq!(report.forwarded(collective, "intercommunicator"), 1, "{collective}: {report:?}");
+            assert!(report.forwarded(collective, "no data") >= 1, "{collective}: {report:?}");
+            assert!(report.forwarded(collective, "one rank") >= 1, "{collective}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn unusual_uses_on_one_rank() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let program = compile(mpi, "tests/programs/edge.c");
+        let stock = Job::stock(&program, 1).run().verified("edge");
+        let forced = Job::forced(&program, 1).run().verified("edge");
+        assert_eq!(forced.ended.stdout, stock.ended.stdout, "{}", mpi.name());
+        assert!(forced.report().forwarded("bcast", "one rank") > 0);
+    }
+}
+
+/// Wrong arguments give the error classes of the library, on the user's communicator. (The wheel of MPICH 5.0 does not check
+/// them: it crashes by itself.)
+#[test]
+fn errors_are_those_of_the_library() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 2), (Mpi::OpenMpi5, 3)] {
+        let program = compile(mpi, "tests/programs/errors.c");
+        let stock = Job::stock(&program, ranks).run().verified("errors").ended.stdout;
+        let forced = Job::forced(&program, ranks).run().verified("errors");
+        let pairs = stock.lines().zip(forced.ended.stdout.lines());
+        let different: Vec<_> = pairs.filter(|(stock, forced)| stock != forced).collect();
+        assert!(different.is_empty(), "{} with {ranks} ranks: (stock, Nagare) {different:#?}", mpi.name());
+        assert_eq!(forced.ended.stdout.lines().count(), stock.lines().count());
+        // The valid calls in between ran on ours, the invalid ones did not.
+        assert!(forced.report().calls("allreduce", "grouped_two_tree") > 0, "{:?}", forced.report());
+        assert!(forced.report().forwarded("", "arguments") > 0, "{:?}", forced.report());
+    }
+}
+
+#[test]
+fn operations_that_do_not_commute() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 3)] {
+        let program = compile(mpi, "tests/programs/collectives.c");
+        let job = Job::forced(&program, ranks).arguments(&["types=matrix", "only=reduce,allreduce", "sizes=1,1000"]);
+        let outcome = job.run().verified("collectives");
+        let report = outcome.report();
+        assert!(report.forwarded("reduce", "operation does not commute") > 0, "{report:?}");
+        assert!(report.forwarded("allreduce", "operation does not commute") > 0, "{report:?}");
+        assert_eq!(report.calls("", "grouped_two_tree"), 0, "{report:?}");
+    }
+}
+
+#[test]
+fn elements_larger_than_a_segment() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 2)] {
+        let program = compile(mpi, "tests/programs/large_element.c");
+        let calls = u64::from(ranks);
+        let small = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "3999").run().verified("large_element");
+        assert_eq!(small.report().forwarded("reduce", "element larger than a segment"), calls, "{:?}", small.report());
+        assert_eq!(small.report().forwarded("allreduce", "element larger than a segment"), 1, "{:?}", small.report());
+        let fitting = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "4000").run().verified("large_element");
+        assert_eq!(fitting.report().calls("reduce", "grouped_two_tree"), calls, "{:?}", fitting.report());
+    }
+}
+
+#[test]
+fn switched_off() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 2)] {
+        let program = compile(mpi, "tests/programs/collectives.c");
+        let job = Job::forced(&program, ranks).set("NAGARE_ENABLE", "0").arguments(&["thin=16", "sizes=1000,20000"]);
+        let outcome = job.run().verified("collectives");
+        let report = outcome.report();
+        for collective in ["reduce", "bcast", "allreduce", "alltoall"] {
+            assert!(report.forwarded(collective, "switched off") > 0, "{collective}: {report:?}");
+        }
+        assert!(["grouped_two_tree", "xor"].iter().all(|a| report.calls("", a) == 0), "{report:?}");
+        assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
+    }
+}

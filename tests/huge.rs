@@ -1,0 +1,31 @@
+//! More than 2^31 bytes in one call.
+
+mod common;
+
+use common::{Job, Mpi, compile};
+
+/// Memory that programs may still take, in GiB.
+fn available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").expect("/proc/meminfo");
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    let kib: Option<u64> = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
+    kib.expect("MemAvailable") >> 20
+}
+
+#[test]
+fn more_than_two_gib() {
+    const NEEDED: u64 = 12;
+    let there = available();
+    if there < NEEDED {
+        eprintln!("not run: {there} GiB of memory are available, expected {NEEDED}");
+        return;
+    }
+    let program = compile(Mpi::OpenMpi4, "tests/programs/huge.c");
+    let outcome = Job::forced(&program, 2).arguments(&["what=bcast"]).run().verified("huge");
+    assert_eq!(outcome.report().calls("bcast", "grouped_two_tree"), 1, "{:?}", outcome.report());
+
+    // Counts of type MPI_Count.
+    let program = compile(Mpi::Mpich5, "tests/programs/huge.c");
+    let outcome = Job::forced(&program, 2).arguments(&["what=bcast_c"]).run().verified("huge");
+    assert_eq!(outcome.report().calls("bcast", "grouped_two_tree"), 1, "{:?}", outcome.report());
+}

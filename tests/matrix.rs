@@ -1,0 +1,113 @@
+//! The four collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through the
+//! three Fortran bindings; results are compared by the programs with what each rank computes for itself.
+
+mod common;
+
+use common::{FORCED, Job, MACHINE, Mpi, Program, compile};
+
+fn collectives(mpi: Mpi) -> Program {
+    compile(mpi, "tests/programs/collectives.c")
+}
+
+/// Every call carried out by Nagare; few of many types and operations where there are more ranks than cores.
+fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
+    let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment).limit(300);
+    let outcome = job.arguments(&["avoid=none"]).arguments(options).run().verified("collectives");
+    outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+}
+
+#[test]
+fn openmpi_few_ranks() {
+    forced(Mpi::OpenMpi4, 2, "1K", &[]);
+    forced(Mpi::OpenMpi4, 3, "8K", &[]);
+    forced(Mpi::OpenMpi4, 4, "1K", &["thin=2"]);
+    forced(Mpi::OpenMpi4, 5, "256", &["thin=2", "sizes=0,1,3,1000,4095,4096,4097,20000"]);
+}
+
+#[test]
+fn openmpi_more_ranks() {
+    forced(Mpi::OpenMpi4, 7, "4K", &["thin=4", "sizes=0,1,3,1000,4097,65536,300001"]);
+    forced(Mpi::OpenMpi4, 8, "1K", &["thin=5", "sizes=0,1,3,1000,4097,65536"]);
+    forced(Mpi::OpenMpi4, 13, "1K", &["thin=8", "sizes=0,1,3,1000,4097,65536"]);
+    forced(Mpi::OpenMpi4, 16, "8K", &["thin=8", "sizes=0,1,3,1000,4097,300001", "comms=world,reversed,part,merged"]);
+}
+
+#[test]
+fn openmpi_all_roots() {
+    forced(Mpi::OpenMpi4, 7, "64", &["roots=all", "sizes=1,1000", "thin=4"]);
+    forced(Mpi::OpenMpi4, 13, "1K", &["roots=all", "sizes=2,4097", "thin=8", "comms=world,part"]);
+}
+
+#[test]
+fn mpich() {
+    forced(Mpi::Mpich4, 2, "1K", &["thin=4"]);
+    forced(Mpi::Mpich4, 3, "8K", &["thin=8", "sizes=0,1,3,1000,4097,65536"]);
+    forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
+}
+
+#[test]
+fn one_rank_is_left_to_the_library() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let job = Job::nagare(&collectives(mpi), 1).set("NAGARE_ALGORITHM", FORCED);
+        let outcome = job.arguments(&["thin=4"]).run().verified("collectives");
+        let report = outcome.report();
+        assert!(report.forwarded("", "one rank") > 0);
+        assert_eq!(report.reasons(), ["no data", "one rank"], "{report:?}");
+        assert!(["grouped_two_tree", "xor"].iter().all(|a| report.calls("", a) == 0), "{report:?}");
+    }
+}
+
+#[test]
+fn one_two_tree_over_all_ranks() {
+    for (mpi, ranks, options) in [
+        (Mpi::OpenMpi4, 5, ["thin=8", "sizes=1,3,4097,65536"]),
+        (Mpi::OpenMpi4, 8, ["thin=8", "sizes=1,3,4097,65536"]),
+        (Mpi::Mpich4, 3, ["thin=16", "sizes=1,3,4097"]),
+    ] {
+        let job =
+            Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "all=two_tree").set("NAGARE_SEGMENT", "1K");
+        let outcome = job.arguments(&options).run().verified("collectives");
+        outcome.report().assert_ran("two_tree", None);
+        assert!(outcome.report().forwarded("alltoall", "below threshold") > 0, "{:?}", outcome.report());
+    }
+}
+
+#[test]
+fn the_default_choice_takes_large_messages_between_nodes() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 6), (Mpi::Mpich4, 4)] {
+        let program = collectives(mpi);
+        let options = ["thin=8", "sizes=1000,65536", "comms=world,part"];
+        let job = Job::nagare(&program, ranks).set("NAGARE_TOPOLOGY", "synthetic:node:8 core:1").arguments(&options);
+        let outcome = job.run().verified("collectives");
+        outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+        assert!(outcome.report().forwarded("bcast", "below threshold") > 0, "{:?}", outcome.report());
+
+        // On one node the library keeps everything.
+        let outcome = Job::nagare(&program, ranks).arguments(&options).run().verified("collectives");
+        let report = outcome.report();
+        assert!(report.forwarded("bcast", "one node") > 0, "{report:?}");
+        assert!(["grouped_two_tree", "xor"].iter().all(|a| report.calls("", a) == 0), "{report:?}");
+    }
+}
+
+#[test]
+fn fortran_bindings() {
+    let bindings = ["coll_mpif", "coll_use_mpi", "coll_f08"];
+    for (mpi, rank_counts) in [(Mpi::OpenMpi4, vec![1, 2, 3, 4, 5, 7, 8, 13, 16]), (Mpi::Mpich4, vec![1, 2, 3, 4])] {
+        for (index, binding) in bindings.iter().enumerate() {
+            let program = compile(mpi, &format!("tests/programs/{binding}.f90"));
+            for (step, &ranks) in rank_counts.iter().enumerate() {
+                // Large jobs take turns among the bindings.
+                if ranks > 5 && step % bindings.len() != index {
+                    continue;
+                }
+                let job = Job::nagare(&program, ranks).set("NAGARE_ALGORITHM", FORCED).set("NAGARE_TOPOLOGY", MACHINE);
+                let outcome =
+                    job.set("NAGARE_SEGMENT", "4K").arguments(&["sizes=0,1,3,1000,40000"]).run().verified(binding);
+                if ranks > 1 {
+                    outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+                }
+            }
+        }
+    }
+}

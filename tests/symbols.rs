@@ -1,0 +1,66 @@
+//! What the built libraries show to the dynamic linker.
+
+mod common;
+
+use common::{Family, run_limited};
+use std::process::Command;
+use std::time::Duration;
+
+/// Output of a tool of binutils about the library.
+fn tool(name: &str, options: &[&str], family: Family) -> String {
+    let mut command = Command::new(name);
+    command.args(options).arg(family.library());
+    let ended = run_limited(&mut command, Duration::from_secs(30));
+    assert!(ended.success(), "{command:?}\n{}", ended.output());
+    ended.stdout
+}
+
+/// Names a library defines: `nm` prints address, kind and name.
+fn exported(family: Family) -> Vec<String> {
+    let text = tool("nm", &["--dynamic", "--defined-only"], family);
+    let mut names: Vec<String> = text.lines().filter_map(|l| l.split_whitespace().nth(2).map(str::to_owned)).collect();
+    names.sort();
+    names
+}
+
+fn expected(large_count: bool) -> Vec<String> {
+    let collectives = ["Allreduce", "Alltoall", "Bcast", "Reduce"];
+    let mut names: Vec<String> = ["active", "describe", "diagnose", "report", "set_algorithm", "version"]
+        .map(|n| format!("nagare_{n}"))
+        .to_vec();
+    for prefix in ["MPI", "PMPI"] {
+        names.extend(["Finalize", "Init", "Init_thread"].map(|n| format!("{prefix}_{n}")));
+        names.extend(collectives.map(|n| format!("{prefix}_{n}")));
+        if large_count {
+            names.extend(collectives.map(|n| format!("{prefix}_{n}_c")));
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Programs probe for `MPI_Bcast_c`: it may exist only where the MPI library has it.
+#[test]
+fn exported_names() {
+    assert_eq!(exported(Family::OpenMpi), expected(false));
+    assert_eq!(exported(Family::Mpich), expected(true));
+}
+
+/// Neither a second MPI nor another hwloc may come into a process with the library.
+#[test]
+fn needed_libraries() {
+    let of_the_system = ["libc.so", "libgcc_s.so", "ld-linux", "libm.so", "libdl.so", "libpthread.so"];
+    for family in [Family::OpenMpi, Family::Mpich] {
+        let text = tool("readelf", &["--dynamic", "--wide"], family);
+        let needed: Vec<&str> = text
+            .lines()
+            .filter(|l| l.contains("(NEEDED)"))
+            .filter_map(|l| l.split('[').nth(1)?.split(']').next())
+            .collect();
+        assert!(!needed.is_empty(), "{text}");
+        for name in needed {
+            assert!(of_the_system.iter().any(|s| name.starts_with(s)), "{} needs {name}", family.name());
+        }
+        assert!(!text.contains("RPATH") && !text.contains("RUNPATH"), "{text}");
+    }
+}
