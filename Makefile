@@ -11,7 +11,7 @@ WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
 .PHONY: build demo test test-unit test-mpi check instructions packages-build packages-test FORCE
 
-build: $(addprefix target/,$(addsuffix /release/libnagare.so,$(WRAPPERS))) target/release/nagare
+build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
 ifeq ($(WRAPPERS),)
 	@family=$$(scripts/mpi-family.sh mpicc) && \
 	  MPICC=mpicc $(CARGO) build --release --target-dir target/$$family && echo "built target/$$family/release/libnagare.so"
@@ -19,6 +19,10 @@ endif
 
 target/%/release/libnagare.so: FORCE
 	@MPICC=mpicc.$* $(CARGO) build --quiet --release -p nagare --target-dir target/$*
+	@echo "built $@"
+
+target/%/release/nagare-bench: FORCE
+	@MPICC=mpicc.$* $(CARGO) build --quiet --release -p nagare-bench --features program --target-dir target/$*
 	@echo "built $@"
 
 target/release/nagare: FORCE
@@ -46,7 +50,8 @@ check:
 	$(CARGO) clippy --quiet --workspace --exclude nagare --all-targets --target-dir target -- -D warnings
 	@for family in $(WRAPPERS); do \
 	  echo "clippy for $$family"; \
-	  MPICC=mpicc.$$family $(CARGO) clippy --quiet -p nagare --all-targets --target-dir target/$$family -- -D warnings || exit 1; done
+	  MPICC=mpicc.$$family $(CARGO) clippy --quiet -p nagare --all-targets --target-dir target/$$family -- -D warnings && \
+	  MPICC=mpicc.$$family $(CARGO) clippy --quiet -p nagare-bench --features program --all-targets --target-dir target/$$family -- -D warnings || exit 1; done
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --exclude nagare --no-deps --document-private-items --target-dir target
 	RUSTDOCFLAGS="-D warnings" MPICC=mpicc.$(firstword $(WRAPPERS)) $(CARGO) doc --quiet -p nagare --no-deps --document-private-items --target-dir target/$(firstword $(WRAPPERS))
 	$(CARGO) run --quiet --target-dir target -p nagare-cli -- env --markdown | diff -u docs/environment.md - || \

@@ -24,6 +24,12 @@ impl Report {
         rows.filter(|r| r["algorithm"] == algorithm).map(|r| r["calls"].as_u64().expect("calls")).sum()
     }
 
+    /// Calls of `collective` (all collectives for "") that ran on any algorithm of ours.
+    pub fn ours(&self, collective: &str) -> u64 {
+        let rows = self.rows().filter(|r| collective.is_empty() || r["collective"] == collective);
+        rows.filter(|r| r["algorithm"] != "stock").map(|r| r["calls"].as_u64().expect("calls")).sum()
+    }
+
     /// Calls of `collective` (all collectives for "") that the MPI library carried out for this reason.
     pub fn forwarded(&self, collective: &str, reason: &str) -> u64 {
         let rows = self.rows().filter(|r| collective.is_empty() || r["collective"] == collective);

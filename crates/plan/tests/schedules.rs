@@ -10,11 +10,14 @@ use std::collections::{HashMap, HashSet};
 
 const SMALL: Pacing = Pacing { segment: 3, window: 2 };
 
+/// First part, number of parts and round of the hops of one side of a stream.
+type Ends = Vec<(u32, u32, Round)>;
+
 /// Every receive has exactly one send of the same parts, in the same order per stream; no rank sends or receives twice in
 /// one round; peers exist and differ from the rank.
 fn check_shape(schedule: &Schedule) {
     let ranks = schedule.plans.len() as Rank;
-    let mut streams: HashMap<(Rank, Rank, u32), [Vec<(u32, u32, Round)>; 2]> = HashMap::new();
+    let mut streams: HashMap<(Rank, Rank, u32), [Ends; 2]> = HashMap::new();
     let mut busy = HashSet::new();
     for plan in &schedule.plans {
         for hop in &plan.hops {

@@ -21,7 +21,7 @@
 //! "n[4-7]" = "s0"
 //! ```
 //! or, in place of hosts, switches and links, `[generator]` with a `kind` and its parameters
-//! ([`Generator`](super::Generator)); `bandwidth` and `latency` are then given there, as one number or one per tier.
+//! ([`Generator`]); `bandwidth` and `latency` are then given there, as one number or one per tier.
 
 use std::ops::Range;
 
