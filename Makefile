@@ -40,10 +40,10 @@ test: packages-build packages-test
 
 # Separate, since what is installed above decides WRAPPERS.
 test-unit:
-	$(CARGO) test --workspace --exclude nagare --target-dir target
+	$(CARGO) test --no-fail-fast --workspace --exclude nagare --target-dir target
 
 test-mpi:
-	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test -p nagare --target-dir target/$(firstword $(WRAPPERS) mpi)
+	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test --no-fail-fast -p nagare --target-dir target/$(firstword $(WRAPPERS) mpi)
 
 check:
 	$(CARGO) fmt --all --check

@@ -12,7 +12,7 @@ use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Executor, Pacing};
 use nagare_plan::schedule::Rank;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::time::Instant;
 
 /// Bytes per segment where neither the environment nor the eager limit says otherwise; measured: larger segments lengthen
@@ -369,9 +369,8 @@ impl Staged {
     }
 
     fn pack(&self, shim: &Shim, private: MPI_Comm, from: Typed, to: *mut u8, bytes: u64) -> Result<(), Failure> {
-        let into = Typed { address: to.cast(), count: bytes as i64, datatype: shim.real.handles.byte };
         // SAFETY: `from` is the program's own buffer and type, `to` has room for `bytes` bytes.
-        unsafe { datatype::copy(shim.real, private, self.rank, from, into) }.map_err(Failure::Mpi)
+        unsafe { datatype::pack(shim.real, private, self.rank, from, to, bytes) }.map_err(Failure::Mpi)
     }
 
     fn take_buffers(&mut self) -> Buffers {
@@ -388,10 +387,8 @@ impl Staged {
     /// Unpacks what was received into a copy.
     fn finish(mut self, shim: &Shim, private: MPI_Comm) -> Result<(), Failure> {
         let Some((copy, into, bytes)) = &mut self.output_copy else { return Ok(()) };
-        let address: *mut c_void = copy.address().cast();
-        let from = Typed { address, count: *bytes as i64, datatype: shim.real.handles.byte };
         // SAFETY: the copy holds `bytes` bytes, and the program's buffer has room for them in its type.
-        unsafe { datatype::copy(shim.real, private, self.rank, from, *into) }.map_err(Failure::Mpi)
+        unsafe { datatype::unpack(shim.real, private, self.rank, copy.address(), *bytes, *into) }.map_err(Failure::Mpi)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::real::Real;
 use crate::real::handles::{PROC_NULL, STATUS_IGNORE};
+#[cfg(mpi_large_count)]
+use mpi::ffi::MPI_Count;
 use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Datatype};
 use std::ffi::{c_int, c_void};
 
@@ -214,6 +216,146 @@ pub fn is_committed(real: &Real, private: MPI_Comm, datatype: MPI_Datatype) -> b
             (real.mpi.waitsome)(1, &raw mut request, &raw mut done, &raw mut index, status.as_mut_ptr());
         }
         code == 0
+    }
+}
+
+/// Copies elements to `bytes` consecutive bytes.
+///
+/// By `MPI_Pack_c` where there is one: MPICH does not receive bytes that a rank sends itself into types made of different basic
+/// types ("Message truncated"; 4.0.2 and 5.0.2, from some KiB on).
+///
+/// # Safety
+/// `from` must be valid for its count and type, `to` for `bytes` bytes; `own` is this process's rank in `private`.
+#[cfg(mpi_large_count)]
+pub unsafe fn pack(
+    real: &Real,
+    private: MPI_Comm,
+    _own: c_int,
+    from: Typed,
+    to: *mut u8,
+    bytes: u64,
+) -> Result<(), c_int> {
+    let from = Based::new(real, from)?;
+    let mut position = 0;
+    // SAFETY: the caller vouches for the buffers.
+    let code = unsafe {
+        (real.large.pack)(
+            from.data.address,
+            from.data.count,
+            from.data.datatype,
+            to.cast(),
+            bytes as MPI_Count,
+            &raw mut position,
+            private,
+        )
+    };
+    from.release(real);
+    check(code)
+}
+
+/// Copies elements to `bytes` consecutive bytes.
+///
+/// # Safety
+/// `from` must be valid for its count and type, `to` for `bytes` bytes; `own` is this process's rank in `private`.
+#[cfg(not(mpi_large_count))]
+pub unsafe fn pack(
+    real: &Real,
+    private: MPI_Comm,
+    own: c_int,
+    from: Typed,
+    to: *mut u8,
+    bytes: u64,
+) -> Result<(), c_int> {
+    let into = Typed { address: to.cast(), count: bytes as i64, datatype: real.handles.byte };
+    // SAFETY: as demanded.
+    unsafe { copy(real, private, own, from, into) }
+}
+
+/// Copies `bytes` consecutive bytes to elements; see [`pack`].
+///
+/// # Safety
+/// As for [`pack`], with the sides exchanged.
+#[cfg(mpi_large_count)]
+pub unsafe fn unpack(
+    real: &Real,
+    private: MPI_Comm,
+    _own: c_int,
+    from: *const u8,
+    bytes: u64,
+    into: Typed,
+) -> Result<(), c_int> {
+    let into = Based::new(real, into)?;
+    let mut position = 0;
+    // SAFETY: the caller vouches for the buffers.
+    let code = unsafe {
+        (real.large.unpack)(
+            from.cast(),
+            bytes as MPI_Count,
+            &raw mut position,
+            into.data.address,
+            into.data.count,
+            into.data.datatype,
+            private,
+        )
+    };
+    into.release(real);
+    check(code)
+}
+
+/// Copies `bytes` consecutive bytes to elements.
+///
+/// # Safety
+/// As for [`pack`], with the sides exchanged.
+#[cfg(not(mpi_large_count))]
+pub unsafe fn unpack(
+    real: &Real,
+    private: MPI_Comm,
+    own: c_int,
+    from: *const u8,
+    bytes: u64,
+    into: Typed,
+) -> Result<(), c_int> {
+    let from = Typed { address: from.cast_mut().cast(), count: bytes as i64, datatype: real.handles.byte };
+    // SAFETY: as demanded.
+    unsafe { copy(real, private, own, from, into) }
+}
+
+/// A buffer with an address: MPICH's packing functions refuse `MPI_BOTTOM`.
+#[cfg(mpi_large_count)]
+struct Based {
+    data: Typed,
+    owned: bool,
+}
+
+#[cfg(mpi_large_count)]
+impl Based {
+    /// Where `data` has no address, one element at another address of a type that is shifted back by as much.
+    fn new(real: &Real, data: Typed) -> Result<Self, c_int> {
+        if !data.address.is_null() {
+            return Ok(Self { data, owned: false });
+        }
+        const SHIFT: MPI_Aint = 64;
+        let elements = Large::new(real, data.count, data.datatype)?;
+        let mut shifted = real.handles.datatype_null;
+        let (lengths, displacements, types) = ([elements.count], [-SHIFT], [elements.datatype]);
+        let mpi = &real.mpi;
+        // SAFETY: the arrays have one entry; all handles are valid.
+        let code = unsafe {
+            (mpi.type_create_struct)(1, lengths.as_ptr(), displacements.as_ptr(), types.as_ptr(), &raw mut shifted)
+        };
+        elements.release(real);
+        check(code)?;
+        // SAFETY: the type was just made.
+        check(unsafe { (mpi.type_commit)(&raw mut shifted) })?;
+        let address = std::ptr::without_provenance_mut(SHIFT as usize);
+        Ok(Self { data: Typed { address, count: 1, datatype: shifted }, owned: true })
+    }
+
+    fn release(mut self, real: &Real) {
+        if self.owned {
+            // SAFETY: the type was made by `new` and is freed once.
+            unsafe { (real.mpi.type_free)(&raw mut self.data.datatype) };
+        }
     }
 }
 

@@ -118,7 +118,7 @@ functions! {
 /// The large-count variants of the collectives (MPI 4.0 section 2.5.8).
 #[cfg(mpi_large_count)]
 pub mod large {
-    use super::{Library, MISSING, RawHandle, c_int, c_void};
+    use super::{Library, MISSING, MPI_Comm, MPI_Datatype, RawHandle, c_int, c_void};
     use crate::real::real;
     use mpi::ffi::MPI_Count;
 
@@ -128,6 +128,12 @@ pub mod large {
         allreduce: "PMPI_Allreduce_c" (*const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, RawHandle);
         alltoall: "PMPI_Alltoall_c" (
             *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, RawHandle,
+        );
+        pack: "PMPI_Pack_c" (
+            *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, *mut MPI_Count, MPI_Comm,
+        );
+        unpack: "PMPI_Unpack_c" (
+            *const c_void, MPI_Count, *mut MPI_Count, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm,
         );
     }
 

@@ -2,13 +2,17 @@
 
 mod common;
 
-use common::{launcher, nagare, stdout};
+use common::{copy_of_nagare, launcher, nagare, nagare_at, stdout};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
 fn doctor(path: &Path, options: &[&str]) -> Output {
-    let mut command = nagare(&[&["doctor"], options].concat());
+    // Away from the build tree, where libraries may or may not have been built.
+    let home = tempfile::tempdir().unwrap();
+    let copy = home.path().join("nagare");
+    copy_of_nagare(&copy);
+    let mut command = nagare_at(&copy, &[&["doctor"], options].concat());
     // As root, Open MPI must be allowed to start anything, or doctor does not try.
     command.env("PATH", path).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.output().unwrap()

@@ -7,7 +7,12 @@ use std::process::{Command, Output};
 
 /// The command with an environment in which nothing of Nagare, MPI or Slurm is set.
 pub fn nagare(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nagare"));
+    nagare_at(env!("CARGO_BIN_EXE_nagare").as_ref(), arguments)
+}
+
+/// The same for a copy of the command.
+pub fn nagare_at(path: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(path);
     let ours = |name: &str| name.starts_with("NAGARE_") || name.starts_with("SLURM_") || name.starts_with("OMPI_");
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(ours) || name == "LD_PRELOAD" {
