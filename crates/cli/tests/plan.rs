@@ -107,7 +107,10 @@ fn json_has_every_hop() {
 #[test]
 fn mistakes_are_one_clear_line() {
     let cases: &[(&[&str], &str)] = &[
-        (&["bcast", "-a", "xor", "-n", "3"], "xor does not implement bcast; expected two_tree or grouped_two_tree or gateway_two_tree or chain"),
+        (
+            &["bcast", "-a", "xor", "-n", "3"],
+            "xor does not implement bcast; expected two_tree or grouped_two_tree or gateway_two_tree or chain",
+        ),
         (
             &["bcast", "-a", "two_tree"],
             "--np is missing: without --fabric and --topology the number of ranks is not known",
