@@ -155,6 +155,7 @@ impl Arguments {
 
 /// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that are
 /// wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
+#[inline]
 fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision<'c>, Reason> {
     let setup = shim.setup();
     if !setup.config.enable {

@@ -170,6 +170,7 @@ impl Communicator {
     ///
     /// # Safety
     /// `comm` must be a valid communicator, and the reference must not be used after the communicator is freed.
+    #[inline]
     pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
         let recent = RECENT.get();
         if recent.comm == comm.0 as usize && recent.deletions == DELETIONS.load(Ordering::Acquire) {
