@@ -180,6 +180,8 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     names.push("node".to_owned());
     let cores = ranks.iter().map(|f| u32::try_from(f.core).unwrap_or(u32::MAX)).collect();
     let topology = Topology::new(names, groups, cores).map_err(|e| Disagreement::Topology(e.to_string()))?;
+    let node_of: Vec<u64> = ranks.iter().map(|f| f.node).collect();
+    let topology = setup.on_network(topology, &node_of);
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     Ok(SharedFacts { topology: Arc::new(topology), eager })

@@ -3,7 +3,7 @@
 use crate::facts::MAX_LEVELS;
 use nagare_config::{Config, Problem};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
-use nagare_plan::topology::{Place, Source};
+use nagare_plan::topology::{Place, Source, Topology};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 
@@ -85,6 +85,11 @@ impl Setup {
 }
 
 impl Setup {
+    /// `topology` with the network that is known link by link, if one is; `node_of[rank]` as ranks told it.
+    pub fn on_network(&self, topology: Topology, node_of: &[u64]) -> Topology {
+        self.source.on_network(topology, node_of)
+    }
+
     /// The place of the rank with that number in its world, on this host.
     ///
     /// # Errors

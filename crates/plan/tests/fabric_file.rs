@@ -231,6 +231,6 @@ fn faults_of_generators() {
     let both = "hosts = [\"a\"]\n[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 1";
     assert_eq!(
         read(both).unwrap_err(),
-        "site.toml:1: 'hosts' beside [generator]; expected only name, queue and routes beside it"
+        "site.toml:1: 'hosts' beside [generator]; expected only name, queue, message_latency, message_gap and routes beside it"
     );
 }

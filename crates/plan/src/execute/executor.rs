@@ -327,7 +327,7 @@ impl<'p> Executor<'p> {
         Ok(true)
     }
 
-    /// Starts every send that is ready, the lowest segment number first, ties in list order.
+    /// Starts every send that is ready: lowest turn, then lowest segment number first, ties in list order.
     fn send<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
         // Two confirmations may be outstanding, and a stream's one forced segment.
         let every = ((self.window - 1) / 2).max(1);
@@ -338,7 +338,9 @@ impl<'p> Executor<'p> {
                 let (start, units) = stream.segment(stream.posted);
                 stream.posted < stream.segments && self.has_credit(h) && self.is_free(h, start, units)
             });
-            let Some(hop) = ready.min_by_key(|&h| self.streams[h as usize].posted) else { return Ok(moved) };
+            let Some(hop) = ready.min_by_key(|&h| (self.hop(h).turn, self.streams[h as usize].posted)) else {
+                return Ok(moved);
+            };
             let Hop { peer, tag, .. } = *self.hop(hop);
             let stream = &self.streams[hop as usize];
             let segment = stream.posted;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::BuildError;
-use super::model::{DirectedLink, Fabric, HostId, Link, NodeId};
+use super::model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Torus};
 
 /// Most hosts and switches a fabric may have.
 pub const MAX_NODES: usize = 1 << 20;
@@ -31,6 +31,8 @@ pub struct FabricBuilder {
     links: Vec<(End, End, LinkRate)>,
     joined: HashMap<(End, End), u32>,
     queue_packets: Option<u32>,
+    torus: Option<Torus>,
+    message: MessageCost,
     fixed: HashMap<u32, HashMap<u32, DirectedLink>>,
 }
 
@@ -50,6 +52,28 @@ impl FabricBuilder {
     /// Sets the queue length of every port, in packets.
     pub fn set_queue(&mut self, packets: u32) {
         self.queue_packets = Some(packets);
+    }
+
+    /// Says what a message costs beyond its bytes.
+    pub fn set_message_cost(&mut self, cost: MessageCost) -> Result<(), BuildError> {
+        for (key, value) in [("message_latency", cost.latency_us), ("message_gap", cost.gap_us)] {
+            if let Some(us) = value.filter(|us| !(0.0..=1e6).contains(us)) {
+                return Err(BuildError::BadMessageCost(key, us));
+            }
+        }
+        self.message = cost;
+        Ok(())
+    }
+
+    /// Says that the hosts are on a torus; all hosts must have been added.
+    pub fn set_torus(&mut self, dims: &[u32]) -> Result<(), BuildError> {
+        let switches = dims.iter().fold(1usize, |product, &size| product.saturating_mul(size as usize));
+        let hosts = self.hosts.len();
+        if dims.is_empty() || dims.len() > 16 || switches == 0 || hosts == 0 || hosts % switches != 0 {
+            return Err(BuildError::BadTorus(dims.to_vec(), hosts));
+        }
+        self.torus = Some(Torus { dims: dims.to_vec(), hosts_per_switch: (hosts / switches) as u32 });
+        Ok(())
     }
 
     /// Adds a host; hosts are numbered in this order.
@@ -204,6 +228,8 @@ impl FabricBuilder {
             first_out,
             out,
             queue_packets: self.queue_packets,
+            torus: self.torus,
+            message: self.message,
             fixed,
         };
         check_connected(&fabric)?;

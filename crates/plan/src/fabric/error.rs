@@ -51,6 +51,12 @@ pub enum BuildError {
     /// `parallel = 0`.
     #[error("the link {0} - {1} has parallel = 0; expected at least one cable")]
     NoCable(String, String),
+    /// A message cost out of range: the key and its value.
+    #[error("{0} = {1}; expected 0 to 1000000 microseconds")]
+    BadMessageCost(&'static str, f64),
+    /// Dimensions that do not fit the number of hosts.
+    #[error("torus = {0:?} with {1} hosts; expected 1 to 16 sizes whose product divides the number of hosts")]
+    BadTorus(Vec<u32>, usize),
     /// A fabric without hosts.
     #[error("the fabric has no hosts; expected at least one")]
     NoHosts,

@@ -3,6 +3,8 @@
 //! ```toml
 //! name = "two racks"                       # optional
 //! queue = 128                              # packets per port, for an emulation; optional
+//! message_latency = 90                     # microseconds a message costs beyond its bytes; optional, see `nagare bench`
+//! message_gap = 20                         # microseconds between the messages of a host; optional
 //! hosts = ["n[0-7]"]                       # numbered in this order
 //! switches = ["l[0-1]", "s0"]
 //! bandwidth = 100                          # Mbit/s of each direction, unless a link says otherwise
@@ -31,7 +33,7 @@ use super::build::{FabricBuilder, LinkRate};
 use super::error::{BuildError, FabricError};
 use super::file_raw::{OneOrMore, RawFile, RawGenerator, RawLink, RawRoutes};
 use super::generator::{Generator, TierRates};
-use super::model::Fabric;
+use super::model::{Fabric, MessageCost};
 use super::names::expand;
 
 /// Longest text [`Fabric::from_toml`] accepts.
@@ -97,6 +99,16 @@ impl Reader<'_> {
             }
             builder.set_queue(*queue.as_ref());
         }
+        let us = |value: &Option<Spanned<f64>>| value.as_ref().map(|v| *v.as_ref());
+        let cost = MessageCost { latency_us: us(&raw.message_latency), gap_us: us(&raw.message_gap) };
+        builder.set_message_cost(cost).map_err(|e| {
+            let gap = matches!(e, BuildError::BadMessageCost("message_gap", _));
+            let place = if gap { &raw.message_gap } else { &raw.message_latency };
+            self.error(place.as_ref().map(Spanned::span), e)
+        })?;
+        if let Some(dims) = &raw.torus {
+            self.at(dims.span(), builder.set_torus(dims.as_ref()))?;
+        }
         for (switch, table) in &raw.routes {
             self.routes(&mut builder, switch, table)?;
         }
@@ -120,10 +132,13 @@ impl Reader<'_> {
             ("link", raw.link.first().map(Spanned::span)),
             ("bandwidth", raw.bandwidth.as_ref().map(Spanned::span)),
             ("latency", raw.latency.as_ref().map(Spanned::span)),
+            ("torus", raw.torus.as_ref().map(Spanned::span)),
         ];
         for (key, span) in given {
             if span.is_some() {
-                let message = format!("'{key}' beside [generator]; expected only name, queue and routes beside it");
+                let message = format!(
+                    "'{key}' beside [generator]; expected only name, queue, message_latency, message_gap and routes beside it"
+                );
                 return Err(self.error(span, message));
             }
         }

@@ -16,6 +16,9 @@ pub(super) type RawRoutes = BTreeMap<Spanned<String>, Spanned<String>>;
 pub(super) struct RawFile {
     pub name: Option<String>,
     pub queue: Option<Spanned<u32>>,
+    pub message_latency: Option<Spanned<f64>>,
+    pub message_gap: Option<Spanned<f64>>,
+    pub torus: Option<Spanned<Vec<u32>>>,
     #[serde(default)]
     pub hosts: Vec<Spanned<String>>,
     #[serde(default)]

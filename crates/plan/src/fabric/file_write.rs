@@ -11,6 +11,12 @@ struct Listed<'f> {
     name: &'f str,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_latency: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_gap: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    torus: Option<&'f [u32]>,
     hosts: &'f [String],
     switches: &'f [String],
     link: Vec<ListedLink<'f>>,
@@ -51,6 +57,9 @@ impl Fabric {
         Listed {
             name: &self.name,
             queue: self.queue_packets,
+            message_latency: self.message.latency_us,
+            message_gap: self.message.gap_us,
+            torus: self.torus.as_ref().map(|t| t.dims.as_slice()),
             hosts,
             switches,
             link: links.collect(),
@@ -65,6 +74,14 @@ impl Fabric {
         // Writing to a String cannot fail.
         if let Some(queue) = listed.queue {
             let _ = writeln!(text, "queue = {queue}");
+        }
+        for (key, us) in [("message_latency", listed.message_latency), ("message_gap", listed.message_gap)] {
+            if let Some(us) = us {
+                let _ = writeln!(text, "{key} = {us:?}");
+            }
+        }
+        if let Some(dims) = listed.torus {
+            let _ = writeln!(text, "torus = {dims:?}");
         }
         for (key, names) in [("hosts", listed.hosts), ("switches", listed.switches)] {
             let _ = writeln!(text, "{key} = [");

@@ -28,7 +28,7 @@ pub use error::{BuildError, FabricError};
 pub use file::MAX_FILE_BYTES;
 pub use generator::{Generator, TierRates};
 pub use groups::Level;
-pub use model::{DirectedLink, Fabric, HostId, Link, NodeId};
+pub use model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Torus};
 pub use names::{PatternError, expand};
 pub use placement::{Placement, PlacementError};
 pub use routing::{Router, RoutesTo};

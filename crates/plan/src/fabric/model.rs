@@ -54,6 +54,24 @@ pub struct Link {
     pub parallel: u32,
 }
 
+/// What a message costs beyond the time its bytes take on the links, as `nagare bench` measures it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct MessageCost {
+    /// From the call that sends a short message to its arrival at the receiving program, microseconds.
+    pub latency_us: Option<f64>,
+    /// Between two messages of one host when all hosts send as many as they can, microseconds.
+    pub gap_us: Option<f64>,
+}
+
+/// Hosts on the switches of a torus, in order: `hosts_per_switch` on each, the last coordinate fastest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Torus {
+    /// Switches per dimension.
+    pub dims: Vec<u32>,
+    /// Hosts of every switch.
+    pub hosts_per_switch: u32,
+}
+
 /// A network of hosts and switches. Made by [`FabricBuilder`](super::FabricBuilder),
 /// a [`Generator`](super::Generator) or [`Fabric::from_toml`]; always connected and with routes that arrive.
 #[derive(Debug, Clone)]
@@ -67,6 +85,8 @@ pub struct Fabric {
     pub(super) first_out: Vec<u32>,
     pub(super) out: Vec<DirectedLink>,
     pub(super) queue_packets: Option<u32>,
+    pub(super) torus: Option<Torus>,
+    pub(super) message: MessageCost,
     /// Fixed next hops: (destination, switch) -> link to take.
     pub(super) fixed: HashMap<HostId, HashMap<NodeId, DirectedLink>>,
 }
@@ -185,6 +205,16 @@ impl Fabric {
     /// Length of every port's queue in packets, for an emulation; `None`: not given.
     pub fn queue_packets(&self) -> Option<u32> {
         self.queue_packets
+    }
+
+    /// The torus the hosts are on, if they are.
+    pub fn torus(&self) -> Option<&Torus> {
+        self.torus.as_ref()
+    }
+
+    /// What a message costs beyond its bytes.
+    pub fn message_cost(&self) -> MessageCost {
+        self.message
     }
 
     /// The next hops fixed by the file: (switch, destination, link to take), by switch and destination.

@@ -1,41 +1,68 @@
-//! The pipelined chain: every rank forwards to the next in hierarchy order.
+//! The pipelined chain: every node forwards to the next in hierarchy order.
 //!
 //! ```text
-//!   Bcast     root → 1 → 2 → … → P-1        Reduce    root ← 1 ← 2 ← … ← P-1        (places on the line, root first)
+//!   Bcast     root → 1 → 2 → … → N-1        Reduce    root ← 1 ← 2 ← … ← N-1        (places on the line, root first)
+//!
+//!   two lanes, on a torus:   half 0   root → 1 → 2 → … → N-1        half 1   root → N-1 → … → 2 → 1
 //! ```
 //! Every link of a tree network is crossed once per direction, so a long vector flows at the rate of the thinnest link; the
-//! price is the fill, P - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then enters and
-//! leaves every group at most twice, the root's own at its two ends. Source: algorithms document, section 1.6.
+//! price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then enters and
+//! leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of neighbours and each
+//! half of the vector takes one direction of it: links are full duplex, so the two chains share none. Inside a node see
+//! [`super::node`]. Source: algorithms document, section 1.6.
 
+use super::node::Node;
 use super::order::Line;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::topology::Hierarchy;
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).
-pub fn chain(collective: Collective, line: &Line, root: Rank, rank: Rank) -> RankPlan {
-    let place = line.place(rank, root);
-    let towards_root = (place > 0).then(|| line.before(rank, 1));
-    let away = (place + 1 < line.ranks()).then(|| line.after(rank, 1));
+pub fn chain(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> RankPlan {
+    let node = Node::new(collective, hierarchy, root, rank);
+    let lanes = line.lanes();
     let mut hops = Vec::new();
-    let mut push = |action, peer: Option<Rank>, stage: u16| {
-        hops.extend(peer.map(|peer| Hop {
-            action,
-            peer,
-            parts: Parts::vector(0, 1),
-            round: Round { stage, step: 0 },
-            tag: u32::from(stage),
-            after: Vec::new(),
-        }));
-    };
-    let mut stage = 0;
+    let mut stage = node.first_stage();
     if collective != Collective::Bcast {
-        push(Action::Reduce, away, stage);
-        push(Action::Send, towards_root, stage);
+        (0..lanes).for_each(|lane| node.reduce(&mut hops, lane, lane, 0));
+        for lane in 0..lanes {
+            let [towards_root, away] = neighbours(hierarchy, line, root, rank, lane);
+            push(&mut hops, Action::Reduce, away, stage, lane);
+            push(&mut hops, Action::Send, towards_root, stage, lane);
+        }
         stage += 1;
     }
     if collective != Collective::Reduce {
-        push(Action::Recv, towards_root, stage);
-        push(Action::Send, away, stage);
+        for lane in 0..lanes {
+            let [towards_root, away] = neighbours(hierarchy, line, root, rank, lane);
+            push(&mut hops, Action::Recv, towards_root, stage, lane);
+            push(&mut hops, Action::Send, away, stage, lane);
+        }
+        (0..lanes).for_each(|lane| node.bcast(&mut hops, stage + 1, lane, lane, 0));
     }
-    RankPlan { rank, parts: 1, hops }
+    RankPlan { rank, parts: lanes, hops }
+}
+
+/// The leaders before and after this one on a lane; none for ranks that lead no node.
+fn neighbours(hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank, lane: u32) -> [Option<Rank>; 2] {
+    if !hierarchy.is_leader(rank, root) {
+        return [None, None];
+    }
+    let own = hierarchy.node_of(rank);
+    let place = line.place(own, hierarchy.node_of(root), lane);
+    let towards_root = (place > 0).then(|| hierarchy.leader(line.before(own, 1, lane), root));
+    let away = (place + 1 < line.nodes()).then(|| hierarchy.leader(line.after(own, 1, lane), root));
+    [towards_root, away]
+}
+
+fn push(hops: &mut Vec<Hop>, action: Action, peer: Option<Rank>, stage: u16, lane: u32) {
+    hops.extend(peer.map(|peer| Hop {
+        action,
+        peer,
+        parts: Parts::vector(lane, 1),
+        round: Round { stage, step: lane },
+        tag: u32::from(stage) * 2 + lane,
+        turn: 0,
+        after: Vec::new(),
+    }));
 }

@@ -13,12 +13,14 @@
 //! one rank has no send of colour 0 and exactly one none of colour 1 ([`TwoTree::spare`]). An edge of colour c between
 //! groups leaves from the rank whose send of colour c is left and enters at the other group's representative, which receives
 //! nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round, although the rounds
-//! of all levels are the same two. The construction repeats at every level, the node being the innermost.
+//! of all levels are the same two. The construction repeats at every level down to the nodes; inside a node see
+//! [`super::node`].
 //!
 //! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
 //! Source: algorithms document, section 1.7 (Nagare's own).
 
 use super::TwoTree;
+use super::node::Node;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
@@ -32,28 +34,35 @@ struct End {
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
 pub fn gateway_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
-    let parents = parents(hierarchy, root, rank);
-    let children = children(hierarchy, root, rank);
+    let node = Node::new(collective, hierarchy, root, rank);
+    let (parents, children) = if node.leads() {
+        (parents(hierarchy, root, rank), children(hierarchy, root, rank))
+    } else {
+        Default::default()
+    };
     let mut hops = Vec::new();
-    let mut push = |ends: &[End], action, stage: u16| {
+    let push = |hops: &mut Vec<Hop>, ends: &[End], action, stage: u16| {
         hops.extend(ends.iter().map(|end| Hop {
             action,
             peer: end.peer,
             parts: Parts::vector(end.tree, 1),
             round: Round { stage, step: end.colour },
             tag: u32::from(stage) * 2 + end.tree,
+            turn: 0,
             after: Vec::new(),
         }));
     };
-    let mut stage = 0;
+    let mut stage = node.first_stage();
     if collective != Collective::Bcast {
-        push(&children, Action::Reduce, stage);
-        push(&parents, Action::Send, stage);
+        (0..2).for_each(|half| node.reduce(&mut hops, half, half, 0));
+        push(&mut hops, &children, Action::Reduce, stage);
+        push(&mut hops, &parents, Action::Send, stage);
         stage += 1;
     }
     if collective != Collective::Reduce {
-        push(&parents, Action::Recv, stage);
-        push(&children, Action::Send, stage);
+        push(&mut hops, &parents, Action::Recv, stage);
+        push(&mut hops, &children, Action::Send, stage);
+        (0..2).for_each(|half| node.bcast(&mut hops, stage + 1, half, half, 0));
     }
     RankPlan { rank, parts: 2, hops }
 }
@@ -61,7 +70,7 @@ pub fn gateway_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Ran
 /// Where the two halves come from in Bcast, colour 0 first; nothing for the root.
 fn parents(hierarchy: &Hierarchy, root: Rank, rank: Rank) -> Vec<End> {
     // A rank is a member of one family: that of the widest group it stands for.
-    for level in 0..hierarchy.depth() {
+    for level in 0..hierarchy.depth_between_nodes() {
         let Some(family) = hierarchy.family(level, rank, root) else { continue };
         let (Some(member), Some(tree)) = (family.own_member(), hierarchy.two_tree(family.members())) else { continue };
         let mut ends: Vec<End> = (0..2)
@@ -83,7 +92,7 @@ fn children(hierarchy: &Hierarchy, root: Rank, rank: Rank) -> Vec<End> {
 }
 
 fn child(hierarchy: &Hierarchy, root: Rank, rank: Rank, colour: u32) -> Option<End> {
-    for level in (0..hierarchy.depth()).rev() {
+    for level in (0..hierarchy.depth_between_nodes()).rev() {
         let family = hierarchy.family_of(level, hierarchy.group_of(level, rank), root);
         let Some(tree) = hierarchy.two_tree(family.members()) else { continue };
         let own = family.own_member();
@@ -98,7 +107,7 @@ fn child(hierarchy: &Hierarchy, root: Rank, rank: Rank, colour: u32) -> Option<E
 
 /// The rank whose send of `colour` is left after the inside of `group` is served.
 fn gateway(hierarchy: &Hierarchy, mut level: usize, mut group: u32, colour: u32, root: Rank) -> Rank {
-    while level + 1 < hierarchy.depth() {
+    while level + 1 < hierarchy.depth_between_nodes() {
         let inner = hierarchy.family_within(level + 1, group, root);
         let spare = hierarchy.two_tree(inner.members()).map(|tree: &TwoTree| tree.spare(colour));
         group = inner.group_of(spare);

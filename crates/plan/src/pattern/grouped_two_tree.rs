@@ -68,6 +68,7 @@ fn push_stage(
                 parts: Parts::vector(tree, 1),
                 round: Round { stage, step: colour },
                 tag: u32::from(stage) * 2 + tree,
+                turn: 0,
                 after: Vec::new(),
             });
         };

@@ -74,6 +74,7 @@ pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> Ran
         parts: block(Space::Output, rank),
         round: Round { stage: 0, step: 0 },
         tag: 0,
+        turn: 0,
         after: Vec::new(),
     }];
     let ahead = options.steps_in_flight.max(1) as usize;
@@ -89,6 +90,7 @@ pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> Ran
             parts: block(Space::Output, partner),
             round,
             tag: 0,
+            turn: 0,
             after: Vec::new(),
         });
         hops.push(Hop {
@@ -97,6 +99,7 @@ pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> Ran
             parts: block(Space::Input, partner),
             round,
             tag: 0,
+            turn: 0,
             after: paced_by.map_or_else(Vec::new, |send| vec![send as u32 - 1, send as u32]),
         });
     }

@@ -113,9 +113,19 @@ pub struct Hop {
     pub round: Round,
     /// Tells apart the streams between the same two ranks in the same direction; both ends use the same value.
     pub tag: u32,
+    /// Of several sends that are ready the lowest turn goes first, of one turn the lowest segment: streams of one turn are
+    /// served alternately, as the halves of a vector, those of different turns one after another, as the parts of a ring.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turn: u32,
     /// Hops of this plan, by index and all earlier in the list, that must be complete before this one starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<u32>,
+}
+
+// The signature serde asks for.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(turn: &u32) -> bool {
+    *turn == 0
 }
 
 /// What one rank does in one collective: a pure function of the facts all ranks share.

@@ -1,8 +1,10 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
+use crate::fabric::{Fabric, HostId};
 use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Place of every rank of a communicator.
@@ -14,7 +16,37 @@ pub struct Topology {
     names: Vec<String>,
     groups: Vec<Vec<u32>>,
     cores: Vec<u32>,
+    #[serde(skip)]
+    network: Option<Network>,
 }
+
+/// The network the nodes are in, where it is known link by link.
+#[derive(Clone, Debug)]
+pub struct Network {
+    fabric: Arc<Fabric>,
+    /// Host of every node of the topology.
+    hosts: Vec<HostId>,
+}
+
+impl Network {
+    /// Its links and routes.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The host that a node of the topology is.
+    pub fn host(&self, node: u32) -> HostId {
+        self.hosts[node as usize]
+    }
+}
+
+impl PartialEq for Network {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.fabric, &other.fabric) && self.hosts == other.hosts
+    }
+}
+
+impl Eq for Network {}
 
 /// Facts that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -82,7 +114,7 @@ impl Topology {
             }
             normal.push(renumbered);
         }
-        Ok(Self { names, groups: normal, cores })
+        Ok(Self { names, groups: normal, cores, network: None })
     }
 
     /// A topology that knows only nodes: `nodes[rank]` is the node's number.
@@ -92,6 +124,24 @@ impl Topology {
     pub fn of_nodes(nodes: Vec<u32>) -> Result<Self, TopologyError> {
         let cores = vec![0; nodes.len()];
         Self::new(vec!["node".into()], vec![nodes], cores)
+    }
+
+    /// The same facts with the network: `hosts[rank]` is the host a rank is on, the same for all ranks of a node.
+    pub fn on_network(mut self, fabric: Arc<Fabric>, hosts: &[HostId]) -> Self {
+        let mut of_node = Vec::new();
+        for (&node, &host) in self.nodes().iter().zip(hosts) {
+            // Nodes are numbered by their smallest rank.
+            if node as usize == of_node.len() {
+                of_node.push(host);
+            }
+        }
+        self.network = Some(Network { fabric, hosts: of_node });
+        self
+    }
+
+    /// The network, where it is known.
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
     }
 
     /// Number of ranks.
@@ -152,10 +202,15 @@ impl Topology {
                 })
                 .collect()
         };
-        Self {
+        let restricted = Self {
             names: self.names.clone(),
             groups: self.groups.iter().map(|g| renumber(take(g))).collect(),
             cores: take(&self.cores),
-        }
+            network: None,
+        };
+        let Some(network) = &self.network else { return restricted };
+        let hosts: Vec<HostId> =
+            take(&self.groups[self.groups.len() - 1]).into_iter().map(|n| network.host(n)).collect();
+        restricted.on_network(Arc::clone(&network.fabric), &hosts)
     }
 }

@@ -34,6 +34,8 @@ struct Level {
 pub struct Hierarchy {
     levels: Vec<Level>,
     ranks: u32,
+    /// Whether the families of the last level are the ranks of a node.
+    shares_nodes: bool,
     trees: HashMap<u32, Arc<TwoTree>>,
 }
 
@@ -69,16 +71,16 @@ impl Hierarchy {
             }
         }
         kept.push(("rank", &singles));
-        Self::from_levels(&kept, ranks)
+        Self::from_levels(&kept, ranks, topology.nodes() != singles)
     }
 
     /// An index without groups: all ranks in one family.
     pub fn flat(ranks: u32) -> Self {
         let singles: Vec<u32> = (0..ranks).collect();
-        Self::from_levels(&[("rank", &singles)], ranks)
+        Self::from_levels(&[("rank", &singles)], ranks, false)
     }
 
-    fn from_levels(given: &[(&str, &[u32])], ranks: u32) -> Self {
+    fn from_levels(given: &[(&str, &[u32])], ranks: u32, shares_nodes: bool) -> Self {
         let mut levels: Vec<Level> = Vec::with_capacity(given.len());
         let mut sizes = BTreeSet::new();
         for &(name, groups) in given {
@@ -110,7 +112,7 @@ impl Hierarchy {
             });
         }
         let trees = sizes.into_iter().filter(|&s| s > 1).map(|s| (s - 1, Arc::new(TwoTree::new(s - 1)))).collect();
-        Self { levels, ranks, trees }
+        Self { levels, ranks, shares_nodes, trees }
     }
 
     /// Number of ranks.
@@ -121,6 +123,42 @@ impl Hierarchy {
     /// Number of levels, the ranks included.
     pub fn depth(&self) -> usize {
         self.levels.len()
+    }
+
+    /// Number of levels between nodes: all but that of the ranks of a node, if a node has several.
+    pub fn depth_between_nodes(&self) -> usize {
+        self.levels.len() - usize::from(self.shares_nodes)
+    }
+
+    /// Whether some node has several ranks.
+    pub fn shares_nodes(&self) -> bool {
+        self.shares_nodes
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> u32 {
+        let inner = self.depth_between_nodes().checked_sub(1);
+        inner.map_or(1, |level| self.levels[level].representative.len())
+    }
+
+    /// Number of the node of `rank`, in hierarchy order: nodes of a group are consecutive, at every level.
+    pub fn node_of(&self, rank: Rank) -> u32 {
+        self.depth_between_nodes().checked_sub(1).map_or(0, |level| self.group_of(level, rank))
+    }
+
+    /// The rank of `node` that talks to other nodes: the root where it is a member, else the smallest.
+    pub fn leader(&self, node: u32, root: Rank) -> Rank {
+        self.depth_between_nodes().checked_sub(1).map_or(root, |level| self.representative(level, node, root))
+    }
+
+    /// Whether `rank` is the leader of its node.
+    pub fn is_leader(&self, rank: Rank, root: Rank) -> bool {
+        self.leader(self.node_of(rank), root) == rank
+    }
+
+    /// The ranks of the node of `rank` as a family rooted at its leader; `None` if all nodes have one rank.
+    pub fn node_family(&self, rank: Rank, root: Rank) -> Option<Family<'_>> {
+        self.shares_nodes.then(|| self.family_of(self.depth() - 1, self.group_of(self.depth() - 1, rank), root))
     }
 
     /// Name of the subgroups at a level, `rank` for the last.

@@ -2,8 +2,10 @@
 //!
 //! Every rank works out its own place; the places of all ranks together make a [`super::Topology`].
 
-use crate::fabric::{Fabric, FabricError, Level, SlurmAddress, SlurmError, Synthetic, SyntheticError};
+use super::Topology;
+use crate::fabric::{Fabric, FabricError, HostId, Level, SlurmAddress, SlurmError, Synthetic, SyntheticError};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// What is known about the machine.
@@ -14,7 +16,7 @@ pub enum Source {
     /// Hosts of a network.
     Fabric {
         /// The network.
-        fabric: Box<Fabric>,
+        fabric: Arc<Fabric>,
         /// Its groups of hosts, outermost first.
         levels: Vec<Level>,
     },
@@ -77,7 +79,7 @@ impl Source {
     pub fn fabric(text: &str, name: &str) -> Result<Self, SourceError> {
         let fabric = Fabric::from_toml(text, name).map_err(|e: FabricError| SourceError::Fabric(e.to_string()))?;
         let levels = fabric.levels();
-        Ok(Self::Fabric { fabric: Box::new(fabric), levels })
+        Ok(Self::Fabric { fabric: Arc::new(fabric), levels })
     }
 
     /// Reads Slurm's address and its pattern.
@@ -100,6 +102,16 @@ impl Source {
                 outer.iter().enumerate().map(|(i, (kind, _))| format!("{kind}{}", outer.len() - i)).collect()
             }
             Self::Nodes => Vec::new(),
+        }
+    }
+
+    /// `topology` with the network of this source, if there is one: `node_of[rank]` is [`Place::node`].
+    pub fn on_network(&self, topology: Topology, node_of: &[u64]) -> Topology {
+        let Self::Fabric { fabric, .. } = self else { return topology };
+        let host = |&node: &u64| u32::try_from(node).ok().filter(|&n| (n as usize) < fabric.host_count()).map(HostId);
+        match node_of.iter().map(host).collect::<Option<Vec<HostId>>>() {
+            Some(hosts) => topology.on_network(Arc::clone(fabric), &hosts),
+            None => topology,
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) fn build(
             b.link(&name(&at), &name(&next), rate)?;
         }
     }
-    Ok(())
+    b.set_torus(dims)
 }
 
 fn coordinates(mut i: u32, dims: &[u32]) -> Vec<u32> {
