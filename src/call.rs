@@ -15,9 +15,14 @@ use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::time::Instant;
 
-/// Bytes per segment where neither the environment nor the eager limit says otherwise; measured: larger segments lengthen
-/// the fill of a pipeline, smaller ones cost more per byte.
+/// Bytes per segment of an algorithm whose costs are not known, and the most of any, where the environment does not say.
 const SEGMENT: u64 = 8 << 10;
+const LARGEST_SEGMENT: u64 = 64 << 10;
+
+/// Bytes under way unreceived on one stream, and the fewest segments, where the environment does not say. Measured: a ring
+/// needs about 30 segments of 16 KiB before late acknowledgements stop its links from idling.
+const WINDOW_BYTES: u64 = 512 << 10;
+const SMALLEST_WINDOW: u64 = 16;
 
 /// The arguments of an intercepted call.
 #[derive(Clone, Copy)]
@@ -182,7 +187,9 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let call = Call { collective: arguments.collective, bytes, ranks: record.size, nodes: place.nodes };
-    let algorithm = match rules.choose(&call) {
+    let most = most_segment_bytes(shim, place);
+    let cheapest = || place.planner.cheapest(arguments.collective, bytes, most).map(|(algorithm, _)| algorithm);
+    let algorithm = match rules.choose(&call, cheapest) {
         Choice::Run(algorithm) => algorithm,
         Choice::Library(reason) => return Err(reason),
     };
@@ -190,7 +197,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     let shape = Shape::of(real, arguments.significant().datatype);
     if let Some(op) = arguments.op {
         combinable(shim, op, arguments, &shape)?;
-        if shape.span() as u64 > segment_bytes(shim, place) {
+        if shape.span() as u64 > most {
             return Err(Reason::LargeElement);
         }
     }
@@ -225,8 +232,20 @@ fn combinable(shim: &Shim, op: MPI_Op, arguments: &Arguments, shape: &Shape) -> 
     }
 }
 
-fn segment_bytes(shim: &Shim, place: &Place) -> u64 {
-    shim.setup().config.segment.unwrap_or_else(|| SEGMENT.min(place.eager)).max(1)
+/// The largest segment: a message beyond the eager limit waits for its receiver before any data moves.
+fn most_segment_bytes(shim: &Shim, place: &Place) -> u64 {
+    shim.setup().config.segment.unwrap_or_else(|| LARGEST_SEGMENT.min(place.eager)).max(1)
+}
+
+/// How a call is cut up: as the environment says, else by predicted time.
+fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u64) -> Pacing {
+    let config = &shim.setup().config;
+    let Decision { place, algorithm, bytes, .. } = *decision;
+    let most = most_segment_bytes(shim, place);
+    let by_cost = || place.planner.predicted(arguments.collective, algorithm, bytes, most);
+    let segment = config.segment.unwrap_or_else(|| by_cost().map_or(SEGMENT.min(most), |p| p.segment));
+    let window = config.window.unwrap_or_else(|| (WINDOW_BYTES / segment.max(1)).max(SMALLEST_WINDOW));
+    Pacing { segment: (segment / unit_bytes).max(1), window }
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
@@ -235,14 +254,13 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root).ok_or(Failure::Stalled)?;
     let mut staged = Staged::new(shim, private, arguments, decision)?;
-    let segment = segment_bytes(shim, place) / staged.unit_bytes;
-    let pacing = Pacing { segment: segment.max(1), window: shim.setup().config.window };
+    let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     let same = arguments.in_place() || arguments.collective == Collective::Bcast;
     let sides = (same && arguments.collective != Collective::Alltoall, arguments.has_output(record.rank));
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers) };
+    let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers, shim.pause()) };
     let mut credits = record.credits();
     let executor = Executor::new(&program, pacing, sides, &mut credits, &mut transport)?;
     if let Err(failure) = executor.run(&mut transport) {

@@ -5,6 +5,7 @@ use crate::facts::{self, Disagreement, Exchange, SharedFacts};
 use crate::real::{self, LibraryError, Real};
 use crate::setup::Setup;
 use crate::statistics::Statistics;
+use crate::wait;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
@@ -13,6 +14,7 @@ use parking_lot::RwLock;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Everything one process keeps.
 pub struct Shim {
@@ -28,6 +30,8 @@ pub struct Shim {
     pub statistics: Statistics,
     /// Below this many bytes no call of the collective can run on our algorithms.
     floors: [AtomicU64; Collective::ALL.len()],
+    /// How ranks wait inside our algorithms.
+    pause: OnceCell<Option<Duration>>,
     /// Whether calls are timed.
     pub timed: AtomicBool,
     /// Whether what is wrong with the configuration has been said.
@@ -79,9 +83,15 @@ impl Shim {
             registry: Registry::default(),
             statistics: Statistics::default(),
             floors: Default::default(),
+            pause: OnceCell::new(),
             timed: AtomicBool::new(false),
             announced: AtomicBool::new(false),
         }))
+    }
+
+    /// The pause between two looks for messages, `None` where the MPI library does the waiting.
+    pub fn pause(&self) -> Option<Duration> {
+        *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
     }
 
     /// Configuration and place of this process; reads them at the first call.

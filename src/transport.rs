@@ -3,10 +3,12 @@
 use crate::datatype::{self, Shape, Typed};
 use crate::memory::Buffer;
 use crate::real::Real;
+use crate::wait::LOOKS;
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 use nagare_plan::execute::{Completed, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
+use std::time::Duration;
 
 /// Alignment of scratch elements, bytes: a cache line.
 const ALIGNMENT: usize = 64;
@@ -50,6 +52,8 @@ pub struct MpiTransport<'r> {
     tickets: Vec<Ticket>,
     finished: Vec<c_int>,
     statuses: Vec<MPI_Status>,
+    /// Between two looks at the requests, where ranks wait by pausing.
+    pause: Option<Duration>,
 }
 
 impl<'r> MpiTransport<'r> {
@@ -58,7 +62,13 @@ impl<'r> MpiTransport<'r> {
     /// # Safety
     /// The addresses in `buffers` must be valid for `units` units of `datatype` (input for reading, output, unless null, for
     /// writing) until the transport is dropped with nothing under way, and the handles must be valid.
-    pub unsafe fn new(real: &'r Real, private: MPI_Comm, rank: Rank, buffers: Buffers) -> Self {
+    pub unsafe fn new(
+        real: &'r Real,
+        private: MPI_Comm,
+        rank: Rank,
+        buffers: Buffers,
+        pause: Option<Duration>,
+    ) -> Self {
         Self {
             real,
             private,
@@ -70,6 +80,7 @@ impl<'r> MpiTransport<'r> {
             tickets: Vec::new(),
             finished: Vec::new(),
             statuses: Vec::new(),
+            pause,
         }
     }
 
@@ -190,6 +201,27 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {
+        let Some(pause) = self.pause.filter(|_| wait) else { return self.look(wait, completed) };
+        let mut looks = 0;
+        loop {
+            self.look(false, completed)?;
+            if !completed.is_empty() {
+                return Ok(());
+            }
+            if self.requests.is_empty() {
+                return Err(Failure::Stalled);
+            }
+            looks += 1;
+            if looks > LOOKS {
+                std::thread::sleep(pause);
+            }
+        }
+    }
+}
+
+impl MpiTransport<'_> {
+    /// Takes note of requests that are complete; waits for one if `wait`.
+    fn look(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {
         let count = self.requests.len();
         if count == 0 {
             return if wait { Err(Failure::Stalled) } else { Ok(()) };

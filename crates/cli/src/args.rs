@@ -50,6 +50,15 @@ Two transfers of one round conflict when they share a direction of a link that h
 Exit status: 0 if the schedule ends and every result is right, 1 if not (or on conflicts with --deny-conflicts), 2 if it could
 not be checked.")]
     Check(CheckArgs),
+    /// Predict what each algorithm takes on a network, and show which one the default chooses
+    #[command(after_help = "Examples:
+  nagare predict bcast --fabric tree8 --ppn 2
+  nagare predict allreduce --fabric mlfm36 --np 32 --map balanced --sizes 64K,1M,16M
+  nagare predict reduce --topology 'synthetic:group:4 node:8 core:16'
+
+The prediction comes from the fabric's rates and routes and from its message_latency and message_gap, which `nagare bench`
+measures. The default choice of the library is the fastest by the same prediction, from the thresholds of docs/algorithms.md on.")]
+    Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]
     Algorithms,
@@ -110,6 +119,19 @@ pub struct ScheduleArgs {
     /// The algorithm; `nagare algorithms` lists them
     #[arg(long, short, value_parser = algorithms())]
     pub algorithm: Algorithm,
+    #[command(flatten)]
+    pub ranks: RanksArgs,
+    /// The root of reduce and bcast
+    #[arg(long, default_value_t = 0)]
+    pub root: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where ranks are.
+#[derive(Args)]
+pub struct RanksArgs {
     /// The network: one that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
     #[arg(long, short, value_name = "NAME|FILE")]
     pub fabric: Option<String>,
@@ -122,12 +144,24 @@ pub struct ScheduleArgs {
     /// How ranks are put on hosts
     #[arg(long, value_enum, default_value_t = Map::Slot, requires = "fabric")]
     pub map: Map,
-    /// The root of reduce and bcast
-    #[arg(long, default_value_t = 0)]
-    pub root: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct PredictArgs {
+    /// The collective
+    #[arg(value_parser = collectives())]
+    pub collective: Collective,
+    #[command(flatten)]
+    pub ranks: RanksArgs,
+    /// Levels in place of a network, such as `synthetic:group:4 node:2 core:4`; ranks fill the places in order
+    #[arg(long, short, value_name = "synthetic:LEVEL:N …", conflicts_with_all = ["fabric", "ppn"])]
+    pub topology: Option<String>,
+    /// Bytes of the vector, separated by commas, with suffix K, M or G
+    #[arg(long, value_delimiter = ',', default_value = "16K,64K,256K,1M,4M,16M", value_parser = byte_count, value_name = "BYTES,…")]
+    pub sizes: Vec<u64>,
+    /// Largest segment, as the MPI library's eager limit sets it
+    #[arg(long, default_value = "64K", value_parser = byte_count)]
+    pub segment: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -38,7 +38,8 @@ struct Document<'a> {
 
 /// Plays the schedule and prints what was found.
 pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
-    let machine = Machine::new(&args.schedule, None)?;
+    let machine = Machine::new(&args.schedule.ranks, None)?;
+    machine.check_root(args.schedule.root)?;
     let network = machine.network.as_ref();
     let (fabric, placement) = network.context("--fabric is missing: a schedule is checked on a network")?;
     let planner = Planner::new(machine.topology.clone());

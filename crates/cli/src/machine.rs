@@ -1,9 +1,10 @@
 //! Where the ranks of a schedule are: a network with a placement, pretended levels, or nothing known but nodes.
 
-use crate::args::{Map, ScheduleArgs};
+use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Source, Topology};
+use std::sync::Arc;
 
 /// Most ranks a pretended machine is filled with unasked, as many as --np takes.
 const MOST_RANKS: u64 = 1 << 24;
@@ -20,18 +21,15 @@ pub struct Machine {
 
 impl Machine {
     /// What `args` and `synthetic` ask for.
-    pub fn new(args: &ScheduleArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
-        let machine = match (&args.fabric, synthetic) {
-            (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args)?,
-            (None, Some(text)) => Self::pretended(text, args.np)?,
-            (None, None) => Self::of_nodes(args)?,
-        };
-        let ranks = machine.topology.ranks();
-        ensure!(args.root < ranks, "--root {}: there are {ranks} ranks, expected 0 to {}", args.root, ranks - 1);
-        Ok(machine)
+    pub fn new(args: &RanksArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
+        match (&args.fabric, synthetic) {
+            (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args),
+            (None, Some(text)) => Self::pretended(text, args.np),
+            (None, None) => Self::of_nodes(args),
+        }
     }
 
-    fn on_fabric(fabric: Fabric, args: &ScheduleArgs) -> anyhow::Result<Self> {
+    fn on_fabric(fabric: Fabric, args: &RanksArgs) -> anyhow::Result<Self> {
         let ppn = args.ppn.unwrap_or(1) as usize;
         let ranks = args.np.map_or(fabric.host_count().saturating_mul(ppn), |np| np as usize);
         let (placement, order) = match args.map {
@@ -47,7 +45,7 @@ impl Machine {
             fabric.switch_count()
         );
         let levels = fabric.levels();
-        let source = Source::Fabric { fabric: Box::new(fabric.clone()), levels };
+        let source = Source::Fabric { fabric: Arc::new(fabric.clone()), levels };
         let host = |rank| placement.host(rank).map_or("", |host| fabric.node_name(host));
         let topology = topology_of(&source, ranks as u32, host)?;
         Ok(Self { network: Some((fabric, placement)), topology, description })
@@ -62,12 +60,19 @@ impl Machine {
         Ok(Self { network: None, topology, description: text.trim().to_owned() })
     }
 
-    fn of_nodes(args: &ScheduleArgs) -> anyhow::Result<Self> {
+    fn of_nodes(args: &RanksArgs) -> anyhow::Result<Self> {
         let ranks =
             args.np.context("--np is missing: without --fabric and --topology the number of ranks is not known")?;
         let ppn = args.ppn.unwrap_or(1);
         let topology = Topology::of_nodes((0..ranks).map(|rank| rank / ppn).collect())?;
         Ok(Self { network: None, topology, description: format!("no network, {ppn} per node") })
+    }
+
+    /// Refuses a root that does not exist.
+    pub fn check_root(&self, root: u32) -> anyhow::Result<()> {
+        let ranks = self.topology.ranks();
+        ensure!(root < ranks, "--root {root}: there are {ranks} ranks, expected 0 to {}", ranks - 1);
+        Ok(())
     }
 
     /// The levels with the number of groups of each, such as `group 4, node 32`.
@@ -104,16 +109,18 @@ fn topology_of<'h>(source: &Source, ranks: u32, host: impl Fn(u32) -> &'h str) -
     let names: Vec<String> = source.level_names().into_iter().chain(["node".to_owned()]).collect();
     let mut groups: Vec<Vec<u32>> = vec![Vec::with_capacity(ranks as usize); names.len()];
     let mut cores = Vec::with_capacity(ranks as usize);
+    let mut node_of = Vec::with_capacity(ranks as usize);
     for rank in 0..ranks {
         let place = source.place(u64::from(rank), host(rank))?;
         let node = place.node.unwrap_or(u64::from(rank));
+        node_of.push(node);
         // Networks and pretended machines count groups, nodes and cores: none is above the number of hosts or ranks.
         for (of_rank, group) in groups.iter_mut().zip(place.groups.into_iter().chain([node])) {
             of_rank.push(group as u32);
         }
         cores.push(place.core.unwrap_or(0) as u32);
     }
-    Ok(Topology::new(names, groups, cores)?)
+    Ok(source.on_network(Topology::new(names, groups, cores)?, &node_of))
 }
 
 #[cfg(test)]

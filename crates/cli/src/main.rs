@@ -1,6 +1,6 @@
 //! The `nagare` command.
 //!
-//! `args` is what can be typed; `plan`, `check`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are the subcommands;
+//! `args` is what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are the subcommands;
 //! `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
@@ -15,6 +15,7 @@ mod machine;
 mod mpi;
 mod output;
 mod plan;
+mod predict;
 mod run;
 mod tables;
 mod testbed;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let result = match command {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::Algorithms => list::algorithms(),
         Command::Fabrics => list::fabrics(),
         Command::Env(args) => env::run(&args),

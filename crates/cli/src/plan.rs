@@ -29,7 +29,8 @@ struct Document<'a> {
 
 /// Prints the schedule, or one rank's part of it.
 pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
-    let machine = Machine::new(&args.schedule, args.topology.as_deref())?;
+    let machine = Machine::new(&args.schedule.ranks, args.topology.as_deref())?;
+    machine.check_root(args.schedule.root)?;
     let planner = Planner::new(machine.topology.clone());
     let schedule = match args.rank {
         Some(rank) => of_one_rank(&planner, &args.schedule, rank)?,

@@ -17,6 +17,15 @@ pub enum LogLevel {
     Debug,
 }
 
+/// How ranks wait for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// As the MPI library does.
+    Library,
+    /// With short pauses.
+    Pause,
+}
+
 /// Where the report goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportTarget {
@@ -38,7 +47,9 @@ pub struct Config {
     /// `NAGARE_SEGMENT` in bytes.
     pub segment: Option<u64>,
     /// `NAGARE_WINDOW` in segments.
-    pub window: u64,
+    pub window: Option<u64>,
+    /// `NAGARE_WAIT`.
+    pub wait: Option<Wait>,
     /// `NAGARE_STRICT`.
     pub strict: bool,
     /// `NAGARE_REPORT`.
@@ -54,7 +65,8 @@ impl Default for Config {
             rules: Rules::default(),
             topology: None,
             segment: None,
-            window: 16,
+            window: None,
+            wait: None,
             strict: false,
             report: None,
             log: LogLevel::Warn,
@@ -121,7 +133,14 @@ impl Config {
             }
             "NAGARE_WINDOW" => {
                 let window = value.parse().ok().filter(|w| (2..=1024).contains(w));
-                self.window = window.ok_or("expected a number between 2 and 1024")?;
+                self.window = Some(window.ok_or("expected a number between 2 and 1024")?);
+            }
+            "NAGARE_WAIT" => {
+                self.wait = Some(match value {
+                    "library" => Wait::Library,
+                    "pause" => Wait::Pause,
+                    _ => return Err("expected library or pause".into()),
+                });
             }
             "NAGARE_REPORT" => {
                 self.report = match value {
@@ -221,6 +240,6 @@ mod tests {
                 "NAGARE_WINDOW=1: expected a number between 2 and 1024",
             ]
         );
-        assert_eq!((config.segment, config.window), (Some(4096), 16));
+        assert_eq!((config.segment, config.window), (Some(4096), Some(16)));
     }
 }

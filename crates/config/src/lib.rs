@@ -7,5 +7,5 @@
 mod config;
 mod table;
 
-pub use config::{Config, LogLevel, Problem, ReportTarget};
+pub use config::{Config, LogLevel, Problem, ReportTarget, Wait};
 pub use table::{VARIABLES, Variable, markdown};

@@ -29,7 +29,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_ALGORITHM",
         values: "`collective=algorithm[:min-max]`, separated by `;`",
-        default: "the thresholds in docs/algorithms.md",
+        default: "by size and cost, docs/algorithms.md",
         help: "forces algorithms by collective and bytes (suffixes K, M, G), also on one node; \
                `all` stands for every collective, `stock` for the MPI library. \
                Example: `bcast=grouped_two_tree:64K-;alltoall=xor;all=stock`",
@@ -46,16 +46,24 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_SEGMENT",
         values: "bytes, with suffix K or M",
-        default: "8K, or less to stay eager",
+        default: "by cost, from 512 to 64K",
         help: "the segment in which vectors are pipelined",
         shared: true,
     },
     Variable {
         name: "NAGARE_WINDOW",
         values: "2 to 1024",
-        default: "16",
+        default: "512K in segments, at least 16",
         help: "segments that may be under way unreceived on one stream between two ranks",
         shared: true,
+    },
+    Variable {
+        name: "NAGARE_WAIT",
+        values: "`library` or `pause`",
+        default: "pause where the MPI library yields when idle",
+        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, or with pauses of 50 microseconds that \
+               leave the processor to others where processes outnumber cores",
+        shared: false,
     },
     Variable {
         name: "NAGARE_STRICT",

@@ -1,6 +1,7 @@
 //! The one table of algorithms: names, what they implement, what they need, and how a plan is made.
 
 use crate::collective::Collective;
+use crate::cost::{self, Message, Prediction, Profile, Wires};
 use crate::pattern::{self, Line, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
@@ -36,6 +37,8 @@ pub struct Spec {
     pub collectives: &'static [Collective],
     /// What a round of its schedules is called.
     pub round: &'static str,
+    /// Whether it is a candidate where nothing is prescribed and its predicted time decides.
+    pub by_cost: bool,
     /// One line for lists.
     pub summary: &'static str,
 }
@@ -47,6 +50,7 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "two_tree",
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
         round: "colour",
+        by_cost: false,
         summary: "one two-tree over all ranks; half the vector along each tree, pipelined",
     },
     Spec {
@@ -54,6 +58,7 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "grouped_two_tree",
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
         round: "colour",
+        by_cost: true,
         summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
     },
     Spec {
@@ -61,6 +66,7 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "gateway_two_tree",
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
         round: "colour",
+        by_cost: true,
         summary: "nested two-trees in which no link carries the vector twice in one direction, pipelined",
     },
     Spec {
@@ -68,20 +74,23 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "chain",
         collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
         round: "step",
-        summary: "a pipeline through all ranks in hierarchy order",
+        by_cost: true,
+        summary: "a pipeline through all nodes in hierarchy order; on a torus one in each direction",
     },
     Spec {
         algorithm: Algorithm::Ring,
         name: "ring",
         collectives: &[Collective::Allreduce],
         round: "step",
-        summary: "reduce-scatter and allgather around all ranks in hierarchy order, in segments",
+        by_cost: true,
+        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
     },
     Spec {
         algorithm: Algorithm::Xor,
         name: "xor",
         collectives: &[Collective::Alltoall],
         round: "step",
+        by_cost: false,
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
 ];
@@ -122,6 +131,7 @@ pub struct Planner {
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
+    profiles: [OnceLock<Vec<(Algorithm, Profile)>>; Collective::ALL.len()],
 }
 
 impl Planner {
@@ -133,6 +143,7 @@ impl Planner {
             grouped: OnceLock::new(),
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
+            profiles: Default::default(),
         }
     }
 
@@ -151,9 +162,9 @@ impl Planner {
         self.grouped.get_or_init(|| Hierarchy::new(&self.topology))
     }
 
-    /// All ranks in hierarchy order.
+    /// All nodes in the order of chains and rings.
     pub fn line(&self) -> &Line {
-        self.line.get_or_init(|| Line::new(self.grouped()))
+        self.line.get_or_init(|| Line::new(self.grouped(), &self.topology))
     }
 
     /// Virtual ranks of the XOR exchange.
@@ -171,10 +182,44 @@ impl Planner {
             Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
             Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
-            Algorithm::Chain => pattern::chain(collective, self.line(), root, rank),
-            Algorithm::Ring => pattern::ring(self.line(), rank),
+            Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
+            Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
         })
+    }
+
+    /// What the candidates for `collective` cost on this network; computed once, O(nodes · log nodes). The root is taken to
+    /// be rank 0, whichever it is: it hardly matters, and programs change it from call to call.
+    pub fn profiles(&self, collective: Collective) -> &[(Algorithm, Profile)] {
+        self.profiles[collective as usize].get_or_init(|| {
+            let mut wires = Wires::new(&self.topology, self.grouped());
+            let candidates = ALGORITHMS.iter().filter(|s| s.by_cost && s.collectives.contains(&collective));
+            let profile = |spec: &Spec| {
+                let plan = |rank| self.plan(Collective::Bcast, spec.algorithm, 0, rank);
+                let found = Profile::new(collective, spec.algorithm, self.grouped(), self.line(), &mut wires, plan)?;
+                Some((spec.algorithm, found))
+            };
+            candidates.filter_map(profile).collect()
+        })
+    }
+
+    /// What a message costs here beyond its bytes.
+    pub fn message(&self) -> Message {
+        self.topology.network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
+    }
+
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment of at most `most` bytes;
+    /// `None` if the choice for this collective is not made by cost.
+    pub fn cheapest(&self, collective: Collective, bytes: u64, most: u64) -> Option<(Algorithm, Prediction)> {
+        let message = self.message();
+        let all = self.profiles(collective).iter().map(|(a, p)| (*a, cost::predict(p, message, bytes, most)));
+        all.reduce(|best, next| if next.1.time < best.1.time { next } else { best })
+    }
+
+    /// The predicted time and segment of one algorithm, as [`Self::cheapest`].
+    pub fn predicted(&self, collective: Collective, algorithm: Algorithm, bytes: u64, most: u64) -> Option<Prediction> {
+        let profile = self.profiles(collective).iter().find(|(a, _)| *a == algorithm);
+        profile.map(|(_, profile)| cost::predict(profile, self.message(), bytes, most))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
@@ -183,11 +228,16 @@ impl Planner {
             Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
             Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),
             Algorithm::GatewayTwoTree | Algorithm::Chain => {
-                let verbs = ["reduce", "bcast"];
-                let wanted = [collective != Collective::Bcast, collective != Collective::Reduce];
-                verbs.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(verb, _)| (*verb).to_owned()).collect()
+                let between: &[&str] = match collective {
+                    Collective::Reduce => &["reduce"],
+                    Collective::Bcast => &["bcast"],
+                    _ => &["reduce", "bcast"],
+                };
+                pattern::stage_names_around(collective, self.grouped(), between)
             }
-            Algorithm::Ring => vec!["reduce-scatter".to_owned(), "allgather".to_owned()],
+            Algorithm::Ring => {
+                pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
+            }
             Algorithm::Xor => vec!["step".to_owned()],
         }
     }

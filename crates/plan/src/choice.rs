@@ -104,6 +104,8 @@ pub enum Prescription {
     Force(Algorithm),
     /// An algorithm of ours where there are several nodes.
     Default(Algorithm),
+    /// The algorithm with the least predicted time, where there are several nodes.
+    Cheapest,
     /// The MPI library.
     Stock,
 }
@@ -121,18 +123,17 @@ pub struct Rule {
     pub max: u64,
 }
 
-/// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, our algorithm; the first that fits.
-/// Measured on the emulated cluster `tree8`: below, the library's own are as fast.
+/// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, an algorithm of ours.
+/// Measured on the emulated clusters: below, the library's own are as fast.
 pub const DEFAULTS: &[Rule] = &[
-    default(Collective::Reduce, Algorithm::GatewayTwoTree, 64 << 10),
-    default(Collective::Bcast, Algorithm::GatewayTwoTree, 64 << 10),
-    default(Collective::Allreduce, Algorithm::Ring, 1 << 20),
-    default(Collective::Allreduce, Algorithm::GatewayTwoTree, 256 << 10),
-    default(Collective::Alltoall, Algorithm::Xor, 16 << 10),
+    default(Collective::Reduce, Prescription::Cheapest, 64 << 10),
+    default(Collective::Bcast, Prescription::Cheapest, 16 << 10),
+    default(Collective::Allreduce, Prescription::Cheapest, 64 << 10),
+    default(Collective::Alltoall, Prescription::Default(Algorithm::Xor), 16 << 10),
 ];
 
-const fn default(collective: Collective, algorithm: Algorithm, min: u64) -> Rule {
-    Rule { collective: Some(collective), prescription: Prescription::Default(algorithm), min, max: u64::MAX }
+const fn default(collective: Collective, prescription: Prescription, min: u64) -> Rule {
+    Rule { collective: Some(collective), prescription, min, max: u64::MAX }
 }
 
 /// Rules in order of precedence, before [`DEFAULTS`].
@@ -175,21 +176,24 @@ impl Rules {
         let holds = |r: &&Rule| match r.prescription {
             Prescription::Stock => false,
             Prescription::Force(_) => true,
-            Prescription::Default(_) => nodes > 1,
+            Prescription::Default(_) | Prescription::Cheapest => nodes > 1,
         };
         let ours = self.0.iter().chain(DEFAULTS).filter(holds);
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
-    /// The decision about one call.
-    pub fn choose(&self, call: &Call) -> Choice {
+    /// The decision about one call. `cheapest`: the algorithm with the least predicted time for it.
+    pub fn choose(&self, call: &Call, cheapest: impl FnOnce() -> Option<Algorithm>) -> Choice {
         let fits = |r: &&Rule| r.holds_for(call.collective) && (r.min..=r.max).contains(&call.bytes);
         match self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription) {
             None => Choice::Library(Reason::Small),
             Some(Prescription::Stock) => Choice::Library(Reason::Asked),
             Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),
-            Some(Prescription::Default(_)) if call.nodes < 2 => Choice::Library(Reason::OneNode),
+            Some(Prescription::Default(_) | Prescription::Cheapest) if call.nodes < 2 => {
+                Choice::Library(Reason::OneNode)
+            }
             Some(Prescription::Default(algorithm)) => Choice::Run(algorithm),
+            Some(Prescription::Cheapest) => cheapest().map_or(Choice::Library(Reason::Small), Choice::Run),
         }
     }
 }
@@ -199,7 +203,7 @@ impl Rule {
     fn holds_for(&self, collective: Collective) -> bool {
         match (self.collective, self.prescription) {
             (Some(c), _) => c == collective,
-            (None, Prescription::Stock) => true,
+            (None, Prescription::Stock | Prescription::Cheapest) => true,
             (None, Prescription::Force(a) | Prescription::Default(a)) => a.implements(collective),
         }
     }
@@ -281,7 +285,7 @@ mod tests {
     #[test]
     fn the_example_of_the_documentation() {
         let rules = Rules::parse("bcast=grouped_two_tree:64K-;alltoall=xor;all=stock").unwrap();
-        let choose = |c, bytes| rules.choose(&call(c, bytes, 1));
+        let choose = |c, bytes| rules.choose(&call(c, bytes, 1), || None);
         assert_eq!(choose(Collective::Bcast, 65536), Choice::Run(Algorithm::GroupedTwoTree));
         assert_eq!(choose(Collective::Bcast, 65535), Choice::Library(Reason::Asked));
         assert_eq!(choose(Collective::Alltoall, 1), Choice::Run(Algorithm::Xor));
@@ -292,11 +296,12 @@ mod tests {
     #[test]
     fn defaults_need_several_nodes_and_large_messages() {
         let rules = Rules::default();
-        assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 1)), Choice::Library(Reason::OneNode));
-        assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2)), Choice::Run(Algorithm::GatewayTwoTree));
-        assert_eq!(rules.choose(&call(Collective::Bcast, (64 << 10) - 1, 2)), Choice::Library(Reason::Small));
-        assert_eq!(rules.floor(Collective::Bcast), 64 << 10);
-        assert_eq!(rules.floor_on(Collective::Bcast, 2), 64 << 10);
+        let chain = || Some(Algorithm::Chain);
+        assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 1), chain), Choice::Library(Reason::OneNode));
+        assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2), chain), Choice::Run(Algorithm::Chain));
+        assert_eq!(rules.choose(&call(Collective::Bcast, (16 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
+        assert_eq!(rules.floor(Collective::Bcast), 16 << 10);
+        assert_eq!(rules.floor_on(Collective::Bcast, 2), 16 << 10);
         assert_eq!(rules.floor_on(Collective::Bcast, 1), u64::MAX);
     }
 
@@ -308,8 +313,8 @@ mod tests {
     #[test]
     fn an_algorithm_for_all_holds_where_it_can() {
         let rules = Rules::parse("all=two_tree").unwrap();
-        assert_eq!(rules.choose(&call(Collective::Reduce, 1, 1)), Choice::Run(Algorithm::TwoTree));
-        assert_eq!(rules.choose(&call(Collective::Alltoall, 1, 1)), Choice::Library(Reason::Small));
+        assert_eq!(rules.choose(&call(Collective::Reduce, 1, 1), || None), Choice::Run(Algorithm::TwoTree));
+        assert_eq!(rules.choose(&call(Collective::Alltoall, 1, 1), || None), Choice::Library(Reason::Small));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod algorithm;
 pub mod choice;
 pub mod collective;
+pub mod cost;
 pub mod execute;
 pub mod fabric;
 pub mod pattern;

@@ -1,0 +1,65 @@
+//! What a collective will cost on the network, to choose the algorithm and the segment.
+//!
+//! ```text
+//!   leaders' plans ─► edges between nodes ─► load of every link ─► nanoseconds per byte of the busiest link
+//!                                        └─► the first segment's way through the edges ─► fill
+//!   fill + bytes × busiest link + messages × gap  =  predicted time, for every candidate and segment; the least wins
+//! ```
+//! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message costs
+//! beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from the fabric.
+//! Source: algorithms document, section 1.6.
+
+mod fill;
+mod profile;
+mod wires;
+
+pub use profile::Profile;
+pub use wires::Wires;
+
+use crate::fabric::MessageCost;
+
+/// Latency of a message where nothing is known: TCP between two hosts, microseconds.
+const DEFAULT_LATENCY_US: f64 = 20.0;
+/// Gap between the messages of one host where nothing is known, microseconds.
+const DEFAULT_GAP_US: f64 = 2.0;
+/// Rate of a host where nothing is known, Mbit/s.
+const DEFAULT_MBIT: f64 = 10_000.0;
+
+/// Segments that are tried, bytes.
+const SEGMENTS: [u64; 8] = [512 << 7, 512 << 6, 512 << 5, 512 << 4, 512 << 3, 512 << 2, 512 << 1, 512];
+
+/// What a message costs beyond its bytes, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Message {
+    /// From the sending call to the arrival.
+    pub latency: f64,
+    /// Between two messages of one host.
+    pub gap: f64,
+}
+
+impl From<MessageCost> for Message {
+    fn from(cost: MessageCost) -> Self {
+        Self {
+            latency: cost.latency_us.unwrap_or(DEFAULT_LATENCY_US) * 1e3,
+            gap: cost.gap_us.unwrap_or(DEFAULT_GAP_US) * 1e3,
+        }
+    }
+}
+
+/// A predicted time and the segment it needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Bytes per segment.
+    pub segment: u64,
+    /// Nanoseconds.
+    pub time: f64,
+}
+
+/// The segment with which `profile` is fastest for vectors of `bytes`; none is larger than `most`, if one is that small.
+pub fn predict(profile: &Profile, message: Message, bytes: u64, most: u64) -> Prediction {
+    let of = |segment: u64| Prediction { segment, time: profile.time(message, bytes as f64, segment as f64) };
+    let smallest = SEGMENTS[SEGMENTS.len() - 1];
+    let tried = SEGMENTS.into_iter().filter(|&s| s <= most.max(smallest)).map(of);
+    // Of two that are as good as equal, the one with fewer messages.
+    tried.reduce(|best, next| if next.time < best.time * 0.99 { next } else { best }).unwrap_or_else(|| of(smallest))
+}

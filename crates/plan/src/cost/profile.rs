@@ -1,0 +1,159 @@
+//! What one algorithm does to the network, independent of the number of bytes.
+
+use super::Message;
+use super::fill::{Edge, first_segments};
+use super::wires::Wires;
+use crate::algorithm::Algorithm;
+use crate::collective::Collective;
+use crate::pattern::Line;
+use crate::schedule::{Action, Rank, RankPlan};
+use crate::topology::Hierarchy;
+
+/// Segments between which the fill is taken as a straight line, bytes.
+const FILL_AT: [f64; 2] = [1024.0, 16384.0];
+
+/// An algorithm on a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Nanoseconds that the busiest link needs per byte of the vector.
+    pub per_byte: f64,
+    /// Vectors that the busiest host sends in messages.
+    pub vectors: f64,
+    /// How blocks follow one another.
+    pub shape: Shape,
+}
+
+/// How blocks follow one another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A pipeline through a graph: filled once.
+    Pipeline {
+        /// Messages on the longest way of a first segment.
+        hops: f64,
+        /// Nanoseconds until the first segments are everywhere, beyond latencies of messages: constant, and per byte.
+        fill: [f64; 2],
+        /// Parts of the vector that travel at the same time.
+        parts: f64,
+    },
+    /// Steps around a ring, each a part of the vector to a neighbour.
+    Ring {
+        /// Steps.
+        steps: f64,
+        /// Parts of the vector.
+        parts: f64,
+        /// Nanoseconds from neighbour to neighbour beyond the bytes and the message.
+        transit: f64,
+    },
+}
+
+impl Profile {
+    /// The profile of `algorithm`, from the plans that `plan` gives for Bcast from rank 0 (Reduce runs the same edges
+    /// backwards, Allreduce both ways; none is asked for a ring).
+    pub fn new(
+        collective: Collective,
+        algorithm: Algorithm,
+        hierarchy: &Hierarchy,
+        line: &Line,
+        wires: &mut Wires,
+        plan: impl Fn(Rank) -> Option<RankPlan>,
+    ) -> Option<Self> {
+        if algorithm == Algorithm::Ring {
+            return Some(Self::ring(line, wires));
+        }
+        let down = edges(hierarchy, plan, wires)?;
+        let nodes = hierarchy.node_count();
+        let root = hierarchy.node_of(0);
+        let (mut load, mut sent) = (vec![0.0; wires.count()], vec![0.0; nodes as usize]);
+        let mut account = |from: u32, links: &[u32], share: f64| {
+            links.iter().for_each(|&link| load[link as usize] += share);
+            sent[from as usize] += share;
+        };
+        for edge in &down {
+            if collective != Collective::Reduce {
+                account(edge.from, &edge.way.links, edge.share);
+            }
+            if collective != Collective::Bcast {
+                let back = wires.way(edge.to, edge.from);
+                account(edge.to, &back.links, edge.share);
+            }
+        }
+        let passes = if collective == Collective::Allreduce { 2.0 } else { 1.0 };
+        let free: Vec<f64> = FILL_AT.iter().map(|&s| first_segments(&down, nodes, root, s, 0.0)).collect();
+        // A latency no segment could take tells how many there are on the longest way.
+        let far = 1e9;
+        let hops = (first_segments(&down, nodes, root, FILL_AT[0], far) / far).floor();
+        let slope = (free[1] - free[0]) / (FILL_AT[1] - FILL_AT[0]);
+        let fill = [passes * (free[0] - slope * FILL_AT[0]), passes * slope];
+        let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
+        let shape = Shape::Pipeline { hops: passes * hops, fill, parts };
+        Some(Self { per_byte: busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape })
+    }
+
+    fn ring(line: &Line, wires: &mut Wires) -> Self {
+        let (nodes, lanes) = (line.nodes(), line.lanes());
+        let steps = 2.0 * f64::from(nodes.max(1) - 1);
+        let parts = f64::from(nodes * lanes);
+        let mut load = vec![0.0; wires.count()];
+        let mut transit = 0.0_f64;
+        for (node, lane) in (0..nodes).flat_map(|node| (0..lanes).map(move |lane| (node, lane))) {
+            let next = line.after(node, 1, lane);
+            if next == node {
+                continue;
+            }
+            let way = wires.way(node, next);
+            way.links.iter().for_each(|&link| load[link as usize] += steps / parts);
+            transit = transit.max(way.transit);
+        }
+        let vectors = steps / parts * f64::from(lanes);
+        Self { per_byte: busiest(&load, wires), vectors, shape: Shape::Ring { steps, parts, transit } }
+    }
+
+    /// Predicted time for a vector of `bytes` in segments of `segment` bytes, nanoseconds.
+    pub fn time(&self, message: Message, bytes: f64, segment: f64) -> f64 {
+        match self.shape {
+            Shape::Pipeline { hops, fill, parts } => {
+                let segment = segment.min((bytes / parts).max(1.0));
+                let first = hops * message.latency + fill[0] + fill[1] * segment;
+                let rest = (bytes - segment * parts).max(0.0) * self.per_byte;
+                first + rest + self.vectors * (bytes / segment) * message.gap
+            }
+            Shape::Ring { steps, parts, transit } => {
+                let part = bytes / parts;
+                let segment = segment.min(part.max(1.0));
+                // The rate of one part on its way, when all parts of a step are under way.
+                let per_byte = if steps > 0.0 { self.per_byte * parts / steps } else { 0.0 };
+                let sending = part * per_byte + (part / segment) * message.gap;
+                let passing = segment * per_byte + transit + message.latency + message.gap;
+                steps * sending.max(passing) + passing
+            }
+        }
+    }
+}
+
+/// The transfers between nodes in the leaders' plans for Bcast; `None` if there is no plan.
+fn edges(hierarchy: &Hierarchy, plan: impl Fn(Rank) -> Option<RankPlan>, wires: &mut Wires) -> Option<Vec<Edge>> {
+    let mut edges = Vec::new();
+    for from in 0..hierarchy.node_count() {
+        let plan = plan(hierarchy.leader(from, 0))?;
+        for hop in plan.hops.iter().filter(|hop| hop.action == Action::Send) {
+            let to = hierarchy.node_of(hop.peer);
+            if to == from {
+                continue;
+            }
+            edges.push(Edge {
+                from,
+                to,
+                part: hop.parts.first,
+                share: f64::from(hop.parts.count) / f64::from(plan.parts),
+                colour: hop.round.step,
+                way: wires.way(from, to),
+            });
+        }
+    }
+    Some(edges)
+}
+
+/// Nanoseconds the busiest link needs, for loads in bytes.
+fn busiest(load: &[f64], wires: &Wires) -> f64 {
+    (0..).zip(load).map(|(link, &bytes)| bytes * wires.per_byte(link)).fold(0.0, f64::max)
+}

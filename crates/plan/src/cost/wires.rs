@@ -1,0 +1,120 @@
+//! The links between the nodes of a communicator: those of its fabric, or what groups alone suggest.
+
+use super::DEFAULT_MBIT;
+use crate::fabric::{Fabric, HostId, Router};
+use crate::topology::{Hierarchy, Topology};
+
+/// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
+const GOODPUT: f64 = 1448.0 / 1514.0;
+
+/// What a switch receives before it passes it on, bytes.
+const PACKET: f64 = 1514.0;
+
+/// Hosts up to which every route is looked up.
+const MOST_ROUTED: usize = 1 << 14;
+
+/// The way from one node to another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Its links.
+    pub links: Vec<u32>,
+    /// Nanoseconds per byte on its thinnest link.
+    pub per_byte: f64,
+    /// Latency of the links, and the first packet at every switch, nanoseconds.
+    pub transit: f64,
+}
+
+/// Links with a rate, and ways over them. Nodes are numbered as by [`Hierarchy::node_of`].
+pub enum Wires<'t> {
+    /// Routes of a fabric; the host of every node.
+    Routed {
+        /// Looks routes up.
+        router: Router<'t>,
+        /// The links.
+        fabric: &'t Fabric,
+        /// Host of every node.
+        hosts: Vec<HostId>,
+    },
+    /// A tree of groups whose links are all as fast as a host's: what is known without a fabric, taken for the worst.
+    /// Links: two for every node, then two for every group of every level.
+    Groups {
+        /// The groups.
+        hierarchy: &'t Hierarchy,
+        /// First link of every level.
+        first: Vec<u32>,
+        /// A rank of every node.
+        member: Vec<u32>,
+    },
+}
+
+impl<'t> Wires<'t> {
+    /// The links of the network that `topology` is on.
+    pub fn new(topology: &'t Topology, hierarchy: &'t Hierarchy) -> Self {
+        let nodes = hierarchy.node_count();
+        let member: Vec<u32> = (0..nodes).map(|node| hierarchy.leader(node, 0)).collect();
+        match topology.network().filter(|network| network.fabric().host_count() <= MOST_ROUTED) {
+            Some(network) => Self::Routed {
+                router: Router::new(network.fabric()),
+                fabric: network.fabric(),
+                hosts: member.iter().map(|&rank| network.host(topology.nodes()[rank as usize])).collect(),
+            },
+            None => {
+                let outer = hierarchy.depth_between_nodes().saturating_sub(1);
+                let first = (0..outer).scan(2 * nodes, |next, level| {
+                    let start = *next;
+                    *next += 2 * hierarchy.group_count(level) as u32;
+                    Some(start)
+                });
+                Self::Groups { hierarchy, first: first.collect(), member }
+            }
+        }
+    }
+
+    /// Number of links, each in one direction.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Routed { fabric, .. } => fabric.directed_link_count(),
+            Self::Groups { hierarchy, first, member } => {
+                let groups: usize = (0..first.len()).map(|level| hierarchy.group_count(level)).sum();
+                2 * (member.len() + groups)
+            }
+        }
+    }
+
+    /// Nanoseconds per byte of a program on a link.
+    pub fn per_byte(&self, link: u32) -> f64 {
+        let mbit = match self {
+            Self::Routed { fabric, .. } => fabric.mbit(crate::fabric::DirectedLink(link)),
+            Self::Groups { .. } => DEFAULT_MBIT,
+        };
+        8e3 / (mbit * GOODPUT)
+    }
+
+    /// The way from one node to another, which must differ.
+    pub fn way(&mut self, from: u32, to: u32) -> Way {
+        let mut way = Way::default();
+        match self {
+            Self::Routed { router, fabric, hosts } => {
+                for link in router.route(hosts[from as usize], hosts[to as usize]) {
+                    way.transit += fabric.latency_us(link) * 1e3;
+                    way.links.push(link.0);
+                }
+            }
+            Self::Groups { hierarchy, first, member } => {
+                way.links.extend([2 * from, 2 * to + 1]);
+                for (level, first) in first.iter().enumerate() {
+                    let group = |node: u32| hierarchy.group_of(level, member[node as usize]);
+                    let (a, b) = (group(from), group(to));
+                    if a != b {
+                        way.links.extend([first + 2 * a, first + 2 * b + 1]);
+                    }
+                }
+            }
+        }
+        let rates: Vec<f64> = way.links.iter().map(|&link| self.per_byte(link)).collect();
+        way.per_byte = rates.iter().copied().fold(0.0, f64::max);
+        // Every link but the thinnest passes a packet on before the next one comes.
+        way.transit += PACKET * (rates.iter().sum::<f64>() - way.per_byte);
+        way
+    }
+}
