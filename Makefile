@@ -2,6 +2,7 @@
 # make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
 # make test     installs what the tests need and runs all of them
 # make check    formatting, lints, documentation, generated files
+# make bench    the tables and plots of docs/benchmarks.md; more than an hour
 # make instructions   counts the instructions of a call that is passed on (callgrind)
 
 SHELL := bash
@@ -9,7 +10,7 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build demo test test-unit test-mpi check instructions packages-build packages-test FORCE
+.PHONY: build demo bench test test-unit test-mpi check instructions packages-build packages-test FORCE
 
 build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
 ifeq ($(WRAPPERS),)
@@ -32,6 +33,10 @@ target/release/nagare: FORCE
 demo: packages-build
 	@$(MAKE) --no-print-directory build
 	@scripts/demo.sh
+
+bench: packages-build
+	@$(MAKE) --no-print-directory build
+	@scripts/bench.sh
 
 test: packages-build packages-test
 	@$(MAKE) --no-print-directory build

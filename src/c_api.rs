@@ -87,9 +87,6 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
         };
         // SAFETY: the caller vouches for the communicator.
         let Some(record) = (unsafe { Communicator::of(shim, comm) }) else { return -1 };
-        if let Some(rules) = &rules {
-            shim.lower_floors(rules);
-        }
         record.set_rules(shim, comm, rules);
         0
     })

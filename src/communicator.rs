@@ -157,6 +157,7 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
         let Some(shim) = crate::shim::shim() else { return };
         DELETIONS.fetch_add(1, Ordering::Release);
         shim.registry.leave(value);
+        shim.note_rules(value as usize, None);
         // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the communicator
         // is under way.
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
@@ -391,6 +392,7 @@ impl Communicator {
         if let Ok(place) = self.place(shim, comm) {
             self.set_floors(rules.as_ref().unwrap_or(&shim.setup().config.rules), place.nodes);
         }
+        shim.note_rules(ptr::from_ref(self) as usize, rules.as_ref());
         *self.rules.lock() = rules.map(Arc::new);
     }
 }

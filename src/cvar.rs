@@ -1,10 +1,15 @@
 //! The MPI library's control variables (MPI 4.0 section 15.3, `MPI_T`).
 
 use crate::real::Real;
+use once_cell::sync::OnceCell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-/// Open access to the control variables; closed when dropped.
+/// Whether the control variables could be opened. They are opened once and never closed: MPICH 4.0 destroys them for the
+/// whole process when the last user closes them, and the program may be one that opens them later.
+static OPEN: OnceCell<bool> = OnceCell::new();
+
+/// Access to the control variables.
 pub struct Variables<'r> {
     real: &'r Real,
 }
@@ -12,22 +17,17 @@ pub struct Variables<'r> {
 impl<'r> Variables<'r> {
     /// `None` where the library offers none.
     pub fn open(real: &'r Real) -> Option<Self> {
-        let mut provided = 0;
-        // SAFETY: MPI_T_init_thread may be called at any time; MPI_THREAD_SINGLE is 0 in both families.
-        let code = unsafe { (real.mpi.t_init_thread)(0, &raw mut provided) };
-        (code == 0).then_some(Self { real })
+        let open = OPEN.get_or_init(|| {
+            let mut provided = 0;
+            // SAFETY: MPI_T_init_thread may be called at any time; MPI_THREAD_SINGLE is 0 in both families.
+            unsafe { (real.mpi.t_init_thread)(0, &raw mut provided) == 0 }
+        });
+        open.then_some(Self { real })
     }
 
     /// The value of the first of these that exists and is a scalar above zero.
     pub fn first(&self, names: &[&CStr]) -> Option<u32> {
         names.iter().find_map(|name| variable(self.real, name))
-    }
-}
-
-impl Drop for Variables<'_> {
-    fn drop(&mut self) {
-        // SAFETY: pairs with the initialisation in `open`.
-        unsafe { (self.real.mpi.t_finalize)() };
     }
 }
 

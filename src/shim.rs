@@ -10,7 +10,8 @@ use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
 use once_cell::sync::OnceCell;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,6 +31,8 @@ pub struct Shim {
     pub statistics: Statistics,
     /// Below this many bytes no call of the collective can run on our algorithms.
     floors: [AtomicU64; Collective::ALL.len()],
+    /// The same for the rules of single communicators, by address of their records.
+    floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
     /// How ranks wait inside our algorithms.
     pause: OnceCell<Option<Duration>>,
     /// Whether calls are timed.
@@ -83,6 +86,7 @@ impl Shim {
             registry: Registry::default(),
             statistics: Statistics::default(),
             floors: Default::default(),
+            floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
             timed: AtomicBool::new(false),
             announced: AtomicBool::new(false),
@@ -99,7 +103,7 @@ impl Shim {
         self.setup.get_or_init(|| {
             let setup = Setup::read();
             start_log(&setup);
-            self.lower_floors(&setup.config.rules);
+            self.set_floors(&setup.config.rules, &HashMap::new());
             self.timed.store(setup.config.report.is_some(), Ordering::Relaxed);
             setup
         })
@@ -195,15 +199,25 @@ impl Shim {
         self.floors[collective as usize].load(Ordering::Relaxed)
     }
 
-    /// Makes sure that calls which `rules` may accelerate are looked at.
-    pub fn lower_floors(&self, rules: &Rules) {
+    /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again; `record` tells
+    /// communicators apart.
+    pub fn note_rules(&self, record: usize, rules: Option<&Rules>) {
+        let mut at_run_time = self.floors_at_run_time.lock();
+        let known = match rules {
+            Some(rules) => at_run_time.insert(record, Collective::ALL.map(|c| rules.floor(c))).is_some(),
+            None => at_run_time.remove(&record).is_some(),
+        };
+        if rules.is_some() || known {
+            self.set_floors(&self.setup().config.rules, &at_run_time);
+        }
+    }
+
+    /// Calls that any rule may accelerate are looked at, all others are passed on at once.
+    fn set_floors(&self, configured: &Rules, at_run_time: &HashMap<usize, [u64; Collective::ALL.len()]>) {
         for collective in Collective::ALL {
-            let floor = &self.floors[collective as usize];
-            let wanted = rules.floor(collective).max(1);
-            // 0 is the state before the first rules.
-            let _ = floor.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
-                Some(if old == 0 { wanted } else { old.min(wanted) })
-            });
+            let lowest = at_run_time.values().map(|floors| floors[collective as usize]).min().unwrap_or(u64::MAX);
+            let floor = configured.floor(collective).min(lowest).max(1);
+            self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }
 }

@@ -108,7 +108,6 @@ functions! {
     type_free: "PMPI_Type_free" (*mut MPI_Datatype);
 
     t_init_thread: "MPI_T_init_thread" (c_int, *mut c_int);
-    t_finalize: "MPI_T_finalize" ();
     t_cvar_get_index: "MPI_T_cvar_get_index" (*const c_char, *mut c_int);
     t_cvar_handle_alloc: "MPI_T_cvar_handle_alloc" (c_int, *mut c_void, *mut *mut c_void, *mut c_int);
     t_cvar_read: "MPI_T_cvar_read" (*mut c_void, *mut c_void);

@@ -35,8 +35,8 @@ fn least(goodput: &Goodput, fabric: &Fabric, placement: &Placement) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Cell, Job, SCHEMA};
-    use nagare_plan::collective::Collective;
+    use crate::operation::Operation;
+    use crate::record::Cell;
     use nagare_plan::fabric::shipped;
 
     /// One megabyte from every host of star16 to the next in `share` of what the links allow, and an Alltoall.
@@ -48,22 +48,8 @@ mod tests {
         // 50 Mbit/s of frames, 1448 of 1514 bytes of each being data.
         let seconds = 8.0 / 50.0 * 1514.0 / 1448.0 / share;
         let goodput = Goodput { test: "next".into(), flows, bytes, seconds, limit: None };
-        let (collective, timings) = (Collective::Alltoall, Vec::new());
-        let cell = Cell { collective, bytes: 16 * 1024, block: 1024, timings, limit: None, cpu_bound: false };
-        let text = String::new;
-        let mut results = Results {
-            schema: SCHEMA,
-            name: text(),
-            fabric: text(),
-            map: text(),
-            command: text(),
-            machine: text(),
-            load: None,
-            complete: true,
-            job: Job::default(),
-            goodput: vec![goodput],
-            cells: vec![cell],
-        };
+        let cell = Cell::new(Operation::Alltoall, 16 * 1024, 1024);
+        let mut results = Results { goodput: vec![goodput], cells: vec![cell], ..Results::default() };
         annotate(&mut results, &fabric, &placement);
         results
     }

@@ -1,10 +1,11 @@
 //! The program's command line, also checked by `nagare bench` before anything is started.
 
+use crate::operation::Operation;
 use nagare_plan::choice::parse_bytes;
-use nagare_plan::collective::Collective;
 use std::time::Duration;
 
-const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] [--budget SECONDS]";
+const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] [--budget SECONDS] \
+                     [--oracle-budget SECONDS]";
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,9 +15,11 @@ pub struct Arguments {
     /// Bytes of a rank's vector.
     pub sizes: Vec<u64>,
     /// Collectives in order.
-    pub collectives: Vec<Collective>,
+    pub collectives: Vec<Operation>,
     /// Time for one collective and size, all configurations together.
     pub budget: Duration,
+    /// Time for trying everything the library can be told, for one collective and size; `None`: it is told nothing.
+    pub oracle: Option<Duration>,
 }
 
 impl Arguments {
@@ -28,8 +31,9 @@ impl Arguments {
         let mut arguments = Self {
             out: String::new(),
             sizes: (3..=22).map(|shift| 1 << shift).collect(),
-            collectives: Collective::ALL.to_vec(),
+            collectives: Operation::ALL.to_vec(),
             budget: Duration::from_secs(10),
+            oracle: None,
         };
         let mut words = words;
         while let Some(word) = words.next() {
@@ -49,13 +53,17 @@ impl Arguments {
                 }
                 "--collectives" => {
                     let named = |part: &str| {
-                        Collective::from_name(part).ok_or_else(|| wrong(part, "bcast, reduce, allreduce or alltoall"))
+                        Operation::from_name(part)
+                            .ok_or_else(|| wrong(part, &Operation::ALL.map(Operation::name).join(", ")))
                     };
                     arguments.collectives = value.split(',').map(named).collect::<Result<_, _>>()?;
                 }
                 "--budget" => {
-                    let seconds = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                    arguments.budget = seconds.ok_or_else(|| wrong(&value, "a number of seconds"))?;
+                    arguments.budget = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
+                }
+                "--oracle-budget" => {
+                    let budget = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
+                    arguments.oracle = Some(budget);
                 }
                 _ => return Err(format!("'{word}': {USAGE}")),
             }
@@ -65,6 +73,10 @@ impl Arguments {
         }
         Ok(arguments)
     }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
 #[cfg(test)]
@@ -79,11 +91,12 @@ mod tests {
     fn sizes_collectives_and_budget() {
         let all = parse("o.jsonl").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((all.sizes.first(), all.sizes.last(), all.sizes.len()), (Some(&8), Some(&(4 << 20)), 20));
-        let some = parse("o.jsonl --sizes 8,64K --collectives reduce,bcast --budget 0.5");
+        let some = parse("o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3");
         let some = some.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(some.sizes, [8, 65536]);
-        assert_eq!(some.collectives, [Collective::Reduce, Collective::Bcast]);
+        assert_eq!(some.collectives, [Operation::Reduce, Operation::Gather]);
         assert_eq!(some.budget, Duration::from_millis(500));
+        assert_eq!((some.oracle, all.oracle), (Some(Duration::from_secs(3)), None));
     }
 
     #[test]
@@ -91,7 +104,7 @@ mod tests {
         for (line, part) in [
             ("o --sizes 8,6", "'6'"),
             ("o --sizes 64Q", "'64Q'"),
-            ("o --collectives gather", "'gather'"),
+            ("o --collectives scatter", "'scatter'"),
             ("o --budget -1", "'-1'"),
             ("o --speed 3", "'--speed'"),
             ("o --sizes", "'--sizes'"),

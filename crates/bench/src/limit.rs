@@ -9,7 +9,7 @@
 //! * Alltoall, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst link.
 
 use crate::flow::thinnest_cut;
-use nagare_plan::collective::Collective;
+use crate::operation::Operation;
 use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Placement, Router};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,18 +32,18 @@ fn seconds(bytes: f64, mbit: f64) -> f64 {
     bytes * 8.0 / (mbit * 1e6 * GOODPUT)
 }
 
-/// The limit of a collective. `bytes` are those of the vector, for Alltoall those per rank pair.
-pub fn limit(fabric: &Fabric, placement: &Placement, collective: Collective, root: u32, bytes: u64) -> Limit {
+/// The limit of an operation. `bytes` are those of the vector, for Alltoall and Gather those per rank pair.
+pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root: u32, bytes: u64) -> Limit {
     let root = placement.host(root).unwrap_or(HostId(0));
     let ranks = ranks_of_hosts(placement);
     let hosts: Vec<HostId> = ranks.keys().copied().collect();
     let n = bytes as f64;
-    match collective {
-        Collective::Bcast | Collective::Reduce => {
+    match operation {
+        Operation::Bcast | Operation::Reduce => {
             let cut = cut_from(fabric, root, &hosts);
             Limit { seconds: seconds(n, cut), link_bytes: n * tree_links(fabric, root, &hosts) }
         }
-        Collective::Allreduce => {
+        Operation::Allreduce => {
             let slowest = partitions(fabric, &hosts).into_iter().map(|(parts, mbit)| {
                 let crossing = 2.0 * n * (parts as f64 - 1.0);
                 seconds(crossing, mbit)
@@ -51,18 +51,16 @@ pub fn limit(fabric: &Fabric, placement: &Placement, collective: Collective, roo
             let link_bytes = 2.0 * n * tree_links(fabric, root, &hosts);
             Limit { seconds: slowest.fold(0.0, f64::max), link_bytes }
         }
-        Collective::Alltoall => {
+        Operation::Gather => {
+            let flows = ranks.iter().map(|(&from, &count)| (from, root, n * count as f64));
+            routed(fabric, flows)
+        }
+        Operation::Alltoall => {
             let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (a, b)));
             let flows = pairs.map(|((&from, &a), (&to, &b))| (from, to, n * a as f64 * b as f64));
             routed(fabric, flows)
         }
     }
-}
-
-/// The limit of Gather with `bytes` from each rank.
-pub fn gather(fabric: &Fabric, placement: &Placement, root: u32, bytes: u64) -> Limit {
-    let to = placement.host(root).unwrap_or(HostId(0));
-    routed(fabric, ranks_of_hosts(placement).into_iter().map(|(from, ranks)| (from, to, ranks as f64 * bytes as f64)))
 }
 
 /// The limit of transfers (from, to, bytes) that happen at the same time under the fixed routes.
@@ -143,44 +141,44 @@ mod tests {
     #[test]
     fn two_leaves_of_four_hosts_with_two_ranks() {
         let (fabric, slots) = place("tree8", 16, 2);
-        let of = |collective, bytes| limit(&fabric, &slots, collective, 0, bytes);
+        let of = |operation, bytes| limit(&fabric, &slots, operation, 0, bytes);
         // 2^20 bytes at 100 Mbit/s and 95.6 %.
-        assert_ms(of(Collective::Bcast, M), 88.0);
-        assert_ms(of(Collective::Reduce, M), 88.0);
-        assert_ms(of(Collective::Allreduce, M), 153.0);
+        assert_ms(of(Operation::Bcast, M), 88.0);
+        assert_ms(of(Operation::Reduce, M), 88.0);
+        assert_ms(of(Operation::Allreduce, M), 153.0);
         // 8 × 8 ranks across each leaf's uplink.
-        assert_ms(of(Collective::Alltoall, 64 * K), 352.0);
-        assert_ms(gather(&fabric, &slots, 0, 64 * K), 77.0);
+        assert_ms(of(Operation::Alltoall, 64 * K), 352.0);
+        assert_ms(of(Operation::Gather, 64 * K), 77.0);
         // Ranks dealt out over the hosts have the same links.
         let nodes = Placement::by_node(&fabric, 16, 2).expect("the ranks fit");
-        assert_ms(limit(&fabric, &nodes, Collective::Alltoall, 0, 64 * K), 352.0);
+        assert_ms(limit(&fabric, &nodes, Operation::Alltoall, 0, 64 * K), 352.0);
     }
 
     #[test]
     fn two_clusters_over_one_link() {
         let (fabric, slots) = place("wan2x8", 16, 1);
-        let of = |collective, bytes| limit(&fabric, &slots, collective, 0, bytes);
-        assert_ms(of(Collective::Bcast, M), 88.0);
-        assert_ms(of(Collective::Allreduce, M), 165.0);
-        assert_ms(of(Collective::Alltoall, 16 * K), 88.0);
-        assert_ms(of(Collective::Alltoall, 64 * K), 351.0);
-        assert_ms(gather(&fabric, &slots, 0, 64 * K), 82.0);
+        let of = |operation, bytes| limit(&fabric, &slots, operation, 0, bytes);
+        assert_ms(of(Operation::Bcast, M), 88.0);
+        assert_ms(of(Operation::Allreduce, M), 165.0);
+        assert_ms(of(Operation::Alltoall, 16 * K), 88.0);
+        assert_ms(of(Operation::Alltoall, 64 * K), 351.0);
+        assert_ms(of(Operation::Gather, 64 * K), 82.0);
     }
 
     #[test]
     fn one_switch_and_a_mesh() {
         let (fabric, slots) = place("star16", 32, 2);
-        assert_ms(limit(&fabric, &slots, Collective::Bcast, 0, M), 175.0);
-        assert_ms(limit(&fabric, &slots, Collective::Allreduce, 0, M), 329.0);
-        assert_ms(limit(&fabric, &slots, Collective::Alltoall, 0, 64 * K), 658.0);
-        assert_ms(gather(&fabric, &slots, 0, 64 * K), 329.0);
+        assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 175.0);
+        assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 329.0);
+        assert_ms(limit(&fabric, &slots, Operation::Alltoall, 0, 64 * K), 658.0);
+        assert_ms(limit(&fabric, &slots, Operation::Gather, 0, 64 * K), 329.0);
         let (fabric, slots) = place("mlfm36", 32, 1);
-        assert_ms(limit(&fabric, &slots, Collective::Bcast, 0, M), 439.0);
-        assert_ms(limit(&fabric, &slots, Collective::Allreduce, 0, M), 850.0);
-        assert_ms(gather(&fabric, &slots, 0, 64 * K), 850.0);
+        assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 439.0);
+        assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 850.0);
+        assert_ms(limit(&fabric, &slots, Operation::Gather, 0, 64 * K), 850.0);
         let (fabric, slots) = place("torus16", 16, 1);
-        assert_ms(limit(&fabric, &slots, Collective::Bcast, 0, M), 88.0);
-        assert_ms(limit(&fabric, &slots, Collective::Allreduce, 0, M), 165.0);
+        assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 88.0);
+        assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 165.0);
     }
 
     #[test]
@@ -192,11 +190,11 @@ mod tests {
         let placement = Placement::by_slot(&fabric, 4, 1).expect("the ranks fit");
         // Each side's sum crosses the thin link once.
         let expected = 1e6 * 8.0 / 10e6 * 1514.0 / 1448.0 * 1e3;
-        assert_ms(limit(&fabric, &placement, Collective::Allreduce, 0, 1_000_000), expected);
-        assert_ms(limit(&fabric, &placement, Collective::Bcast, 0, 1_000_000), expected);
+        assert_ms(limit(&fabric, &placement, Operation::Allreduce, 0, 1_000_000), expected);
+        assert_ms(limit(&fabric, &placement, Operation::Bcast, 0, 1_000_000), expected);
         let one = Placement::by_slot(&fabric, 2, 2).expect("the ranks fit");
-        for collective in Collective::ALL {
-            assert_eq!(limit(&fabric, &one, collective, 0, M).seconds, 0.0, "{collective}");
+        for operation in Operation::ALL {
+            assert_eq!(limit(&fabric, &one, operation, 0, M).seconds, 0.0, "{operation}");
         }
     }
 }

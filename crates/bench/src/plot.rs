@@ -1,8 +1,8 @@
 //! Time against size as SVG, both logarithmic.
 
+use crate::operation::Operation;
 use crate::record::{Cell, DEFAULT, Results, STOCK};
 use nagare_plan::algorithm::ALGORITHMS;
-use nagare_plan::collective::Collective;
 use std::fmt::Write;
 
 const WIDTH: f64 = 860.0;
@@ -62,10 +62,10 @@ macro_rules! line {
     ($text:expr, $($format:tt)*) => { { let _ = writeln!($text, $($format)*); } };
 }
 
-/// The plot of one collective; `None` if it was not measured.
-pub fn svg(results: &Results, collective: Collective) -> Option<String> {
-    let mut cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.collective == collective).collect();
-    cells.sort_by_key(|cell| cell.bytes);
+/// The plot of one operation; `None` if it was not measured.
+pub fn svg(results: &Results, operation: Operation) -> Option<String> {
+    let mut cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.collective == operation).collect();
+    cells.sort_by_key(|cell| cell.block);
     let curves = curves(&cells);
     if curves.is_empty() {
         return None;
@@ -78,9 +78,11 @@ pub fn svg(results: &Results, collective: Collective) -> Option<String> {
     );
     line!(text, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##);
     let (ranks, fabric) = (results.job.hosts.len(), escaped(&results.fabric));
-    let title = format!("{collective} on {fabric}, {ranks} ranks, map {}", escaped(&results.map));
+    let title = format!("{operation} on {fabric}, {ranks} ranks, map {}", escaped(&results.map));
     line!(text, r#"<text x="{}" y="26" font-size="17">{title}</text>"#, AREA.0);
-    let about = format!("{}; median time of the slowest rank", escaped(&results.job.mpi));
+    let (mpi, congestion) = (escaped(&results.job.mpi), results.job.congestion.as_deref().map(escaped));
+    let congestion = congestion.map_or(String::new(), |name| format!(", {name}"));
+    let about = format!("{mpi}{congestion}; median time of the slowest rank");
     line!(text, r##"<text x="{}" y="46" fill="#555555">{about}</text>"##, AREA.0);
     grid(&mut text, &scale, &cells);
     let (width, height) = (AREA.2 - AREA.0, AREA.3 - AREA.1);
@@ -99,7 +101,7 @@ pub fn svg(results: &Results, collective: Collective) -> Option<String> {
 /// Forced algorithms first, so that what matters most lies on top.
 fn curves(cells: &[&Cell]) -> Vec<Curve> {
     let timed = |name: &str| {
-        let point = |cell: &&Cell| cell.timing(name).map(|timing| (cell.bytes as f64, timing.median));
+        let point = |cell: &&Cell| cell.timing(name).map(|timing| (cell.block as f64, timing.median));
         cells.iter().filter_map(point).filter(|point| point.1 > 0.0).collect::<Vec<_>>()
     };
     let curve = |name: &str, label: &str, colour, width, dashes| Curve {
@@ -111,8 +113,11 @@ fn curves(cells: &[&Cell]) -> Vec<Curve> {
     let forced = ALGORITHMS.iter().zip(COLOURS.iter().cycle());
     let mut curves: Vec<Curve> =
         forced.map(|(spec, colour)| curve(spec.name, spec.name, colour, 1.5, "none")).collect();
-    let limits = cells.iter().filter_map(|cell| Some((cell.bytes as f64, cell.limit?)));
+    let limits = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.limit?)));
     curves.push(Curve { name: LIMIT.to_owned(), colour: "#000000", stroke: (1.5, "6 4"), points: limits.collect() });
+    let best = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.best_forced_stock()?.median)));
+    let (name, stroke) = ("best forced stock".to_owned(), (3.0, "3 4"));
+    curves.push(Curve { name, colour: "#555555", stroke, points: best.collect() });
     curves.push(curve(STOCK, "stock MPI", "#555555", 3.0, "none"));
     curves.push(curve(DEFAULT, "Nagare's default", "#0072b2", 3.0, "12 3"));
     curves.retain(|curve| !curve.points.is_empty());
@@ -134,11 +139,11 @@ fn grid(text: &mut String, scale: &Scale, cells: &[&Cell]) {
     }
     let mut free = f64::NEG_INFINITY;
     for cell in cells {
-        let x = scale.x(cell.bytes as f64);
+        let x = scale.x(cell.block as f64);
         line!(text, r##"<line x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}" stroke="#eeeeee"/>"##);
         // Labels must not touch.
         if x >= free {
-            line!(text, r#"<text x="{x:.1}" y="{}" text-anchor="middle">{}</text>"#, bottom + 18.0, size(cell.bytes));
+            line!(text, r#"<text x="{x:.1}" y="{}" text-anchor="middle">{}</text>"#, bottom + 18.0, size(cell.block));
             free = x + 42.0;
         }
     }
@@ -149,7 +154,8 @@ fn grid(text: &mut String, scale: &Scale, cells: &[&Cell]) {
         bottom - top
     );
     let middle = (left + right) / 2.0;
-    let vector = "bytes of a rank's vector (Alltoall: all its blocks)";
+    let per_pair = cells.iter().any(|cell| cell.collective.per_pair());
+    let vector = if per_pair { "bytes per rank pair" } else { "bytes of the vector" };
     line!(text, r#"<text x="{middle}" y="{}" text-anchor="middle">{vector}</text>"#, bottom + 42.0);
 }
 
@@ -220,7 +226,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Job, SCHEMA, Timing};
+    use crate::record::{Timing, forced_stock};
 
     fn results(times: &[(u64, &[(&str, f64)])]) -> Results {
         let timing = |&(name, median): &(&str, f64)| Timing {
@@ -233,26 +239,12 @@ mod tests {
             fastest: median,
         };
         let cell = |&(bytes, timings): &(u64, &[(&str, f64)])| Cell {
-            collective: Collective::Bcast,
-            bytes,
-            block: bytes,
             timings: timings.iter().map(timing).collect(),
             limit: Some(bytes as f64 * 1e-7),
-            cpu_bound: false,
+            ..Cell::new(Operation::Bcast, bytes, bytes)
         };
-        Results {
-            schema: SCHEMA,
-            name: "plot".into(),
-            fabric: "a<b & \"c\"".into(),
-            map: "slot".into(),
-            command: String::new(),
-            machine: String::new(),
-            load: None,
-            complete: true,
-            job: Job::default(),
-            goodput: Vec::new(),
-            cells: times.iter().map(cell).collect(),
-        }
+        let cells = times.iter().map(cell).collect();
+        Results { fabric: "a<b & \"c\"".into(), map: "slot".into(), cells, ..Results::default() }
     }
 
     /// The numbers of the attribute `points` of the curve that starts with `prefix`.
@@ -267,7 +259,7 @@ mod tests {
     fn equal_factors_are_equal_distances() {
         let times: [(u64, &[(&str, f64)]); 3] =
             [(1024, &[(STOCK, 1e-3)]), (4096, &[(STOCK, 1e-2)]), (16384, &[(STOCK, 1e-1)])];
-        let text = svg(&results(&times), Collective::Bcast).unwrap_or_default();
+        let text = svg(&results(&times), Operation::Bcast).unwrap_or_default();
         let at = points(&text, "stroke-width=\"3\"");
         assert_eq!(at.len(), 3, "{text}");
         assert!(((at[1].0 - at[0].0) - (at[2].0 - at[1].0)).abs() < 0.3 && at[0].0 < at[1].0, "{at:?}");
@@ -277,10 +269,23 @@ mod tests {
     }
 
     #[test]
+    fn the_best_of_what_stock_was_told_is_one_curve() {
+        let (a, b) = (forced_stock("pipeline 8K"), forced_stock("chain 8K"));
+        let times: [(u64, &[(&str, f64)]); 2] =
+            [(1024, &[(STOCK, 1e-3), (&a, 9e-4), (&b, 8e-4)]), (4096, &[(STOCK, 1e-3), (&a, 1e-3), (&b, 2e-3)])];
+        let text = svg(&results(&times), Operation::Bcast).unwrap_or_default();
+        // 0.8 ms by one setting, 1 ms by the other: the latter as long as stock.
+        let (best, stock) = (points(&text, "stroke-dasharray=\"3 4\""), points(&text, "stroke-dasharray=\"none\""));
+        assert_eq!((best.len(), best[1]), (2, stock[1]), "{text}");
+        assert!(best[0].1 > stock[0].1, "{text}");
+        assert_eq!(text.matches("best forced stock").count(), 1);
+    }
+
+    #[test]
     fn nothing_measured_is_no_plot_and_one_size_is_one() {
         let one: [(u64, &[(&str, f64)]); 1] = [(8, &[(STOCK, 1e-4), (DEFAULT, 1e-4)])];
-        let text = svg(&results(&one), Collective::Bcast).unwrap_or_default();
+        let text = svg(&results(&one), Operation::Bcast).unwrap_or_default();
         assert!(!text.is_empty() && !text.contains("NaN") && !text.contains("inf"), "{text}");
-        assert_eq!(svg(&results(&one), Collective::Reduce), None);
+        assert_eq!(svg(&results(&one), Operation::Reduce), None);
     }
 }

@@ -3,8 +3,9 @@
 //! The program writes one [`Line`] of JSON after the other, so that what was measured survives a job that ends early;
 //! `nagare bench` makes one [`Results`] of them.
 
-use nagare_plan::collective::Collective;
+use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of this form; grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -12,6 +13,8 @@ pub const SCHEMA: u32 = 1;
 pub const STOCK: &str = "stock";
 /// The configuration in which Nagare chooses.
 pub const DEFAULT: &str = "default";
+/// What the names of configurations begin with in which the library is told what to run.
+const FORCED_STOCK: &str = "stock: ";
 
 /// What the program writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +24,8 @@ pub enum Line {
     Job(Job),
     /// A measurement of the network itself.
     Goodput(Goodput),
+    /// What a message costs whatever its size.
+    Message(Message),
     /// One collective and size.
     Cell(Cell),
     /// Last, if all went well.
@@ -36,6 +41,9 @@ pub struct Job {
     pub mpi: String,
     /// The host of every rank.
     pub hosts: Vec<String>,
+    /// TCP's congestion control on the host of rank 0; `None` where the system does not tell.
+    #[serde(default)]
+    pub congestion: Option<String>,
 }
 
 /// Messages sent at the same time, all of the same size.
@@ -55,14 +63,33 @@ pub struct Goodput {
     pub limit: Option<f64>,
 }
 
+/// What a message costs beside the time its bytes are on the links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// [`LATENCY`]: half the round trip between the first host and the one half way across, all others waiting; [`GAP`]:
+    /// from one message to the next at a host, while every host streams to the next.
+    pub test: String,
+    /// Senders and receivers, as ranks.
+    pub flows: Vec<(u32, u32)>,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// Median over the repetitions.
+    pub microseconds: f64,
+}
+
+/// A test of [`Message`].
+pub const LATENCY: &str = "latency";
+/// A test of [`Message`].
+pub const GAP: &str = "gap";
+
 /// One collective and size, in all configurations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The collective; the root, if it has one, is rank 0.
-    pub collective: Collective,
-    /// Bytes of the vector of a rank; for Alltoall of the blocks for all ranks together.
+    pub collective: Operation,
+    /// Bytes of the vector of a rank; for Alltoall and Gather of the blocks of all ranks together.
     pub bytes: u64,
-    /// Bytes per rank pair for Alltoall, otherwise as `bytes`.
+    /// Bytes per rank pair for Alltoall and Gather, otherwise as `bytes`.
     pub block: u64,
     /// In the order in which they took turns.
     pub timings: Vec<Timing>,
@@ -72,12 +99,38 @@ pub struct Cell {
     /// Whether this machine could not have carried the traffic at the links' rates.
     #[serde(default)]
     pub cpu_bound: bool,
+    /// What the library was told to run, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<Oracle>,
+}
+
+/// The library's own algorithms and segment sizes: each once, then the fastest among the configurations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Oracle {
+    /// How the library was told.
+    pub how: String,
+    /// In the order in which they were tried.
+    pub tried: Vec<Tried>,
+    /// The fastest settings: what is set to what, as the library calls it.
+    pub fastest: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// One setting of the library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Short, such as `pipeline 16K`.
+    pub setting: String,
+    /// The time of one call by the slowest rank; `None` if it was left out.
+    pub seconds: Option<f64>,
+    /// Why it was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// One configuration. Times are those of the slowest rank, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// [`STOCK`], [`DEFAULT`] or the name of an algorithm.
+    /// [`STOCK`], [`DEFAULT`], the name of an algorithm, or a setting of the library ([`Timing::forced_stock`]).
     pub configuration: String,
     /// What ran by Nagare's own report, with the reason where that was the library's own; several joined by ` + `.
     pub ran: String,
@@ -94,7 +147,7 @@ pub struct Timing {
 }
 
 /// Everything about one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -117,11 +170,44 @@ pub struct Results {
     pub job: Job,
     /// The network itself.
     pub goodput: Vec<Goodput>,
+    /// What messages cost.
+    #[serde(default)]
+    pub messages: Vec<Message>,
     /// Collectives and sizes in the order measured.
     pub cells: Vec<Cell>,
 }
 
+/// Name of the configuration in which the library is told to run `setting`.
+pub fn forced_stock(setting: &str) -> String {
+    format!("{FORCED_STOCK}{setting}")
+}
+
+impl Timing {
+    /// The setting of the library, if this is the configuration of one.
+    pub fn forced_stock(&self) -> Option<&str> {
+        self.configuration.strip_prefix(FORCED_STOCK)
+    }
+}
+
 impl Cell {
+    /// A cell in which nothing is measured yet.
+    pub fn new(collective: Operation, bytes: u64, block: u64) -> Self {
+        Self { collective, bytes, block, timings: Vec::new(), limit: None, cpu_bound: false, oracle: None }
+    }
+
+    /// The fastest setting that the library was told, by its median.
+    pub fn best_forced_stock(&self) -> Option<&Timing> {
+        let forced = self.timings.iter().filter(|timing| timing.forced_stock().is_some());
+        forced.min_by(|a, b| a.median.total_cmp(&b.median))
+    }
+
+    /// The fastest of the library's own choice and of all it was told; `None` if it was told nothing.
+    pub fn best_stock(&self) -> Option<&Timing> {
+        let forced = self.best_forced_stock()?;
+        let own = self.timing(STOCK).filter(|own| own.median <= forced.median);
+        Some(own.unwrap_or(forced))
+    }
+
     /// The timing of a configuration.
     pub fn timing(&self, configuration: &str) -> Option<&Timing> {
         self.timings.iter().find(|timing| timing.configuration == configuration)
@@ -129,9 +215,35 @@ impl Cell {
 }
 
 impl Results {
+    /// What a message costs by a test, microseconds.
+    pub fn message(&self, test: &str) -> Option<f64> {
+        self.messages.iter().find(|message| message.test == test).map(|message| message.microseconds)
+    }
+
     /// The cell of a collective and size.
-    pub fn cell(&self, collective: Collective, bytes: u64) -> Option<&Cell> {
+    pub fn cell(&self, collective: Operation, bytes: u64) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.collective == collective && cell.bytes == bytes)
+    }
+}
+
+impl Results {
+    /// As JSON with one line per field, and per element where a field is a list.
+    ///
+    /// # Errors
+    /// None that is known: every field can be written.
+    pub fn to_lines(&self) -> serde_json::Result<String> {
+        let value = serde_json::to_value(self)?;
+        let fields = value.as_object().into_iter().flatten().map(|(name, value)| {
+            let value = match value.as_array() {
+                Some(list) if !list.is_empty() => {
+                    let elements: Vec<String> = list.iter().map(|element| format!("    {element}")).collect();
+                    format!("[\n{}\n  ]", elements.join(",\n"))
+                }
+                _ => value.to_string(),
+            };
+            format!("  \"{name}\": {value}")
+        });
+        Ok(format!("{{\n{}\n}}\n", fields.collect::<Vec<_>>().join(",\n")))
     }
 }
 
@@ -154,6 +266,35 @@ pub fn read_lines(text: &str) -> Result<Vec<Line>, usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_of_stock_is_told_only_where_it_was_searched() {
+        let timing = |name: &str, median| Timing {
+            configuration: name.to_owned(),
+            ran: String::new(),
+            iterations: 3,
+            median,
+            quartile1: median,
+            quartile3: median,
+            fastest: median,
+        };
+        let mut cell = Cell::new(Operation::Bcast, 8, 8);
+        cell.timings = vec![timing(STOCK, 2.0), timing("chain", 0.5)];
+        assert_eq!(cell.best_stock(), None);
+        cell.timings.push(timing(&forced_stock("pipeline 8K"), 3.0));
+        assert_eq!(cell.best_stock().map(|best| best.median), Some(2.0));
+        cell.timings.push(timing(&forced_stock("chain 8K"), 1.0));
+        assert_eq!(cell.best_stock().and_then(Timing::forced_stock), Some("chain 8K"));
+    }
+
+    #[test]
+    fn lines_are_the_same_data() {
+        let cells = vec![Cell::new(Operation::Gather, 64, 4), Cell::new(Operation::Bcast, 8, 8)];
+        let results = Results { name: "a \"b\"".into(), cells, ..Results::default() };
+        let text = results.to_lines().unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Results>(&text).ok(), Some(results), "{text}");
+        assert_eq!(text.lines().filter(|line| line.contains("\"collective\"")).count(), 2, "{text}");
+    }
 
     #[test]
     fn a_line_cut_off_is_left_out_and_a_foreign_one_is_named() {

@@ -102,11 +102,13 @@ emulated: they are for planning only. Works as root, and for other users where t
     #[command(after_help = "Examples:
   nagare bench --fabric tree8 --ppn 2 --out results
   nagare bench --fabric mlfm36 --np 32 --map balanced --mpi mpich --sizes 64K,1M,4M --collectives bcast,reduce
+  nagare bench --fabric tree8 --ppn 2 --oracle --out results
   nagare bench compare before.json after.json
+  nagare bench table --plots benchmarks docs/benchmarks/*.json
 
 Every figure is the median over the iterations of the time of the slowest rank, and every result is verified. The limit is the
-least time that the links allow whatever the algorithm, with 95.6 % of a link's rate for data (TCP over Ethernet). The algorithms of
-the MPI library itself are not swept: stock is what it chooses.")]
+least time that the links allow whatever the algorithm, with 95.6 % of a link's rate for data (TCP over Ethernet). With --oracle the
+library's own algorithms and segment sizes are swept too.")]
     Bench(BenchArgs),
 }
 

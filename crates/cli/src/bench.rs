@@ -1,7 +1,10 @@
 //! `nagare bench`: stock and Nagare side by side on an emulated fabric.
 
+mod markdown;
+
 use crate::bench_compare::{CompareArgs, compare};
-use crate::bench_table::{goodput_table, timing_table};
+
+use crate::bench_table::{legend, network, suggestion, timings};
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::output::print;
@@ -9,11 +12,13 @@ use crate::testbed::{Chosen, RunArgs};
 use crate::testbed_run;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
+use markdown::{TableArgs, table};
 use nagare_bench::annotate::annotate;
 use nagare_bench::arguments::Arguments;
+use nagare_bench::operation::Operation;
+use nagare_bench::oracle::DYNAMIC_RULES;
 use nagare_bench::plot::svg;
 use nagare_bench::record::{Line, Results, SCHEMA, read_lines};
-use nagare_plan::collective::Collective;
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::record::name_from;
 use std::fs;
@@ -39,6 +44,9 @@ enum Action {
     /// Show what changed between two runs
     #[command(after_help = "Example:\n  nagare bench compare before.json after.json")]
     Compare(CompareArgs),
+    /// Print runs as Markdown
+    #[command(after_help = "Example:\n  nagare bench table --plots benchmarks docs/benchmarks/*.json")]
+    Table(TableArgs),
 }
 
 #[derive(Args)]
@@ -58,16 +66,26 @@ struct MeasureArgs {
     /// How ranks are put on hosts, as for `nagare testbed run`
     #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
     map: String,
-    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; Alltoall's blocks together make one vector
+    /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; of Alltoall and Gather all blocks together
     /// [default: 8 to 4M in powers of two]
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
-    /// Collectives, separated by commas [default: all]
+    /// bcast, reduce, allreduce, alltoall, gather, separated by commas [default: all]
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
     /// Time for one collective and size, with all configurations; three iterations are made in any case
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
+    /// Also tell the MPI library what to run: each of its own algorithms with each segment size, the best of them by turns
+    /// with the others
+    #[arg(long)]
+    oracle: bool,
+    /// Time for trying what the library can be told, for one collective and size [default: as --budget]
+    #[arg(long, value_name = "SECONDS", requires = "oracle")]
+    oracle_budget: Option<f64>,
     /// Directory for NAME.json and NAME-COLLECTIVE.svg, made if there is none
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -86,6 +104,7 @@ struct MeasureArgs {
 pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         Some(Action::Compare(args)) => compare(args),
+        Some(Action::Table(args)) => table(args),
         None => measure(&args.measure),
     }
 }
@@ -104,6 +123,9 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     for (option, value) in [("--sizes", &args.sizes), ("--collectives", &args.collectives)] {
         words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
     }
+    if args.oracle {
+        words.extend(["--oracle-budget".to_owned(), args.oracle_budget.unwrap_or(args.budget).to_string()]);
+    }
     // A mistake is told before anything is started.
     Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?;
     // What an earlier run left must not pass for this one's.
@@ -115,9 +137,11 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         ppn: args.ppn,
         map: args.map.clone(),
         mpi: Some(args.mpi.clone()),
+        congestion: args.congestion.clone(),
         stock: false,
         lib: args.lib.clone(),
         verbose: false,
+        environment: environment(args.oracle, family),
         command,
     };
     let load = load();
@@ -143,6 +167,14 @@ fn family(mpi: &str) -> anyhow::Result<Family> {
             let launcher = Launcher::identify(&resolve(path)?)?;
             launcher.family().with_context(|| format!("{path} is {}; expected Open MPI or Hydra", launcher.version))
         }
+    }
+}
+
+/// What ranks need so that the library can be told what to run.
+fn environment(oracle: bool, family: Family) -> Vec<(String, String)> {
+    match family {
+        Family::Openmpi if oracle => vec![(format!("OMPI_MCA_{DYNAMIC_RULES}"), "1".to_owned())],
+        _ => Vec::new(),
     }
 }
 
@@ -188,12 +220,14 @@ fn results(lines: &Path, name: String, args: &MeasureArgs, fabric: &Fabric, comp
         complete: complete && read.last() == Some(&Line::End),
         job: Default::default(),
         goodput: Vec::new(),
+        messages: Vec::new(),
         cells: Vec::new(),
     };
     for line in read {
         match line {
             Line::Job(job) => results.job = job,
             Line::Goodput(goodput) => results.goodput.push(goodput),
+            Line::Message(message) => results.messages.push(message),
             Line::Cell(cell) => results.cells.push(cell),
             Line::End => {}
         }
@@ -225,23 +259,26 @@ fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
         let path = out.join(file);
         fs::write(&path, text).with_context(|| path.display().to_string())
     };
-    write(format!("{}.json", results.name), serde_json::to_string_pretty(results)? + "\n")?;
+    write(format!("{}.json", results.name), results.to_lines()?)?;
     let mut plots = 0;
-    for collective in Collective::ALL {
-        if let Some(text) = svg(results, collective) {
-            write(format!("{}-{collective}.svg", results.name), text)?;
+    for operation in Operation::ALL {
+        if let Some(text) = svg(results, operation) {
+            write(format!("{}-{operation}.svg", results.name), text)?;
             plots += 1;
         }
     }
     let Results { fabric, map, machine, job, name, .. } = results;
     let nagare = job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
+    let congestion = job.congestion.as_deref().unwrap_or("unknown");
+    let suggestion = suggestion(results).map(|lines| format!("for the fabric's file:\n{lines}")).unwrap_or_default();
     print(&format!(
-        "{fabric}, {} ranks, map {map}; {}, {nagare}; {machine}\n\n{}\n{}\nwritten: {}.json and {plots} plot(s) in {}\n",
+        "{fabric}, {} ranks, map {map}; {}, {nagare}; TCP congestion control {congestion}; {machine}\n\n{}{suggestion}\n{}{}\n\
+         written: {name}.json and {plots} plot(s) in {}\n",
         job.hosts.len(),
         job.mpi,
-        goodput_table(results),
-        timing_table(results),
-        name,
+        network(results).boxed(),
+        timings(results).boxed(),
+        legend(results),
         out.display()
     ))?;
     if let Some(load) = results.load.filter(|&load| load > BUSY) {

@@ -40,6 +40,18 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
                 verdict(timing, other).to_owned(),
             ]);
         }
+        let best = |run: &Results| run.cell(cell.collective, cell.bytes)?.best_stock().map(|best| best.median);
+        if let Some((a, b)) = best(&a).zip(best(&b)) {
+            rows.add_row([
+                cell.collective.to_string(),
+                size(cell),
+                "best stock".to_owned(),
+                milliseconds(a),
+                milliseconds(b),
+                format!("{:+.0} %", (b / a - 1.0) * 100.0),
+                String::new(),
+            ]);
+        }
     }
     let mut text = String::new();
     for (letter, run) in [("A", &a), ("B", &b)] {
@@ -67,7 +79,11 @@ fn verdict(a: &Timing, b: &Timing) -> &'static str {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Results> {
+/// What `nagare bench` wrote to `path`.
+///
+/// # Errors
+/// If it is something else.
+pub fn read(path: &Path) -> anyhow::Result<Results> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     serde_json::from_str(&text).with_context(|| format!("{}: expected what `nagare bench` wrote", path.display()))
 }

@@ -1,84 +1,139 @@
-//! The tables of `nagare bench`.
+//! The tables of `nagare bench`, for the terminal and as Markdown.
 
 use crate::output::{bytes, table};
 use comfy_table::CellAlignment;
-use nagare_bench::record::{Cell, DEFAULT, Results, STOCK, Timing};
+use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing};
 use nagare_plan::algorithm::ALGORITHMS;
-use nagare_plan::collective::Collective;
 
-/// The network itself, measured and as its file says.
-pub fn goodput_table(results: &Results) -> String {
-    let mut table = table(["network", "flows", "Mbit/s in all", "by the rates", "share"]);
+/// A table as text, not yet laid out. Columns from the second on are numbers.
+pub struct Grid {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    /// For the terminal.
+    pub fn boxed(&self) -> String {
+        let mut table = table(&self.header);
+        for row in &self.rows {
+            table.add_row(row);
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        format!("{table}\n")
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace('*', "\\*"));
+        let mut rule = vec!["---".to_owned()];
+        rule.resize(self.header.len(), "--:".to_owned());
+        [line(&self.header), line(&rule)].into_iter().chain(self.rows.iter().map(|row| line(row))).collect()
+    }
+}
+
+/// The network itself: measured, and what its file says.
+pub fn network(results: &Results) -> Grid {
+    let header = ["network", "flows", "measured", "by the rates", "share"].map(str::to_owned).into();
+    let mut rows = Vec::new();
     for goodput in &results.goodput {
         let bits = goodput.bytes as f64 * 8.0 * goodput.flows.len() as f64 / 1e6;
         let limit = goodput.limit;
-        table.add_row([
-            match goodput.test.as_str() {
-                "pair" => "one host to one half way across".to_owned(),
-                "across" => "every host to the one half way on".to_owned(),
-                "next" => "every host to the next".to_owned(),
-                other => other.to_owned(),
-            },
+        let test = match goodput.test.as_str() {
+            "pair" => "one host to one half way across",
+            "across" => "every host to the one half way on",
+            "next" => "every host to the next",
+            other => other,
+        };
+        rows.push(vec![
+            test.to_owned(),
             goodput.flows.len().to_string(),
-            format!("{:.1}", bits / goodput.seconds),
-            limit.map_or("-".to_owned(), |limit| format!("{:.1}", bits / limit)),
+            format!("{:.1} Mbit/s", bits / goodput.seconds),
+            limit.map_or("-".to_owned(), |limit| format!("{:.1} Mbit/s", bits / limit)),
             limit.map_or("-".to_owned(), |limit| percent(limit / goodput.seconds)),
         ]);
     }
-    right(&mut table, 1);
-    format!("{table}\n")
+    for message in &results.messages {
+        let test = match message.test.as_str() {
+            LATENCY => format!("half a round trip of {} bytes, half way across", message.bytes),
+            GAP => format!("one message of {} bytes after the other, every host to the next", message.bytes),
+            other => other.to_owned(),
+        };
+        let measured = format!("{} µs", number(message.microseconds));
+        rows.push(vec![test, message.flows.len().to_string(), measured, "-".to_owned(), "-".to_owned()]);
+    }
+    Grid { header, rows }
 }
 
-/// Medians in milliseconds, one row per collective and size.
-pub fn timing_table(results: &Results) -> String {
+/// The two lines by which a fabric file tells what messages cost; `None` if that was not measured.
+pub fn suggestion(results: &Results) -> Option<String> {
+    let (latency, gap) = (results.message(LATENCY)?, results.message(GAP)?);
+    let line = |key: &str, value| format!("{key} = {}   # microseconds\n", number(value));
+    Some(line("message_latency", latency) + &line("message_gap", gap))
+}
+
+/// Whole microseconds where there are ten or more.
+fn number(microseconds: f64) -> String {
+    if microseconds >= 9.95 { format!("{microseconds:.0}") } else { format!("{microseconds:.1}") }
+}
+
+/// Medians in milliseconds, one row per operation and size.
+pub fn timings(results: &Results) -> Grid {
     let measured = |name: &str| results.cells.iter().any(|cell| cell.timing(name).is_some());
     let forced = ALGORITHMS.iter().map(|spec| spec.name).filter(|name| measured(name));
-    let configurations: Vec<&str> =
-        [STOCK].into_iter().chain(forced).chain([DEFAULT]).filter(|n| measured(n)).collect();
-    let mut header = vec!["collective", "bytes"];
-    header.extend(&configurations);
-    header.extend(["which ran", "limit", "× stock", "of limit"]);
-    let mut table = table(header);
-    for cell in &results.cells {
-        let mut row = vec![cell.collective.to_string(), size(cell)];
-        let time = |name: &&str| cell.timing(name).map_or("-".to_owned(), |timing| milliseconds(timing.median));
-        row.extend(configurations.iter().map(time));
-        let ours = cell.timing(DEFAULT);
-        // Reasons why the library's own ran are in the file.
-        let ran = |timing: &Timing| timing.ran.split(" (").next().unwrap_or_default().to_owned();
-        row.push(ours.map_or("-".to_owned(), ran));
+    let ours: Vec<&str> = forced.chain([DEFAULT].into_iter().filter(|name| measured(name))).collect();
+    // Stock is best told only where it was searched for.
+    let searched = results.cells.iter().any(|cell| cell.oracle.is_some());
+    let header = ["collective", "bytes", STOCK].into_iter();
+    let header = header.chain(searched.then_some("best stock")).chain(ours.iter().copied());
+    let header = header.chain(["which ran", "limit", "× stock"]).chain(searched.then_some("× best stock"));
+    let header = header.chain(["of limit"]).map(str::to_owned).collect();
+    let row = |cell: &Cell| {
+        let time = |name: &str| cell.timing(name).map(|timing| milliseconds(timing.median));
+        let (stock, best, default) = (cell.timing(STOCK), cell.best_stock(), cell.timing(DEFAULT));
         let mark = if cell.cpu_bound { " *" } else { "" };
-        row.push(cell.limit.map_or("-".to_owned(), |limit| milliseconds(limit) + mark));
-        let stock = cell.timing(STOCK).map(|timing| timing.median);
-        let ratio = stock.zip(ours).map(|(stock, ours)| format!("{:.2}", stock / ours.median));
-        row.push(ratio.unwrap_or_else(|| "-".to_owned()));
-        let share = cell.limit.zip(ours).map(|(limit, ours)| percent(limit / ours.median));
-        row.push(share.unwrap_or_else(|| "-".to_owned()));
-        table.add_row(row);
-    }
-    right(&mut table, 1);
-    let note = if results.cells.iter().any(|cell| cell.cpu_bound) {
-        "* more than this machine carried in the test of the network: its processors, not the links, are the limit\n"
-    } else {
-        ""
+        let times = |other: Option<&Timing>| Some(format!("{:.2}", other?.median / default?.median));
+        let mut row = vec![Some(cell.collective.to_string()), Some(size(cell)), time(STOCK)];
+        row.extend(searched.then(|| best.map(best_stock)));
+        row.extend(ours.iter().map(|name| time(name)));
+        // Reasons why the library's own ran are in the file.
+        row.push(default.map(|timing| timing.ran.split(" (").next().unwrap_or_default().to_owned()));
+        row.push(cell.limit.map(|limit| milliseconds(limit) + mark));
+        row.push(times(stock));
+        row.extend(searched.then(|| times(best)));
+        // Of what Nagare leaves alone, the library's share is told.
+        row.push(cell.limit.zip(default.or(stock)).map(|(limit, timing)| percent(limit / timing.median)));
+        row.into_iter().map(|text| text.unwrap_or_else(|| "-".to_owned())).collect()
     };
-    format!(
-        "medians in ms, time of the slowest rank; × stock and share of the limit are those of the default\n{table}\n{note}"
-    )
+    Grid { header, rows: results.cells.iter().map(row).collect() }
 }
 
-/// Numbers end at the same place, from column `first` on.
-fn right(table: &mut comfy_table::Table, first: usize) {
-    for column in table.column_iter_mut().skip(first) {
-        column.set_cell_alignment(CellAlignment::Right);
+/// What the columns of [`timings`] are.
+pub fn legend(results: &Results) -> String {
+    let mut text =
+        "Medians in ms of the time of the slowest rank; × stock and share of the limit are those of the default, \
+                    or of stock where Nagare has none.\n"
+            .to_owned();
+    if results.cells.iter().any(|cell| cell.oracle.is_some()) {
+        text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
     }
+    if results.cells.iter().any(|cell| cell.cpu_bound) {
+        text += "* more than this machine carried in the test of the network: its processors, not the links, are the limit.\n";
+    }
+    text
 }
 
-/// Bytes of the vector, for Alltoall with those per pair.
+/// Its time and what it is.
+fn best_stock(best: &Timing) -> String {
+    format!("{} {}", milliseconds(best.median), best.forced_stock().unwrap_or("its own choice"))
+}
+
+/// Bytes of the vector; per rank pair where ranks have blocks for each other.
 pub fn size(cell: &Cell) -> String {
-    match cell.collective {
-        Collective::Alltoall => format!("{} ({} per pair)", bytes(cell.bytes), bytes(cell.block)),
-        _ => bytes(cell.bytes),
+    match cell.collective.per_pair() {
+        true => format!("{} per pair ({} in all)", bytes(cell.block), bytes(cell.bytes)),
+        false => bytes(cell.bytes),
     }
 }
 
@@ -98,11 +153,31 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::milliseconds;
+    use super::*;
+    use nagare_bench::record::Message;
 
     #[test]
     fn three_digits() {
         let shown = [0.0000123, 0.00123, 0.0123, 0.0999, 0.123, 1.2345].map(milliseconds);
         assert_eq!(shown, ["0.012", "1.23", "12.3", "99.9", "123", "1234"]);
+    }
+
+    #[test]
+    fn the_suggestion_has_the_form_of_a_fabric_file() {
+        let message = |test: &str, microseconds| {
+            let test = test.to_owned();
+            Message { test, flows: Vec::new(), bytes: 8, microseconds }
+        };
+        let messages = vec![message(LATENCY, 75.2), message(GAP, 2.34)];
+        let results = Results { messages, ..Results::default() };
+        let expected = "message_latency = 75   # microseconds\nmessage_gap = 2.3   # microseconds\n";
+        assert_eq!(suggestion(&results).as_deref(), Some(expected));
+        assert_eq!(suggestion(&Results::default()), None);
+    }
+
+    #[test]
+    fn markdown_has_one_rule_for_every_column() {
+        let grid = Grid { header: vec!["a".into(), "b".into()], rows: vec![vec!["1 *".into(), "2".into()]] };
+        assert_eq!(grid.markdown(), "| a | b |\n| --- | --: |\n| 1 \\* | 2 |\n");
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use nagare_plan::fabric::{Fabric, shipped};
 use nagare_testbed::bed::{self, create};
+use nagare_testbed::congestion::{Kernel, USUAL};
 use nagare_testbed::error::Error;
 use nagare_testbed::record::{Record, Records, name_from};
 use nagare_testbed::supervise::Supervisor;
@@ -30,6 +31,9 @@ pub enum Action {
         /// One that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
         #[arg(value_name = "FABRIC")]
         fabric: String,
+        /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+        #[arg(long, value_name = "NAME")]
+        congestion: Option<String>,
     },
     /// Take a testbed down, with every process in it; also what a crash has left
     #[command(after_help = "Examples:
@@ -107,6 +111,9 @@ pub struct RunArgs {
     /// Whose launcher: openmpi, mpich, or a launcher's path [default: that of the library the program is linked to]
     #[arg(long, value_name = "openmpi|mpich|PATH")]
     pub mpi: Option<String>,
+    /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
     /// Without Nagare
     #[arg(long)]
     pub stock: bool,
@@ -116,6 +123,9 @@ pub struct RunArgs {
     /// Tell on standard error what is run where
     #[arg(long, short)]
     pub verbose: bool,
+    /// Further variables for the launcher, which passes them on to the ranks.
+    #[arg(skip)]
+    pub environment: Vec<(String, String)>,
     /// The program and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -156,7 +166,7 @@ impl Chosen {
 /// Does what was asked for.
 pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
-        Action::Up { fabric } => up(fabric),
+        Action::Up { fabric, congestion } => up(fabric, congestion.as_deref()),
         Action::Down { name, all } => down(name.as_deref(), *all),
         Action::List => list(),
         Action::Run(args) => testbed_run::run(args),
@@ -172,12 +182,25 @@ pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn up(fabric: &str) -> anyhow::Result<ExitCode> {
+/// TCP's congestion control for a new testbed; said if that cannot be the usual one.
+pub fn congestion(asked: Option<&str>) -> anyhow::Result<Option<String>> {
+    let chosen = Kernel::new().choose(asked)?;
+    if chosen.is_none() {
+        eprintln!(
+            "nagare: this kernel has no {USUAL} for namespaces; the testbed keeps the machine's congestion control"
+        );
+    }
+    Ok(chosen)
+}
+
+fn up(fabric: &str, asked: Option<&str>) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::new(fabric)?;
+    let congestion = congestion(asked)?;
     let records = Records::of_user()?;
     let program = std::env::current_exe()?;
     let mut supervisor = Supervisor::new()?;
-    create(&records, &chosen.name, &chosen.fabric, &program, &mut supervisor, true)?.keep(&mut supervisor)?;
+    let (name, fabric) = (&chosen.name, &chosen.fabric);
+    create(&records, name, fabric, congestion.as_deref(), &program, &mut supervisor, true)?.keep(&mut supervisor)?;
     let (hosts, switches) = (chosen.fabric.host_count(), chosen.fabric.switch_count());
     print(&format!("{} is up: {hosts} hosts, {switches} switches\n", chosen.name))?;
     Ok(ExitCode::SUCCESS)

@@ -5,7 +5,7 @@ use crate::mpi::elf::Dynamic;
 use crate::mpi::launcher::{Kind, Launcher, find_in_path, resolve};
 use crate::mpi::preload::Preload;
 use crate::mpi::{Family, library};
-use crate::testbed::{Chosen, RunArgs};
+use crate::testbed::{Chosen, RunArgs, congestion};
 use anyhow::{Context, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::bed::{create, enter};
@@ -34,17 +34,27 @@ struct Prepared {
 /// Up, run, down.
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::new(&args.fabric)?;
+    let asked = args.congestion.as_deref();
     let prepared = prepare(args, &chosen.fabric)?;
     let records = Records::of_user()?;
     let mut supervisor = Supervisor::new()?;
     if let Some(record) = already_up(&records, &chosen)? {
+        let has = record.congestion.as_deref();
+        ensure!(
+            asked.is_none() || asked == has,
+            "the testbed {0} that is up has the congestion control {1}; `nagare testbed down {0}` ends it",
+            record.name,
+            has.unwrap_or("of the machine")
+        );
         let directory = enter(&records, &record)?;
         let command = command(args, &chosen, &prepared, &directory)?;
         return Ok(ExitCode::from(supervisor.run(command, None)?));
     }
+    let congestion = congestion(asked)?;
     let name = format!("{}.{}", chosen.name, std::process::id());
     let program = std::env::current_exe()?;
-    let bed = create(&records, &name, &chosen.fabric, &program, &mut supervisor, false)?;
+    let fabric = &chosen.fabric;
+    let bed = create(&records, &name, fabric, congestion.as_deref(), &program, &mut supervisor, false)?;
     let command = command(args, &chosen, &prepared, bed.directory());
     let code = command.and_then(|command| Ok(supervisor.run(command, Some(bed.holder()))?));
     // Whatever became of the program, nothing stays.
@@ -173,5 +183,6 @@ fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Pat
     }
     let mut command = Command::new(path);
     command.args(words).envs(launch.environment).env(TOPOLOGY, &chosen.topology);
+    command.envs(args.environment.iter().map(|(name, value)| (name, value)));
     Ok(command)
 }

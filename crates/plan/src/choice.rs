@@ -126,9 +126,9 @@ pub struct Rule {
 /// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, an algorithm of ours.
 /// Measured on the emulated clusters: below, the library's own are as fast.
 pub const DEFAULTS: &[Rule] = &[
-    default(Collective::Reduce, Prescription::Cheapest, 64 << 10),
-    default(Collective::Bcast, Prescription::Cheapest, 16 << 10),
-    default(Collective::Allreduce, Prescription::Cheapest, 64 << 10),
+    default(Collective::Reduce, Prescription::Cheapest, 32 << 10),
+    default(Collective::Bcast, Prescription::Cheapest, 8 << 10),
+    default(Collective::Allreduce, Prescription::Cheapest, 128 << 10),
     default(Collective::Alltoall, Prescription::Default(Algorithm::Xor), 16 << 10),
 ];
 
@@ -299,9 +299,9 @@ mod tests {
         let chain = || Some(Algorithm::Chain);
         assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 1), chain), Choice::Library(Reason::OneNode));
         assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2), chain), Choice::Run(Algorithm::Chain));
-        assert_eq!(rules.choose(&call(Collective::Bcast, (16 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
-        assert_eq!(rules.floor(Collective::Bcast), 16 << 10);
-        assert_eq!(rules.floor_on(Collective::Bcast, 2), 16 << 10);
+        assert_eq!(rules.choose(&call(Collective::Bcast, (8 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
+        assert_eq!(rules.floor(Collective::Bcast), 8 << 10);
+        assert_eq!(rules.floor_on(Collective::Bcast, 2), 8 << 10);
         assert_eq!(rules.floor_on(Collective::Bcast, 1), u64::MAX);
     }
 

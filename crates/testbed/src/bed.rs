@@ -29,6 +29,7 @@ pub struct Bed {
 /// Brings a fabric up. This process, which must have one thread only, is inside the testbed afterwards: in its mounts and
 /// in the launcher's network, and programs it starts are among the testbed's processes. It can start no threads any more.
 ///
+/// `congestion` is TCP's in all its namespaces, the machine's own if `None` (see [`crate::congestion`]).
 /// `program` is the `nagare` command; it is started as `nagare testbed hold DIRECTORY`.
 ///
 /// # Errors
@@ -37,6 +38,7 @@ pub fn create(
     records: &Records,
     name: &str,
     fabric: &Fabric,
+    congestion: Option<&str>,
     program: &Path,
     supervisor: &mut Supervisor,
     stays: bool,
@@ -45,7 +47,8 @@ pub fn create(
     let me = Process::of(std::process::id() as i32);
     let maker = me.ok_or_else(|| Error::Holder("/proc/self/stat cannot be read".to_owned()))?;
     let (hosts, switches) = (fabric.host_count(), fabric.switch_count());
-    let record = Record { name: name.to_owned(), hosts, switches, stays, maker, holder: None };
+    let (name, congestion) = (name.to_owned(), congestion.map(str::to_owned));
+    let record = Record { name, hosts, switches, congestion, stays, maker, holder: None };
     let directory = records.create(&record, fabric)?;
     let bed = start(records, record.clone(), directory, program);
     let made = bed.and_then(|mut bed| match bed.make(supervisor) {

@@ -27,6 +27,14 @@ pub enum Error {
         /// Over all its cables.
         mbit: f64,
     },
+    /// A congestion control that the namespaces cannot have.
+    #[error("TCP congestion control '{name}': {problem}")]
+    Congestion {
+        /// Its name.
+        name: String,
+        /// Why, and what is expected.
+        problem: String,
+    },
     /// A line of a host file.
     #[error("{file}:{line}: '{text}' is no line of a host file; expected HOST, HOST:N or HOST slots=N")]
     Hostfile {

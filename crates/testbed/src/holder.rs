@@ -12,12 +12,13 @@
 //! ```
 
 use crate::commands::{Commands, NodeCommands};
+use crate::congestion::SETTING;
 use crate::error::Error;
 use crate::layout::{LAUNCHER, LAUNCHER_NAME, Layout, Node};
 use crate::namespaces::{
     current_network, enter_network, enter_network_file, mount_file, mount_memory, mount_view, new_network,
 };
-use crate::record::{fabric_file, private};
+use crate::record::{fabric_file, private, read};
 use nagare_plan::fabric::Fabric;
 use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
 use signal_hook::consts::SIGCHLD;
@@ -91,22 +92,23 @@ fn make(directory: &Path, program: &Path) -> Result<(), Error> {
     let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
     let fabric = Fabric::from_toml(&text, &file.to_string_lossy()).map_err(|error| Error::Holder(error.to_string()))?;
     let layout = Layout::new(&fabric)?;
+    let congestion = read(directory).and_then(|record| record.congestion);
     mount_view("proc", "/proc");
     mount_memory(&private(directory))?;
     write_files(&layout, directory, program)?;
     rustix::system::sethostname(LAUNCHER_NAME.as_bytes()).map_err(Error::system("the launcher's host name"))?;
-    make_networks(&layout, directory)
+    make_networks(&layout, directory, congestion.as_deref())
 }
 
-fn make_networks(layout: &Layout, directory: &Path) -> Result<(), Error> {
+fn make_networks(layout: &Layout, directory: &Path, congestion: Option<&str>) -> Result<(), Error> {
     let networks = networks(directory);
     fs::create_dir(&networks).map_err(Error::file(&networks))?;
     let commands = Commands::new(layout, &networks);
     let launcher = current_network()?;
-    configure(false)?;
+    configure(false, congestion)?;
     for node in &commands.nodes {
         new_network(&networks.join(&node.name))?;
-        configure(node.forward)?;
+        configure(node.forward, congestion)?;
     }
     enter_network(&launcher)?;
     let batch = private(directory).join("batch");
@@ -120,12 +122,15 @@ fn make_networks(layout: &Layout, directory: &Path) -> Result<(), Error> {
 }
 
 /// Kernel settings of the network namespace this thread is in.
-fn configure(forward: bool) -> Result<(), Error> {
+fn configure(forward: bool, congestion: Option<&str>) -> Result<(), Error> {
     let set = |name: &str, value: &str| {
         let path = Path::new("/proc/sys/net").join(name);
         fs::write(&path, value).map_err(Error::file(path))
     };
     set("ipv4/ip_forward", if forward { "1" } else { "0" })?;
+    if let Some(name) = congestion {
+        set(SETTING, name)?;
+    }
     for scope in ["all", "default"] {
         // Routes of the two directions differ, which reverse-path filters take for spoofing.
         set(&format!("ipv4/conf/{scope}/rp_filter"), "0")?;

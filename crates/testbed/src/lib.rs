@@ -6,7 +6,7 @@
 //! So nothing is ever made in the machine's own network, and nothing there can be mistaken for ours.
 //!
 //! * Pure: [`layout`] (addresses, devices, routes), [`commands`] (their text for `ip` and `tc`), [`launch`] (options of the
-//!   MPI launchers), [`hostfile`].
+//!   MPI launchers), [`hostfile`], [`congestion`] (TCP's congestion control).
 //! * On the machine: [`record`] (what is up), [`namespaces`], [`holder`] (makes and keeps), [`bed`] (up, enter, down),
 //!   [`node`] (a program on a host), [`supervise`] (a program with the testbed around it).
 //!
@@ -14,6 +14,7 @@
 
 pub mod bed;
 pub mod commands;
+pub mod congestion;
 pub mod error;
 pub mod holder;
 pub mod hostfile;

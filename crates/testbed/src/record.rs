@@ -37,6 +37,9 @@ pub struct Record {
     pub hosts: usize,
     /// Switches it has.
     pub switches: usize,
+    /// TCP's congestion control in all its namespaces; `None` if it is the machine's own.
+    #[serde(default)]
+    pub congestion: Option<String>,
     /// Whether it stays up without the process that made it.
     pub stays: bool,
     /// Who makes or made it.
@@ -208,7 +211,8 @@ pub fn write(directory: &Path, record: &Record) -> Result<(), Error> {
     fs::rename(&new, &path).map_err(Error::file(&path))
 }
 
-fn read(directory: &Path) -> Option<Record> {
+/// The record in the directory of a testbed; `None` if there is none.
+pub fn read(directory: &Path) -> Option<Record> {
     let record: Record = serde_json::from_slice(&fs::read(directory.join("record.json")).ok()?).ok()?;
     // A directory that was moved or written by hand is not ours.
     (directory.file_name()? == record.name.as_str()).then_some(record)

@@ -43,7 +43,7 @@ link add name data0 address 02:6e:67:00:00:02 netns /ns/b type veth peer name p1
 link set lo up
 link set mgmt up
 address add 10.254.0.2/16 dev mgmt
-link set data0 gso_max_segs 1 up
+link set data0 gso_max_segs 2 up
 address add 10.1.0.1/16 dev data0 noprefixroute
 neighbour add 10.2.0.1 lladdr 02:6e:67:00:00:01 dev data0 nud permanent
 route add 10.1.0.2/32 via 10.2.0.1 dev data0 onlink src 10.1.0.1
@@ -52,9 +52,9 @@ route add 10.1.0.2/32 via 10.2.0.1 dev data0 onlink src 10.1.0.1
     let of_s = "\
 link set lo up
 address add 10.2.0.1/32 dev lo
-link set p0 gso_max_segs 1 up
+link set p0 gso_max_segs 2 up
 neighbour add 10.1.0.1 lladdr 02:6e:67:00:00:00 dev p0 nud permanent
-link set p1 gso_max_segs 1 up
+link set p1 gso_max_segs 2 up
 neighbour add 10.1.0.2 lladdr 02:6e:67:00:00:02 dev p1 nud permanent
 route add 10.1.0.1/32 dev p0
 route add 10.1.0.2/32 dev p1
@@ -64,7 +64,7 @@ route add 10.1.0.2/32 dev p1
     let of_a = format!(
         "qdisc add dev data0 root handle 1: htb default 1\n\
          class add dev data0 parent 1: classid 1:1 htb {rate}\n\
-         qdisc add dev data0 parent 1:1 handle 10: pfifo limit 7\n"
+         qdisc add dev data0 parent 1:1 handle 10: bfifo limit 10598\n"
     );
     assert_eq!(commands.nodes[0].tc, of_a);
 }
@@ -159,8 +159,9 @@ fn both_ends_of_every_link_have_its_rate_and_queue() {
             let given = classes.iter().map(|l| after(l, "rate").unwrap().strip_suffix("bit").unwrap().parse::<f64>());
             assert_eq!(given.map(|bits| bits.unwrap() / 1e6).collect::<Vec<f64>>(), rates, "{name}: {}", node.name);
             let queues = node.tc.lines().filter_map(|line| after(line, "limit"));
-            let expected = if name.ends_with("shallow") { "16" } else { "128" };
-            assert!(queues.inspect(|_| ends += 1).all(|queue| queue == expected), "{name}");
+            // In bytes of full frames.
+            let expected = if name.ends_with("shallow") { 16 * 1514 } else { 128 * 1514 }.to_string();
+            assert!(queues.inspect(|_| ends += 1).all(|queue| queue == expected.as_str()), "{name}");
         }
         assert_eq!(ends, fabric.directed_link_count(), "{name}");
     }

@@ -15,13 +15,7 @@ const BYTES: usize = 1 << 20;
 /// # Errors
 /// If what arrives is not what was sent.
 pub fn measure(together: &Together, hosts: &[String]) -> Result<Vec<Goodput>, String> {
-    // The first rank of every host, in the order of the ranks.
-    let mut firsts: Vec<i32> = Vec::new();
-    for (rank, host) in (0i32..).zip(hosts) {
-        if firsts.iter().all(|&first| &hosts[first as usize] != host) {
-            firsts.push(rank);
-        }
-    }
+    let firsts = firsts(hosts);
     let count = firsts.len();
     if count < 2 {
         return Ok(Vec::new());
@@ -29,6 +23,17 @@ pub fn measure(together: &Together, hosts: &[String]) -> Result<Vec<Goodput>, St
     let shifted = |by: usize| (0..count).map(|i| (firsts[i], firsts[(i + by) % count])).collect::<Vec<_>>();
     let tests = [("pair", vec![(firsts[0], firsts[count / 2])]), ("across", shifted(count / 2)), ("next", shifted(1))];
     tests.into_iter().map(|(name, flows)| test(together, name, &flows)).collect()
+}
+
+/// The first rank of every host, in the order of the ranks.
+pub fn firsts(hosts: &[String]) -> Vec<i32> {
+    let mut firsts: Vec<i32> = Vec::new();
+    for (rank, host) in (0i32..).zip(hosts) {
+        if firsts.iter().all(|&first| &hosts[first as usize] != host) {
+            firsts.push(rank);
+        }
+    }
+    firsts
 }
 
 fn test(together: &Together, name: &str, flows: &[(i32, i32)]) -> Result<Goodput, String> {

@@ -1,7 +1,8 @@
 //! `nagare-bench`: stock and Nagare by turns in one job.
 //!
 //! ```text
-//!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] [--budget 10]
+//!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] [--budget 10] \
+//!     [--oracle-budget 10]
 //! ```
 //!
 //! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures the
@@ -11,17 +12,28 @@
 mod buffers;
 mod goodput;
 mod measure;
+mod messages;
 mod nagare;
+mod sweep;
 mod together;
+mod tuner;
 
+use measure::Setup;
 use mpi::traits::Communicator;
 use nagare::Nagare;
 use nagare_bench::arguments::Arguments;
+use nagare_bench::operation::Operation;
 use nagare_bench::record::{Job, Line};
 use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
+use sweep::{Library, Sweep};
 use together::Together;
+use tuner::Tuner;
+
+/// After which nothing is on its way any more.
+const SETTLED: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     // Before MPI starts, so that --help and mistakes need no launcher.
@@ -32,14 +44,26 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let tuner = match arguments.oracle.map(|_| Tuner::new()).transpose() {
+        Ok(tuner) => tuner,
+        Err(message) => {
+            eprintln!("nagare-bench: {message}");
+            return ExitCode::FAILURE;
+        }
+    };
     let Some(universe) = mpi::initialize() else {
         eprintln!("nagare-bench: MPI is initialised already");
         return ExitCode::FAILURE;
     };
     let world = universe.world();
     let together = Together::new(&world);
-    match run(&together, &arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+    match run(&together, &arguments, tuner.as_ref()) {
+        Ok(()) => {
+            // MPICH 4.0 over UCX 1.13 hangs in MPI_Finalize where messages are still on their way (docs/testbed.md).
+            together.barrier();
+            std::thread::sleep(SETTLED);
+            ExitCode::SUCCESS
+        }
         Err(message) => {
             eprintln!("nagare-bench: rank {}: {message}", together.rank);
             world.abort(1)
@@ -47,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(together: &Together, arguments: &Arguments) -> Result<(), String> {
+fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Result<(), String> {
     let mut out = Output::new(together, &arguments.out)?;
     let nagare = Nagare::find();
     let name = mpi::environment::processor_name().unwrap_or_default();
@@ -55,18 +79,36 @@ fn run(together: &Together, arguments: &Arguments) -> Result<(), String> {
     let mpi = mpi::environment::library_version().unwrap_or_default();
     let mpi = mpi.lines().next().unwrap_or_default().split(", package").next().unwrap_or_default().to_owned();
     let version = nagare.as_ref().map(Nagare::version);
-    out.write(&Line::Job(Job { nagare: version, mpi, hosts: hosts.clone() }))?;
+    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok();
+    let congestion = congestion.map(|text| text.trim().to_owned());
+    out.write(&Line::Job(Job { nagare: version, mpi: mpi.clone(), hosts: hosts.clone(), congestion }))?;
     for goodput in goodput::measure(together, &hosts)? {
         out.write(&Line::Goodput(goodput))?;
     }
+    for message in messages::measure(together, &hosts) {
+        out.write(&Line::Message(message))?;
+    }
+    let told = arguments.oracle.zip(tuner);
+    let library =
+        told.map(|(budget, tuner)| Library::new(together, nagare.as_ref(), tuner, &mpi, budget)).transpose()?;
+    let (library, budget) = (library.as_ref(), arguments.budget);
+    let setup = Setup { together, nagare: nagare.as_ref(), library, budget };
+    let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
     let cells: Vec<_> = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some()).collect();
     for (number, &(collective, bytes)) in (1..).zip(&cells) {
         out.say(&format!("{number} of {}: {collective}, {bytes} bytes", cells.len()));
-        let cell = measure::cell(together, nagare.as_ref(), collective, bytes, arguments.budget)?;
+        if sweep.as_ref().is_none_or(|(of, _)| *of != collective) {
+            sweep = library.map(|library| (collective, Sweep::new(library, collective)));
+        }
+        let cell = measure::cell(&setup, collective, bytes, sweep.as_mut().map(|(_, sweep)| sweep))?;
+        if let Some(oracle) = &cell.oracle {
+            let tried = oracle.tried.iter().filter(|tried| tried.seconds.is_some()).count();
+            out.say(&format!("    {tried} of {} settings of the library tried", oracle.tried.len()));
+        }
         for timing in &cell.timings {
             out.say(&format!(
-                "    {:<18} {:>12.3} ms  ({} iterations, {:.3} to {:.3}; ran {})",
+                "    {:<32} {:>12.3} ms  ({} iterations, {:.3} to {:.3}; ran {})",
                 timing.configuration,
                 timing.median * 1e3,
                 timing.iterations,

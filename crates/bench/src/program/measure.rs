@@ -2,37 +2,70 @@
 
 use crate::buffers::{Buffers, block};
 use crate::nagare::{Calls, Nagare};
+use crate::sweep::{Library, Ready, Sweep};
 use crate::together::Together;
 use mpi::traits::AsRaw;
-use nagare_bench::record::{Cell, DEFAULT, STOCK, Timing};
+use nagare_bench::operation::Operation;
+use nagare_bench::record::{Cell, DEFAULT, STOCK, Timing, forced_stock};
 use nagare_bench::statistics::{LEAST, MOST, is_stable, median, quantile};
 use nagare_plan::algorithm::ALGORITHMS;
-use nagare_plan::collective::Collective;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
+
+/// Rules by which Nagare leaves everything to the library.
+const ALL_STOCK: &str = "all=stock";
+
+/// With what is measured.
+pub struct Setup<'a> {
+    /// The ranks.
+    pub together: &'a Together<'a>,
+    /// Nagare, if it is preloaded.
+    pub nagare: Option<&'a Nagare>,
+    /// What tells the library what to run, if that is asked for.
+    pub library: Option<&'a Library<'a>>,
+    /// Time for one cell without what the library is told.
+    pub budget: Duration,
+}
 
 /// A way to run the collective.
 struct Configuration {
-    name: &'static str,
+    name: String,
     /// For `nagare_set_algorithm`.
     rules: Option<String>,
+    /// What the library is told.
+    told: Option<Rc<Ready>>,
     times: Vec<f64>,
     /// What Nagare's report counted for its calls.
     ran: BTreeSet<String>,
 }
 
 impl Configuration {
-    fn new(name: &'static str, rules: Option<String>) -> Self {
-        Self { name, rules, times: Vec::new(), ran: BTreeSet::new() }
+    fn new(name: impl Into<String>, rules: Option<String>) -> Self {
+        Self { name: name.into(), rules, told: None, times: Vec::new(), ran: BTreeSet::new() }
+    }
+
+    fn told(ready: Rc<Ready>) -> Self {
+        Self { told: Some(Rc::clone(&ready)), ..Self::new(forced_stock(&ready.name), Some(ALL_STOCK.to_owned())) }
+    }
+
+    fn timing(self) -> Timing {
+        Timing {
+            configuration: self.name,
+            ran: self.ran.into_iter().collect::<Vec<_>>().join(" + "),
+            iterations: self.times.len(),
+            median: median(&self.times),
+            quartile1: quantile(&self.times, 0.25),
+            quartile3: quantile(&self.times, 0.75),
+            fastest: quantile(&self.times, 0.0),
+        }
     }
 }
 
-/// Stock, Nagare's choice, and every algorithm that implements the collective.
-fn configurations(nagare: Option<&Nagare>, collective: Collective) -> Vec<Configuration> {
-    let stock = Configuration::new(STOCK, Some("all=stock".to_owned()));
-    if nagare.is_none() {
-        return vec![stock];
-    }
+/// Stock, Nagare's choice, and every algorithm of Nagare's that implements the operation.
+fn configurations(nagare: Option<&Nagare>, operation: Operation) -> Vec<Configuration> {
+    let stock = Configuration::new(STOCK, Some(ALL_STOCK.to_owned()));
+    let Some(collective) = operation.planned().filter(|_| nagare.is_some()) else { return vec![stock] };
     let able = ALGORITHMS.iter().filter(|spec| spec.algorithm.implements(collective));
     let forced = able.map(|spec| Configuration::new(spec.name, Some(format!("{collective}={}", spec.name))));
     [stock, Configuration::new(DEFAULT, None)].into_iter().chain(forced).collect()
@@ -42,20 +75,25 @@ fn configurations(nagare: Option<&Nagare>, collective: Collective) -> Vec<Config
 ///
 /// # Errors
 /// If a result is wrong or Nagare does not take a configuration.
-pub fn cell(
-    together: &Together,
-    nagare: Option<&Nagare>,
-    collective: Collective,
-    bytes: u64,
-    budget: Duration,
-) -> Result<Cell, String> {
-    let block = block(collective, bytes, together.size).unwrap_or(bytes);
-    let mut buffers = Buffers::new(collective, block, together.rank, together.size);
-    let mut configurations = configurations(nagare, collective);
+pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut Sweep>) -> Result<Cell, String> {
+    let together = setup.together;
+    let block = block(operation, bytes, together.size).unwrap_or(bytes);
+    let mut buffers = Buffers::new(operation, block, together.rank, together.size);
+    let mut configurations = configurations(setup.nagare, operation);
+    let mut cell = Cell::new(operation, bytes, block);
+    if let Some(sweep) = sweep {
+        // Where the library's variables hold for every communicator, nothing of Nagare's must run in their place.
+        if let Some(nagare) = setup.nagare {
+            nagare.set_algorithm(together.world.as_raw(), Some(ALL_STOCK))?;
+        }
+        let (fastest, oracle) = sweep.fastest(bytes, block, &mut buffers)?;
+        configurations.extend(fastest.into_iter().map(Configuration::told));
+        cell.oracle = Some(oracle);
+    }
     let start = Instant::now();
     for round in 0..=MOST {
         for configuration in &mut configurations {
-            let time = once(together, nagare, collective, configuration, &mut buffers)?;
+            let time = once(setup, operation, configuration, &mut buffers)?;
             if round > 0 {
                 configuration.times.push(time);
             }
@@ -63,47 +101,45 @@ pub fn cell(
         // The same at every rank: the times are, and the clock that is furthest ahead decides.
         let elapsed = together.largest(start.elapsed().as_secs_f64());
         let stable = configurations.iter().all(|configuration| is_stable(&configuration.times));
-        if round >= LEAST && (stable || elapsed >= budget.as_secs_f64()) {
+        if round >= LEAST && (stable || elapsed >= setup.budget.as_secs_f64()) {
             break;
         }
     }
-    let timings = configurations.into_iter().map(|configuration| Timing {
-        configuration: configuration.name.to_owned(),
-        ran: configuration.ran.into_iter().collect::<Vec<_>>().join(" + "),
-        iterations: configuration.times.len(),
-        median: median(&configuration.times),
-        quartile1: quantile(&configuration.times, 0.25),
-        quartile3: quantile(&configuration.times, 0.75),
-        fastest: quantile(&configuration.times, 0.0),
-    });
-    Ok(Cell { collective, bytes, block, timings: timings.collect(), limit: None, cpu_bound: false })
+    cell.timings = configurations.into_iter().map(Configuration::timing).collect();
+    Ok(cell)
 }
 
 /// One call: the time of the slowest rank, at every rank.
 fn once(
-    together: &Together,
-    nagare: Option<&Nagare>,
-    collective: Collective,
+    setup: &Setup,
+    operation: Operation,
     configuration: &mut Configuration,
     buffers: &mut Buffers,
 ) -> Result<f64, String> {
+    let Setup { together, nagare, library, .. } = *setup;
     // The counters of one rank tell what all ran: the choice is the same everywhere.
     let counters = nagare.filter(|_| together.rank == 0);
-    let before = counters.map(|nagare| nagare.calls(collective)).transpose()?;
+    let before = counters.map(|nagare| nagare.calls(operation)).transpose()?;
     if let Some(nagare) = nagare {
         nagare.set_algorithm(together.world.as_raw(), configuration.rules.as_deref())?;
     }
-    buffers.prepare();
-    together.barrier();
-    let start = Instant::now();
-    buffers.call(together.world);
-    let time = together.largest(start.elapsed().as_secs_f64());
+    let mut call = |communicator: &_| {
+        buffers.prepare();
+        together.barrier();
+        let start = Instant::now();
+        buffers.call(communicator);
+        together.largest(start.elapsed().as_secs_f64())
+    };
+    let time = match configuration.told.as_ref().zip(library) {
+        Some((ready, library)) => ready.with(library, call)?,
+        None => call(together.world),
+    };
     buffers.verify().map_err(|error| format!("{}: {error}", configuration.name))?;
-    let after = counters.map(|nagare| nagare.calls(collective)).transpose()?;
-    match (before, after) {
-        (Some(before), Some(after)) => configuration.ran.extend(grown(&before, after)),
-        _ => configuration.ran.extend([STOCK.to_owned()]),
-    }
+    let after = counters.map(|nagare| nagare.calls(operation)).transpose()?;
+    let counted = before.zip(after).map_or(Vec::new(), |(before, after)| grown(&before, after).collect());
+    // What Nagare does not handle it does not count.
+    let ran = if counted.is_empty() { vec![STOCK.to_owned()] } else { counted };
+    configuration.ran.extend(ran);
     Ok(time)
 }
 

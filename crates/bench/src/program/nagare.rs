@@ -2,7 +2,7 @@
 
 use libloading::os::unix::Library;
 use mpi::ffi::MPI_Comm;
-use nagare_plan::collective::Collective;
+use nagare_bench::operation::Operation;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -70,7 +70,7 @@ impl Nagare {
     ///
     /// # Errors
     /// If the report cannot be read.
-    pub fn calls(&self, collective: Collective) -> Result<Calls, String> {
+    pub fn calls(&self, operation: Operation) -> Result<Calls, String> {
         let format = c"json".as_ptr();
         // SAFETY: a buffer of length 0 is not written to.
         let mut length = unsafe { (self.report)(format, std::ptr::null_mut(), 0) };
@@ -79,7 +79,7 @@ impl Nagare {
         length = unsafe { (self.report)(format, text.as_mut_ptr().cast(), text.len()) }.min(length);
         let report: Report =
             serde_json::from_slice(&text[..length]).map_err(|error| format!("nagare_report: {error}"))?;
-        let rows = report.rows.into_iter().filter(|row| row.collective == collective.name());
+        let rows = report.rows.into_iter().filter(|row| row.collective == operation.name());
         Ok(rows.map(|row| (what_ran(&row), row.calls)).collect())
     }
 }

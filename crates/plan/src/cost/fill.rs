@@ -49,7 +49,7 @@ pub fn first_segments(edges: &[Edge], nodes: u32, root: u32, segment: f64, laten
             let start = (time as f64).max(*out);
             let bytes = segment * edge.way.per_byte;
             *out = start + bytes;
-            let arrived = (start + bytes + edge.way.transit + latency).max(*into + bytes);
+            let arrived = (start + bytes + edge.way.transit(segment) + latency).max(*into + bytes);
             *into = arrived;
             last = last.max(arrived);
             arrivals.push(Reverse((arrived as u64, edge.to, part)));

@@ -3,7 +3,7 @@
 //! ```text
 //!   leaders' plans ─► edges between nodes ─► load of every link ─► nanoseconds per byte of the busiest link
 //!                                        └─► the first segment's way through the edges ─► fill
-//!   fill + bytes × busiest link + messages × gap  =  predicted time, for every candidate and segment; the least wins
+//!   fill + √((bytes × busiest link)² + (messages × gap)²)  =  predicted time, for every candidate and segment; the least wins
 //! ```
 //! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message costs
 //! beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from the fabric.

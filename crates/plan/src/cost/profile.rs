@@ -2,12 +2,15 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
-use super::wires::Wires;
+use super::wires::{Way, Wires};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
 use crate::pattern::Line;
 use crate::schedule::{Action, Rank, RankPlan};
 use crate::topology::Hierarchy;
+
+/// Time that a link needs for two streams, against one stream of the same bytes; measured on the emulated clusters.
+const SHARED: f64 = 1.07;
 
 /// Segments between which the fill is taken as a straight line, bytes.
 const FILL_AT: [f64; 2] = [1024.0, 16384.0];
@@ -24,7 +27,7 @@ pub struct Profile {
 }
 
 /// How blocks follow one another.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A pipeline through a graph: filled once.
     Pipeline {
@@ -41,8 +44,8 @@ pub enum Shape {
         steps: f64,
         /// Parts of the vector.
         parts: f64,
-        /// Nanoseconds from neighbour to neighbour beyond the bytes and the message.
-        transit: f64,
+        /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left out.
+        way: Way,
     },
 }
 
@@ -64,6 +67,10 @@ impl Profile {
         let nodes = hierarchy.node_count();
         let root = hierarchy.node_of(0);
         let (mut load, mut sent) = (vec![0.0; wires.count()], vec![0.0; nodes as usize]);
+        let mut streams = vec![0u32; nodes as usize];
+        down.iter().for_each(|edge| streams[edge.from as usize] += 1);
+        // Two streams on one link do not take turns perfectly, whatever the schedule says.
+        let shared = if line.lanes() == 1 && streams.iter().any(|&s| s > 1) { SHARED } else { 1.0 };
         let mut account = |from: u32, links: &[u32], share: f64| {
             links.iter().for_each(|&link| load[link as usize] += share);
             sent[from as usize] += share;
@@ -86,7 +93,7 @@ impl Profile {
         let fill = [passes * (free[0] - slope * FILL_AT[0]), passes * slope];
         let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
         let shape = Shape::Pipeline { hops: passes * hops, fill, parts };
-        Some(Self { per_byte: busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape })
+        Some(Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape })
     }
 
     fn ring(line: &Line, wires: &mut Wires) -> Self {
@@ -94,7 +101,8 @@ impl Profile {
         let steps = 2.0 * f64::from(nodes.max(1) - 1);
         let parts = f64::from(nodes * lanes);
         let mut load = vec![0.0; wires.count()];
-        let mut transit = 0.0_f64;
+        let mut mean = Way::default();
+        let edges = f64::from(nodes * lanes);
         for (node, lane) in (0..nodes).flat_map(|node| (0..lanes).map(move |lane| (node, lane))) {
             let next = line.after(node, 1, lane);
             if next == node {
@@ -102,32 +110,40 @@ impl Profile {
             }
             let way = wires.way(node, next);
             way.links.iter().for_each(|&link| load[link as usize] += steps / parts);
-            transit = transit.max(way.transit);
+            mean.latency += way.latency / edges;
+            mean.forward += way.forward / edges;
         }
         let vectors = steps / parts * f64::from(lanes);
-        Self { per_byte: busiest(&load, wires), vectors, shape: Shape::Ring { steps, parts, transit } }
+        Self { per_byte: busiest(&load, wires), vectors, shape: Shape::Ring { steps, parts, way: mean } }
     }
 
     /// Predicted time for a vector of `bytes` in segments of `segment` bytes, nanoseconds.
     pub fn time(&self, message: Message, bytes: f64, segment: f64) -> f64 {
-        match self.shape {
-            Shape::Pipeline { hops, fill, parts } => {
+        match &self.shape {
+            &Shape::Pipeline { hops, fill, parts } => {
                 let segment = segment.min((bytes / parts).max(1.0));
                 let first = hops * message.latency + fill[0] + fill[1] * segment;
                 let rest = (bytes - segment * parts).max(0.0) * self.per_byte;
-                first + rest + self.vectors * (bytes / segment) * message.gap
+                first + together(rest, self.vectors * (bytes / segment) * message.gap)
             }
-            Shape::Ring { steps, parts, transit } => {
+            Shape::Ring { steps, parts, way } => {
+                let (steps, parts) = (*steps, *parts);
                 let part = bytes / parts;
                 let segment = segment.min(part.max(1.0));
                 // The rate of one part on its way, when all parts of a step are under way.
                 let per_byte = if steps > 0.0 { self.per_byte * parts / steps } else { 0.0 };
-                let sending = part * per_byte + (part / segment) * message.gap;
-                let passing = segment * per_byte + transit + message.latency + message.gap;
+                let sending = together(part * per_byte, (part / segment) * message.gap);
+                let passing = segment * per_byte + way.transit(segment) + message.latency + message.gap;
                 steps * sending.max(passing) + passing
             }
         }
     }
+}
+
+/// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares comes
+/// within 15 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
+fn together(bytes: f64, messages: f64) -> f64 {
+    (bytes * bytes + messages * messages).sqrt()
 }
 
 /// The transfers between nodes in the leaders' plans for Bcast; `None` if there is no plan.

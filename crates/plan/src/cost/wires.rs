@@ -7,8 +7,9 @@ use crate::topology::{Hierarchy, Topology};
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
 const GOODPUT: f64 = 1448.0 / 1514.0;
 
-/// What a switch receives before it passes it on, bytes.
+/// What a switch receives before it passes it on, at most, and what is around the data in it, bytes.
 const PACKET: f64 = 1514.0;
+const HEADERS: f64 = 66.0;
 
 /// Hosts up to which every route is looked up.
 const MOST_ROUTED: usize = 1 << 14;
@@ -20,8 +21,17 @@ pub struct Way {
     pub links: Vec<u32>,
     /// Nanoseconds per byte on its thinnest link.
     pub per_byte: f64,
-    /// Latency of the links, and the first packet at every switch, nanoseconds.
-    pub transit: f64,
+    /// Nanoseconds per byte on all its other links together, which switches store and forward packet by packet.
+    pub forward: f64,
+    /// Latency of the links, nanoseconds.
+    pub latency: f64,
+}
+
+impl Way {
+    /// Nanoseconds a message of `bytes` is on its way beyond the time on the thinnest link.
+    pub fn transit(&self, bytes: f64) -> f64 {
+        self.latency + self.forward * (bytes + HEADERS).min(PACKET)
+    }
 }
 
 /// Links with a rate, and ways over them. Nodes are numbered as by [`Hierarchy::node_of`].
@@ -96,7 +106,7 @@ impl<'t> Wires<'t> {
         match self {
             Self::Routed { router, fabric, hosts } => {
                 for link in router.route(hosts[from as usize], hosts[to as usize]) {
-                    way.transit += fabric.latency_us(link) * 1e3;
+                    way.latency += fabric.latency_us(link) * 1e3;
                     way.links.push(link.0);
                 }
             }
@@ -113,8 +123,7 @@ impl<'t> Wires<'t> {
         }
         let rates: Vec<f64> = way.links.iter().map(|&link| self.per_byte(link)).collect();
         way.per_byte = rates.iter().copied().fold(0.0, f64::max);
-        // Every link but the thinnest passes a packet on before the next one comes.
-        way.transit += PACKET * (rates.iter().sum::<f64>() - way.per_byte);
+        way.forward = rates.iter().sum::<f64>() - way.per_byte;
         way
     }
 }

@@ -1,0 +1,248 @@
+//! Everything the library can be told for one operation: each setting once per size, and the fastest go on to be measured
+//! by turns with the other configurations.
+
+use crate::buffers::Buffers;
+use crate::nagare::Nagare;
+use crate::together::Together;
+use crate::tuner::Tuner;
+use mpi::ffi;
+use mpi::raw::{AsRaw, FromRaw};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::Communicator;
+use nagare_bench::operation::Operation;
+use nagare_bench::oracle::{DYNAMIC_RULES, Family, Setting, Value};
+use nagare_bench::record::{Oracle, Tried};
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Settings that go on.
+const FINALISTS: usize = 3;
+/// A setting this many times slower than the fastest is left out at the next size …
+const HOPELESS: f64 = 4.0;
+/// … if trying it would take more than this part of the time.
+const WORTHWHILE: f64 = 0.02;
+/// Sizes up to this factor apart are like enough for both: the order of algorithms changes with the size.
+const NEAR: u64 = 8;
+
+/// What is the same for all operations.
+pub struct Library<'a> {
+    together: &'a Together<'a>,
+    nagare: Option<&'a Nagare>,
+    tuner: &'a Tuner,
+    family: Family,
+    budget: Duration,
+}
+
+impl<'a> Library<'a> {
+    /// The library that says `version` of itself.
+    ///
+    /// # Errors
+    /// If it cannot be told anything.
+    pub fn new(
+        together: &'a Together,
+        nagare: Option<&'a Nagare>,
+        tuner: &'a Tuner,
+        version: &str,
+        budget: Duration,
+    ) -> Result<Self, String> {
+        let family =
+            Family::of(version).ok_or_else(|| format!("--oracle-budget: nothing is known about '{version}'"))?;
+        if family == Family::OpenMpi && tuner.get(DYNAMIC_RULES)? == 0 {
+            return Err(format!(
+                "--oracle-budget: Open MPI needs OMPI_MCA_{DYNAMIC_RULES}=1 in the ranks' environment"
+            ));
+        }
+        Ok(Self { together, nagare, tuner, family, budget })
+    }
+}
+
+/// A setting that can be used.
+pub struct Ready {
+    /// Its name.
+    pub name: String,
+    /// A communicator that has it; `None` if it is set for every call.
+    communicator: Option<SimpleCommunicator>,
+    variables: Vec<(String, Value)>,
+    /// What the library is told, in its own words.
+    told: BTreeMap<String, String>,
+}
+
+impl Ready {
+    /// Lets `act` run with the setting.
+    ///
+    /// # Errors
+    /// If the library does not take it any more.
+    pub fn with<R>(&self, library: &Library, act: impl FnOnce(&SimpleCommunicator) -> R) -> Result<R, String> {
+        match &self.communicator {
+            Some(communicator) => Ok(act(communicator)),
+            None => set_for(library.tuner, &self.variables, || act(library.together.world)),
+        }
+    }
+}
+
+/// Sets variables, lets `act` run, and puts them back.
+fn set_for<R>(tuner: &Tuner, variables: &[(String, Value)], act: impl FnOnce() -> R) -> Result<R, String> {
+    let mut before = Vec::new();
+    let set = variables.iter().try_for_each(|(name, value)| {
+        before.push((name, tuner.set(name, value)?));
+        Ok(())
+    });
+    let result = set.map(|()| act());
+    let mut restored = Ok(());
+    for (name, number) in before {
+        restored = tuner.set(name, &Value::Number(number)).map(drop).and(restored);
+    }
+    restored.and(result)
+}
+
+/// The settings of one operation, over all its sizes.
+pub struct Sweep<'a> {
+    library: &'a Library<'a>,
+    operation: Operation,
+    /// Settings made so far by name, or why they cannot be used.
+    ready: BTreeMap<String, Result<Rc<Ready>, String>>,
+    /// Bytes and seconds of the last trial, by name.
+    known: BTreeMap<String, (u64, f64)>,
+}
+
+impl<'a> Sweep<'a> {
+    /// For `operation`, with nothing tried yet.
+    pub fn new(library: &'a Library<'a>, operation: Operation) -> Self {
+        Self { library, operation, ready: BTreeMap::new(), known: BTreeMap::new() }
+    }
+
+    /// Tries all settings with vectors of `bytes` (and blocks of `block`) while there is time. Returns the fastest.
+    ///
+    /// # Errors
+    /// If the library does not take back what it took before.
+    pub fn fastest(
+        &mut self,
+        bytes: u64,
+        block: u64,
+        buffers: &mut Buffers,
+    ) -> Result<(Vec<Rc<Ready>>, Oracle), String> {
+        let Library { together, family, budget, .. } = *self.library;
+        let start = Instant::now();
+        let mut settings: Vec<(f64, Setting)> = Vec::new();
+        for setting in family.settings(self.operation, block) {
+            settings.push((self.expected(&setting.name, bytes), setting));
+        }
+        settings.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let least = settings.iter().map(|setting| setting.0).filter(|&seconds| seconds > 0.0).fold(f64::MAX, f64::min);
+        let mut oracle = Oracle { how: family.how().to_owned(), ..Oracle::default() };
+        let mut times: Vec<(f64, Rc<Ready>)> = Vec::new();
+        for (expected, setting) in settings {
+            let left = budget.as_secs_f64() - together.largest(start.elapsed().as_secs_f64());
+            let slow = expected > HOPELESS * least && expected > WORTHWHILE * budget.as_secs_f64();
+            let outcome = match () {
+                () if left <= 0.0 || expected > left => Err("no time left".to_owned()),
+                () if slow => Err(format!("{:.0} times the fastest at a smaller size", expected / least)),
+                () => self.once(&setting, buffers)?,
+            };
+            let (seconds, left_out) = match outcome {
+                Ok((seconds, ready)) => {
+                    self.known.insert(setting.name.clone(), (bytes, seconds));
+                    times.push((seconds, ready));
+                    (Some(seconds), None)
+                }
+                Err(reason) => (None, Some(reason)),
+            };
+            oracle.tried.push(Tried { setting: setting.name, seconds, left_out });
+        }
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let fastest: Vec<Rc<Ready>> = times.into_iter().take(FINALISTS).map(|(_, ready)| ready).collect();
+        oracle.fastest = fastest.iter().map(|ready| (ready.name.clone(), ready.told.clone())).collect();
+        Ok((fastest, oracle))
+    }
+
+    /// Seconds by the last trial of the setting or, where its segment size is new, of the same algorithm, if that was with a
+    /// size near `bytes`; otherwise 0.
+    fn expected(&self, name: &str, bytes: u64) -> f64 {
+        let algorithm = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
+        let near = |&&(size, _): &&(u64, f64)| size.max(bytes) <= size.min(bytes).saturating_mul(NEAR);
+        let scaled = |&(size, seconds): &(u64, f64)| seconds * bytes as f64 / size as f64;
+        let alike = self.known.iter().filter(|(other, _)| algorithm(other) == algorithm(name));
+        let of_algorithm = alike.map(|(_, known)| known).filter(near).map(scaled).reduce(f64::min);
+        let own = self.known.get(name).filter(|known| near(known)).map(scaled);
+        own.or(of_algorithm).unwrap_or(0.0)
+    }
+
+    /// One call, or why there is none. The first one with a setting is preceded by another, which makes connections.
+    #[allow(clippy::type_complexity, reason = "the inner result is what becomes of one setting")]
+    fn once(&mut self, setting: &Setting, buffers: &mut Buffers) -> Result<Result<(f64, Rc<Ready>), String>, String> {
+        let fresh = !self.ready.contains_key(&setting.name);
+        if fresh {
+            let made = self.make(setting).map(Rc::new);
+            self.ready.insert(setting.name.clone(), made);
+        }
+        let ready = match self.ready.get(&setting.name) {
+            Some(Ok(ready)) => Rc::clone(ready),
+            Some(Err(reason)) => return Ok(Err(reason.clone())),
+            None => return Ok(Err("not made".to_owned())),
+        };
+        let together = self.library.together;
+        let mut seconds = 0.0;
+        for _ in 0..=u8::from(fresh) {
+            seconds = ready.with(self.library, |communicator| {
+                buffers.prepare();
+                together.barrier();
+                let start = Instant::now();
+                buffers.call(communicator);
+                together.largest(start.elapsed().as_secs_f64())
+            })?;
+            // All ranks must drop it together.
+            if together.largest(f64::from(u8::from(buffers.verify().is_err()))) > 0.0 {
+                let reason = "its result is wrong".to_owned();
+                self.ready.insert(setting.name.clone(), Err(reason.clone()));
+                return Ok(Err(reason));
+            }
+        }
+        Ok(Ok((seconds, ready)))
+    }
+
+    /// Makes a setting usable; all ranks do or none.
+    fn make(&self, setting: &Setting) -> Result<Ready, String> {
+        let Library { together, nagare, tuner, family, .. } = self.library;
+        // Whether every rank's library takes it, before they do anything together.
+        let taken = set_for(tuner, &setting.variables, || ());
+        if together.largest(f64::from(u8::from(taken.is_err()))) > 0.0 {
+            return Err(taken.err().unwrap_or_else(|| "another rank's library does not take it".to_owned()));
+        }
+        let communicator = match family {
+            Family::Mpich => None,
+            Family::OpenMpi => Some(set_for(tuner, &setting.variables, || match setting.component {
+                Some(component) => preferring(together.world, component),
+                None => together.world.duplicate(),
+            })?),
+        };
+        if let (Some(nagare), Some(communicator)) = (nagare, &communicator) {
+            nagare.set_algorithm(communicator.as_raw(), Some("all=stock"))?;
+        }
+        let told = setting.variables.iter().map(|(name, value)| (name.clone(), value.to_string()));
+        let told =
+            told.chain(setting.component.map(|component| (PREFERENCE.to_owned(), component.to_owned()))).collect();
+        Ok(Ready { name: setting.name.clone(), communicator, variables: setting.variables.clone(), told })
+    }
+}
+
+/// Key of a communicator's info: the component of Open MPI's collectives that comes first.
+const PREFERENCE: &str = "ompi_comm_coll_preference";
+
+/// A duplicate of `world` on which `component` comes first.
+fn preferring(world: &SimpleCommunicator, component: &str) -> SimpleCommunicator {
+    let key = std::ffi::CString::new(PREFERENCE).unwrap_or_default();
+    let value = std::ffi::CString::new(component).unwrap_or_default();
+    let mut info = MaybeUninit::<ffi::MPI_Info>::uninit();
+    let mut communicator = MaybeUninit::<ffi::MPI_Comm>::uninit();
+    // SAFETY: every handle is set by the call before it is used, for errors end the job; the texts outlive the calls; the
+    // new communicator is owned by what is returned.
+    unsafe {
+        ffi::MPI_Info_create(info.as_mut_ptr());
+        ffi::MPI_Info_set(info.assume_init(), key.as_ptr(), value.as_ptr());
+        ffi::MPI_Comm_dup_with_info(world.as_raw(), info.assume_init(), communicator.as_mut_ptr());
+        ffi::MPI_Info_free(info.as_mut_ptr());
+        SimpleCommunicator::from_raw(communicator.assume_init())
+    }
+}

@@ -1,0 +1,354 @@
+//! `nagare bench` on a small part of a fabric: what it measures, what it writes, and that nothing stays behind.
+//! Needs what `nagare testbed` needs, Open MPI, and the built program and library (`make`); without, tests print why they do
+//! nothing. No times are asserted.
+
+#[path = "common/bed.rs"]
+#[allow(dead_code, reason = "every test program uses its own part")]
+mod bed;
+mod common;
+
+use bed::{Bed, records, skipped};
+use common::{failure_of, nagare, stderr, stdout, stdout_of};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Where `make` puts what is built for an MPI, seen from this build.
+fn built(name: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_BIN_EXE_nagare")).ancestors().nth(2).unwrap();
+    target.join("openmpi/release").join(name)
+}
+
+/// Whether there is nothing to measure with; the reason is printed.
+fn missing() -> bool {
+    let found = Command::new("sh").args(["-c", "command -v mpicc.openmpi"]).output().unwrap().status.success();
+    let lacks = !found || ["nagare-bench", "libnagare.so"].iter().any(|name| !built(name).is_file());
+    if lacks {
+        eprintln!("skipped: no mpicc.openmpi, or nothing built in {} (`make` does it)", built("").display());
+    }
+    lacks
+}
+
+/// A run that must not hang.
+fn limited(command: &Command) -> Output {
+    let mut limited = Command::new("timeout");
+    limited.args(["--kill-after=10", "240"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited.output().unwrap()
+}
+
+/// Four ranks, two on each leaf of tree8, and where results go.
+struct Bench {
+    bed: Bed,
+}
+
+impl Bench {
+    fn new(test: &str) -> Self {
+        let bed = Bed::prepared("tree8", test);
+        std::fs::write(bed.path("hosts"), "n0\nn1\nn4\nn5\n").unwrap();
+        Self { bed }
+    }
+
+    /// `None` where the system allows no testbed.
+    fn run(&self, options: &[&str]) -> Option<Output> {
+        let (fabric, hosts) = (self.bed.file(), self.bed.path("hosts"));
+        let out = self.bed.path("");
+        let common = ["bench", "--fabric", &fabric, "--map", hosts.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let output = limited(&nagare(&[&common, options].concat()));
+        if skipped(&output) {
+            return None;
+        }
+        assert!(output.status.success(), "{}", stderr(&output));
+        Some(output)
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&std::fs::read(self.bed.path(name)).unwrap()).unwrap()
+    }
+
+    /// Nothing is recorded and no process runs that has the testbed's name.
+    fn assert_nothing_stays(&self) {
+        let name = &self.bed.name;
+        let entries = |path: &Path| -> Vec<String> {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        };
+        let recorded = entries(&records()).into_iter().filter(|entry| entry.starts_with(name.as_str()));
+        assert_eq!(recorded.collect::<Vec<_>>(), Vec::<String>::new());
+        let line = |pid: &String| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let ours = |pid: &String| String::from_utf8_lossy(&line(pid)).contains(name.as_str());
+        assert_eq!(entries(Path::new("/proc")).into_iter().filter(ours).collect::<Vec<_>>(), Vec::<String>::new());
+        assert!(!self.bed.path(&format!("{name}.jsonl")).exists());
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} is no text in {value}"))
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list in {value}"))
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} is no number in {value}"))
+}
+
+/// Every element of an SVG is closed by its own name, and nothing is outside the first.
+fn assert_well_formed(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = svg;
+    while let Some((before, after)) = rest.split_once('<') {
+        assert!(!open.is_empty() || before.trim().is_empty(), "text outside: {before}");
+        assert!(!before.contains('>'), "{before}");
+        let (tag, after) = after.split_once('>').unwrap_or_else(|| panic!("no end of <{after}"));
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "{tag}"),
+            None if tag.ends_with('/') => {}
+            None => open.push(tag.split_whitespace().next().unwrap()),
+        }
+        rest = after;
+    }
+    assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
+    assert!(svg.starts_with("<svg ") && !svg.contains("NaN"));
+}
+
+#[test]
+fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
+    let bench = Bench::new("cells");
+    if missing() {
+        return;
+    }
+    let Some(output) = bench.run(&["--sizes", "8,64K", "--budget", "0.2", "--name", "a"]) else { return };
+    bench.assert_nothing_stays();
+    let results = bench.json("a.json");
+    assert_eq!((text(&results, "name"), &results["complete"], &results["schema"]), ("a", &true.into(), &1.into()));
+    let job = &results["job"];
+    assert_eq!(job["hosts"], serde_json::json!(["n0", "n1", "n4", "n5"]));
+    assert!(text(job, "mpi").starts_with("Open MPI v"), "{job}");
+    assert_eq!(text(job, "nagare"), env!("CARGO_PKG_VERSION"));
+    let cubic = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    if cubic.is_ok_and(|allowed| allowed.contains("cubic")) {
+        assert_eq!(text(job, "congestion"), "cubic");
+    }
+    // Blocks of two bytes hold no element: Alltoall and Gather are measured with the larger size alone.
+    let cells: Vec<(&str, u64, u64)> = list(&results, "cells")
+        .iter()
+        .map(|cell| (text(cell, "collective"), cell["bytes"].as_u64().unwrap(), cell["block"].as_u64().unwrap()))
+        .collect();
+    let (k, pair) = (65536, 16384);
+    let mut expected: Vec<(&str, u64, u64)> =
+        ["bcast", "reduce", "allreduce"].iter().flat_map(|&name| [(name, 8, 8), (name, k, k)]).collect();
+    expected.extend([("alltoall", k, pair), ("gather", k, pair)]);
+    assert_eq!(cells, expected);
+    // Seconds for one byte at 100 Mbit/s with 1448 bytes of data in a frame of 1514.
+    let byte = 8.0 / 100e6 * 1514.0 / 1448.0;
+    for cell in list(&results, "cells") {
+        let name = text(cell, "collective");
+        let n = number(cell, "bytes");
+        let links = match name {
+            // The root's link, or the link between the leaves: all of the vector.
+            "bcast" | "reduce" => n,
+            // Three quarters of the vector out of and into every host, twice.
+            "allreduce" => 1.5 * n,
+            // From two ranks of a leaf to the two of the other: four of sixteen blocks, each a quarter of the vector.
+            "alltoall" => n,
+            // Into the root's host: all blocks but its own.
+            _ => 0.75 * n,
+        };
+        assert!((number(cell, "limit") / (links * byte) - 1.0).abs() < 1e-6, "{name}: {}", cell["limit"]);
+        let mut configurations = BTreeSet::new();
+        for timing in list(cell, "timings") {
+            let (configuration, ran) = (text(timing, "configuration"), text(timing, "ran"));
+            configurations.insert(configuration);
+            assert!(timing["iterations"].as_u64().unwrap() >= 3 && number(timing, "median") > 0.0, "{timing}");
+            match configuration {
+                "stock" => assert!(ran.starts_with("stock") && !ran.contains('+'), "{name}: {ran}"),
+                "default" => assert!(!ran.is_empty(), "{name}"),
+                forced => assert_eq!(ran, forced, "{name}"),
+            }
+        }
+        let wanted: &[&str] = match name {
+            "gather" => &["stock"],
+            "alltoall" => &["stock", "default", "xor"],
+            _ => &["stock", "default", "two_tree", "grouped_two_tree"],
+        };
+        assert!(wanted.iter().all(|name| configurations.contains(name)), "{name}: {configurations:?}");
+    }
+    let tests: Vec<&str> = list(&results, "goodput").iter().map(|goodput| text(goodput, "test")).collect();
+    assert_eq!(tests, ["pair", "across", "next"]);
+    let messages = list(&results, "messages");
+    assert_eq!(messages.iter().map(|message| text(message, "test")).collect::<Vec<_>>(), ["latency", "gap"]);
+    assert_eq!(messages[0]["flows"], serde_json::json!([[0, 2]]));
+    assert_eq!(messages[1]["flows"], serde_json::json!([[0, 1], [1, 2], [2, 3], [3, 0]]));
+    for operation in ["bcast", "reduce", "allreduce", "alltoall", "gather"] {
+        let svg = std::fs::read_to_string(bench.bed.path(&format!("a-{operation}.svg"))).unwrap();
+        assert_well_formed(&svg);
+        assert!(svg.contains("stock MPI") && !svg.contains("best forced stock"), "{svg}");
+        let axis = if ["alltoall", "gather"].contains(&operation) { "per rank pair" } else { "bytes of the vector" };
+        assert!(svg.contains(axis), "{operation}: {svg}");
+    }
+    let shown = stdout(&output);
+    assert!(shown.contains("16K per pair (64K in all)"), "{shown}");
+    for key in ["message_latency", "message_gap"] {
+        let line = shown.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("no {key} in {shown}"));
+        let value = line.strip_prefix(&format!("{key} = ")).and_then(|rest| rest.strip_suffix("   # microseconds"));
+        assert!(value.unwrap().parse::<f64>().unwrap() > 0.0, "{line}");
+    }
+    compare_and_table(&bench);
+}
+
+/// A run beside itself, and as Markdown.
+fn compare_and_table(bench: &Bench) {
+    let path = bench.bed.path("a.json");
+    let path = path.to_str().unwrap();
+    let compared = stdout_of(&["bench", "compare", path, path]);
+    let rows = common::rows(&compared);
+    assert!(rows.iter().any(|row| row[..3] == ["bcast", "64K", "two_tree"]), "{compared}");
+    assert!(rows[1..].iter().all(|row| row[3] == row[4] && row[5] == "+0 %" && row[6].is_empty()), "{compared}");
+    assert!(!compared.contains("different fabrics"), "{compared}");
+    let page = stdout_of(&["bench", "table", "--plots", "plots", path]);
+    assert!(page.starts_with("## tree8: 4 ranks, map "), "{page}");
+    assert!(page.contains("![gather on tree8](plots/a-gather.svg)"), "{page}");
+    // One header with its rule and a row per cell, all of the same width.
+    let table: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("| collective |")).collect();
+    let table: Vec<usize> =
+        table.iter().take_while(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
+    assert_eq!((table.len(), table.iter().collect::<BTreeSet<_>>().len()), (10, 1), "{page}");
+    let missing = bench.bed.path("none.json");
+    let (code, error) = failure_of(&["bench", "table", missing.to_str().unwrap()]);
+    assert!(code == 2 && error.contains("none.json") && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn the_oracle_tries_what_the_library_can_be_told() {
+    let bench = Bench::new("oracle");
+    if missing() {
+        return;
+    }
+    let options = ["--sizes", "16K", "--collectives", "bcast,gather", "--budget", "0.2", "--name", "o"];
+    let Some(output) = bench.run(&[&options[..], &["--oracle", "--oracle-budget", "5"]].concat()) else { return };
+    bench.assert_nothing_stays();
+    let results = bench.json("o.json");
+    for cell in list(&results, "cells") {
+        let tried = list(&cell["oracle"], "tried");
+        let names: BTreeSet<&str> = tried.iter().map(|tried| text(tried, "setting")).collect();
+        let wanted: &[&str] = match text(cell, "collective") {
+            "bcast" => &["pipeline 8K", "chain 4K chain_fanout=4", "scatter_allgather", "binomial", "han"],
+            _ => &["basic_linear", "binomial", "linear_sync", "han"],
+        };
+        assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+        assert!(!names.iter().any(|name| name.contains("16K")), "a segment as long as the message: {names:?}");
+        for tried in tried {
+            // The library took every setting, or there was a reason of ours not to try it.
+            match tried["seconds"].as_f64() {
+                Some(seconds) => assert!(seconds > 0.0, "{tried}"),
+                None => {
+                    assert!(["no time", "times the fastest"].iter().any(|why| text(tried, "left_out").contains(why)))
+                }
+            }
+        }
+        let count = tried.iter().filter(|tried| tried["seconds"].is_number()).count();
+        let timings = list(cell, "timings");
+        let forced: Vec<&Value> =
+            timings.iter().filter(|timing| text(timing, "configuration").starts_with("stock: ")).collect();
+        assert_eq!(forced.len(), count.min(3), "{cell}");
+        for timing in forced {
+            // As many iterations as the others had, and nothing of Nagare's in them.
+            assert_eq!(timing["iterations"], timings[0]["iterations"], "{timing}");
+            assert!(text(timing, "ran").starts_with("stock"), "{timing}");
+            let setting = &text(timing, "configuration")["stock: ".len()..];
+            let variables = cell["oracle"]["fastest"][setting].as_object().unwrap();
+            assert!(!variables.is_empty(), "{cell}");
+        }
+        let svg = std::fs::read_to_string(bench.bed.path(&format!("o-{}.svg", text(cell, "collective")))).unwrap();
+        assert_well_formed(&svg);
+        assert!(svg.contains("best forced stock"), "{svg}");
+    }
+    let shown = stdout(&output);
+    assert!(shown.contains("best stock") && shown.contains("× best stock"), "{shown}");
+    let path = bench.bed.path("o.json");
+    let path = path.to_str().unwrap();
+    let compared = common::rows(&stdout_of(&["bench", "compare", path, path]));
+    assert!(compared.iter().any(|row| row[..3] == ["bcast", "16K", "best stock"]), "{compared:?}");
+}
+
+#[test]
+fn the_short_script_makes_its_page() {
+    if missing() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut script = Command::new(root.join("scripts/bench.sh"));
+    // An environment like that of the command under test.
+    for (name, value) in nagare(&[]).get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    script.arg("--short").arg(directory.path()).env("NAGARE", env!("CARGO_BIN_EXE_nagare"));
+    let output = limited(&script);
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(directory.path().join("benchmarks.md")).unwrap();
+    for (fabric, ranks, map) in [("tree8", 4, "slot"), ("star16", 4, "node")] {
+        assert!(page.contains(&format!("## {fabric}: {ranks} ranks, map {map}")), "{page}");
+    }
+    let plots = page.lines().filter_map(|line| line.strip_prefix("![")?.split_once("](")?.1.strip_suffix(')'));
+    let plots: Vec<&str> = plots.collect();
+    assert_eq!(plots.len(), 4, "{page}");
+    for plot in plots {
+        assert_well_formed(&std::fs::read_to_string(directory.path().join(plot)).unwrap());
+    }
+}
+
+#[test]
+fn the_congestion_control_is_the_one_asked_for_in_every_namespace() {
+    let bed = Bed::prepared("tree8", "congestion");
+    let up = |congestion: &[&str]| nagare(&[&["testbed", "up", &bed.file()], congestion].concat()).output().unwrap();
+    let output = up(&["--congestion", "reno"]);
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    for node in ["n0", "n7", "l1", "s0"] {
+        assert_eq!(bed.on(node, &["cat", "/proc/sys/net/ipv4/tcp_congestion_control"]), "reno\n", "{node}");
+    }
+    let (code, error) = failure_of(&["testbed", "run", &bed.file(), "--congestion", "cubic", "--", "true"]);
+    assert!(code == 125 && error.lines().count() == 1, "{error}");
+    let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let (code, error) = failure_of(&["testbed", "up", "tree8", "--congestion", "slow"]);
+    let list = available.split_whitespace().collect::<Vec<_>>().join(", ");
+    assert!(code == 2 && error.contains("'slow'") && error.contains(&list) && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn mistakes_are_one_clear_line_before_anything_is_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    if missing() {
+        return;
+    }
+    for (options, part) in [
+        (&["--sizes", "8,6"][..], "'6'"),
+        (&["--collectives", "scatter"], "'scatter' is not bcast, reduce, allreduce, alltoall, gather"),
+        (&["--map", "nowhere"], "nowhere"),
+        (&["--congestion", "slow"], "'slow'"),
+    ] {
+        let (code, error) = failure_of(&[&["bench", "--fabric", "tree8", "--out", out], options].concat());
+        assert!(code == 2 && error.contains(part), "{options:?}: {code} {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert_eq!(std::fs::read_dir(out).unwrap().count(), 0, "{options:?} left a file");
+    }
+}
