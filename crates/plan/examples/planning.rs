@@ -48,9 +48,12 @@ fn main() {
         };
         measured("index over all levels, once", || planner.grouped().depth());
         for rank in [0, ranks / 3, ranks - 1] {
-            for collective in [Collective::Bcast, Collective::Allreduce] {
-                let plan = measured(&format!("{collective} grouped_two_tree, plan of rank {rank}"), || {
-                    planner.plan(collective, Algorithm::GroupedTwoTree, 0, rank)
+            let algorithms = [Algorithm::GroupedTwoTree, Algorithm::GatewayTwoTree];
+            for (collective, algorithm) in
+                [Collective::Bcast, Collective::Allreduce].iter().flat_map(|c| algorithms.map(|a| (*c, a)))
+            {
+                let plan = measured(&format!("{collective} {algorithm}, plan of rank {rank}"), || {
+                    planner.plan(collective, algorithm, 0, rank)
                 });
                 let hops = plan.as_ref().map_or(0, |p| p.hops.len());
                 let program = plan.and_then(|p| Program::new(p, true).ok());

@@ -2,36 +2,20 @@
 //! here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
 
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
-use nagare_plan::choice::{DEFAULTS, Prescription};
+use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
 use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
-use nagare_plan::fabric::{Fabric, Placement, Round, SHIPPED, Transfer, check, shipped};
+use nagare_plan::fabric::{Fabric, SHIPPED, shipped};
 use nagare_plan::schedule::{Action, Program, Schedule};
 use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 
-const DOCUMENT: &str = include_str!("../../../docs/algorithms.md");
+#[path = "support/document.rs"]
+mod document;
+
+use document::{number, table, table_of};
+
 const FABRICS: &str = include_str!("../../../docs/fabrics.md");
-
-/// Rows of the table of the algorithms document whose first column is called `head`.
-fn table(head: &str) -> Vec<Vec<String>> {
-    table_of(DOCUMENT, head)
-}
-
-/// Rows of the table whose first column is called `head`, cells without code marks.
-fn table_of(document: &str, head: &str) -> Vec<Vec<String>> {
-    let cells = |line: &str| -> Vec<String> {
-        line.trim().trim_matches('|').split('|').map(|c| c.trim().replace('`', "")).collect()
-    };
-    let mut lines = document.lines().skip_while(|l| !(l.starts_with('|') && cells(l)[0] == head));
-    let rows: Vec<Vec<String>> = lines.by_ref().take_while(|l| l.starts_with('|')).skip(2).map(cells).collect();
-    assert!(!rows.is_empty(), "no table `{head}`");
-    rows
-}
-
-fn number<T: std::str::FromStr>(cell: &str) -> T {
-    cell.parse().unwrap_or_else(|_| panic!("`{cell}` is no number"))
-}
 
 /// Smallest k with 2^k ≥ x.
 fn log2_ceil(x: u32) -> u32 {
@@ -159,11 +143,26 @@ fn the_thresholds_are_the_code_s() {
         .iter()
         .map(|rule| {
             assert_eq!(rule.max, u64::MAX, "the document names no upper bound");
-            let Prescription::Default(algorithm) = rule.prescription else { panic!("{rule:?} is forced") };
-            (rule.collective.expect("one collective").name().to_owned(), algorithm.name().to_owned(), rule.min)
+            let algorithm = match rule.prescription {
+                Prescription::Cheapest => "by predicted time",
+                Prescription::Default(algorithm) => algorithm.name(),
+                other => panic!("{other:?} is no default"),
+            };
+            (rule.collective.expect("one collective").name().to_owned(), algorithm.to_owned(), rule.min)
         })
         .collect();
     assert_eq!(documented, known);
+    // The rows that fit are the choice: one byte below the threshold nothing of ours runs.
+    for (collective, algorithm, min) in documented {
+        let call = |bytes| {
+            let collective = Collective::from_name(&collective).expect("a collective");
+            Rules::default().choose(&Call { collective, bytes, ranks: 16, nodes: 2 }, || Some(Algorithm::Chain))
+        };
+        let named = Algorithm::from_name(&algorithm).unwrap_or(Algorithm::Chain);
+        assert_eq!(call(min - 1), Choice::Library(Reason::Small));
+        assert_eq!(call(min), Choice::Run(named));
+        assert_eq!(call(u64::MAX), Choice::Run(named));
+    }
 }
 
 #[test]
@@ -370,9 +369,10 @@ fn segments_window_and_memory() {
     let (ranks, planner) = (32u64, planner_of(&levels));
     for (units, segment, window) in [(1000, 8, 4), (1001, 7, 6), (37, 64, 16), (500, 3, 2)] {
         let pacing = Pacing { segment, window };
-        let halves: [u64; 2] = [units / 2, units - units / 2];
-        let per_edge: u64 = halves.iter().map(|h| h.div_ceil(segment)).sum();
-        for algorithm in [Algorithm::TwoTree, Algorithm::GroupedTwoTree] {
+        for algorithm in [Algorithm::TwoTree, Algorithm::GroupedTwoTree, Algorithm::GatewayTwoTree, Algorithm::Chain] {
+            let whole = algorithm == Algorithm::Chain;
+            let parts: Vec<u64> = if whole { vec![units] } else { vec![units / 2, units - units / 2] };
+            let per_edge: u64 = parts.iter().map(|h| h.div_ceil(segment)).sum();
             for (collective, directions) in [(Bcast, 1), (Reduce, 1), (Allreduce, 2)] {
                 let s = schedule(&planner, collective, algorithm, 5);
                 let (messages, moved, reserved, most_waiting) = run(&s, units, pacing, 21);
@@ -382,45 +382,18 @@ fn segments_window_and_memory() {
                 for (plan, reserved) in s.plans.iter().zip(reserved) {
                     let combining = plan.hops.iter().filter(|h| h.action == Action::Reduce);
                     let combinations = combining.clone().count() as u64;
-                    let longest = combining.map(|h| halves[h.parts.first as usize]).max().unwrap_or(0);
+                    let longest = combining.map(|h| parts[h.parts.first as usize]).max().unwrap_or(0);
                     let ring = window.min(longest.div_ceil(segment));
-                    let most = if algorithm == Algorithm::TwoTree { 2 } else { 2 * 3 };
+                    let most = match algorithm {
+                        Algorithm::TwoTree | Algorithm::Chain => 2,
+                        Algorithm::GatewayTwoTree => 4,
+                        _ => 2 * 3,
+                    };
                     assert!(combinations <= most);
                     assert_eq!(reserved, combinations * ring * segment.min(longest), "{collective} {algorithm}");
                 }
             }
         }
-    }
-}
-
-/// The busiest links of a Bcast on a shipped fabric in vectors: of hosts, and between switches.
-fn busiest_links(name: &str, ranks: usize, balanced: bool, algorithm: Algorithm) -> (f64, f64) {
-    let fabric = Fabric::from_toml(shipped(name).unwrap(), name).unwrap();
-    let placement = if balanced { Placement::balanced } else { Placement::by_slot };
-    let placement = placement(&fabric, ranks, 1).unwrap();
-    let hosts: Vec<usize> = placement.hosts().iter().map(|h| h.0 as usize).collect();
-    let mut groups: Vec<Vec<u32>> =
-        fabric.levels().iter().map(|l| hosts.iter().map(|&h| l.of_host[h]).collect()).collect();
-    groups.push(hosts.iter().map(|&h| h as u32).collect());
-    let names = (0..groups.len()).map(|l| l.to_string()).collect();
-    let planner = Planner::new(Topology::new(names, groups, vec![0; ranks]).unwrap());
-    let moves = schedule(&planner, Bcast, algorithm, 0).moves();
-    let transfers = moves.iter().map(|m| Transfer { from: m.from, to: m.to, bytes: 1 }).collect();
-    let report = check(&fabric, &placement, &[Round { label: "all".into(), transfers }]).unwrap();
-    let of_host = |name: &String| fabric.find_host(name).is_some();
-    let busiest = |hosts: bool| {
-        let links = report.links.iter().filter(|l| hosts == (of_host(&l.from) || of_host(&l.to)));
-        links.map(|l| l.bytes).max().unwrap_or(0) as f64 / 2.0
-    };
-    (busiest(true), busiest(false))
-}
-
-#[test]
-fn busiest_links_of_shipped_fabrics() {
-    for row in table("fabric") {
-        let algorithm = Algorithm::from_name(&row[3]).expect("an algorithm");
-        let found = busiest_links(&row[0], number(&row[1]), row[2] == "balanced", algorithm);
-        assert_eq!(found, (number(&row[4]), number(&row[5])), "{row:?}");
     }
 }
 
@@ -451,64 +424,4 @@ fn the_shipped_fabrics_are_listed_with_their_levels() {
         }
     }
     assert_eq!(documented, SHIPPED.iter().map(|s| s.0.to_owned()).collect());
-}
-
-/// The gateway two-tree: bytes per rank and across the border of every group, and the documented depths.
-#[test]
-fn gateway_two_tree_formulas() {
-    let halves = |count: usize| count as u32;
-    for sizes in [vec![4, 4], vec![8, 8, 8, 8], vec![9, 9, 9, 5], vec![1, 3, 1], vec![2, 7, 4, 1, 6], vec![5]] {
-        let group: Vec<u32> = (0u32..).zip(&sizes).flat_map(|(g, &size)| vec![g; size]).collect();
-        let ranks = group.len() as u32;
-        let names = vec!["group".to_owned(), "node".to_owned()];
-        let groups = vec![group.clone(), (0..ranks).collect()];
-        let planner = Planner::new(Topology::new(names, groups, vec![0; ranks as usize]).unwrap());
-        for root in 0..ranks {
-            for (collective, most) in [(Bcast, 2), (Reduce, 2), (Allreduce, 4)] {
-                let moves = schedule(&planner, collective, Algorithm::GatewayTwoTree, root).moves();
-                assert_eq!(moves.len() as u32, most * (ranks - 1));
-                for rank in 0..ranks {
-                    assert!(halves(moves.iter().filter(|m| m.from == rank).count()) <= most, "{sizes:?} root {root}");
-                    assert!(halves(moves.iter().filter(|m| m.to == rank).count()) <= most, "{sizes:?} root {root}");
-                }
-                for g in 0..sizes.len() as u32 {
-                    let crosses = |from: u32, to: u32| group[from as usize] == g && group[to as usize] != g;
-                    assert!(halves(moves.iter().filter(|m| crosses(m.from, m.to)).count()) <= most);
-                    assert!(halves(moves.iter().filter(|m| crosses(m.to, m.from)).count()) <= most);
-                }
-            }
-        }
-        let moves = schedule(&planner, Bcast, Algorithm::GatewayTwoTree, 0).moves();
-        let depth_of = |half: u32, rank: u32| {
-            let mut at = rank;
-            (0..)
-                .take_while(|_| {
-                    let from = moves.iter().find(|m| m.parts.first == half && m.to == at).map(|m| m.from);
-                    from.inspect(|&from| at = from).is_some()
-                })
-                .count()
-        };
-        let depth = (0..2).flat_map(|h| (0..ranks).map(move |r| (h, r))).map(|(h, r)| depth_of(h, r)).max();
-        let text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        let documented = table("nodes in groups of").into_iter().find(|row| row[0] == text);
-        if let Some(row) = documented {
-            assert_eq!(depth, Some(number::<usize>(&row[1])), "{text}");
-        }
-    }
-}
-
-#[test]
-fn chain_and_ring_formulas() {
-    for ranks in [2u32, 3, 8, 13] {
-        let planner = Planner::new(Topology::of_nodes((0..ranks).map(|r| r / 2).collect()).unwrap());
-        let chain = schedule(&planner, Bcast, Algorithm::Chain, ranks - 1).moves();
-        assert_eq!(chain.len() as u32, ranks - 1);
-        assert!(chain.iter().all(|m| m.parts.count == m.of));
-        let ring = schedule(&planner, Allreduce, Algorithm::Ring, 0).moves();
-        assert_eq!(ring.len() as u32, 2 * ranks * (ranks - 1));
-        for rank in 0..ranks {
-            let sent: u32 = ring.iter().filter(|m| m.from == rank).map(|m| m.parts.count).sum();
-            assert_eq!(sent, 2 * (ranks - 1), "parts of 1/P of the vector");
-        }
-    }
 }

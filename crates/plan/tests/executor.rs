@@ -158,7 +158,7 @@ fn traffic_is_the_data_that_leaves_a_rank() {
 }
 
 fn hop(action: Action, peer: Rank, parts: Parts, after: Vec<u32>) -> Hop {
-    Hop { action, peer, parts, round: Round { stage: 0, step: 0 }, tag: 0, after }
+    Hop { action, peer, parts, round: Round { stage: 0, step: 0 }, tag: 0, turn: 0, after }
 }
 
 /// Rank 0 may send to rank 2 only when rank 1's transfer to rank 2 is done: a token from the first receiver tells it.

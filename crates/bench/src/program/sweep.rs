@@ -24,7 +24,7 @@ const HOPELESS: f64 = 4.0;
 /// … if trying it would take more than this part of the time.
 const WORTHWHILE: f64 = 0.02;
 /// Sizes up to this factor apart are like enough for both: the order of algorithms changes with the size.
-const NEAR: u64 = 8;
+const NEAR: u64 = 64;
 
 /// What is the same for all operations.
 pub struct Library<'a> {

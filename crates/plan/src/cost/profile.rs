@@ -70,7 +70,7 @@ impl Profile {
         let mut streams = vec![0u32; nodes as usize];
         down.iter().for_each(|edge| streams[edge.from as usize] += 1);
         // Two streams on one link do not take turns perfectly, whatever the schedule says.
-        let shared = if line.lanes() == 1 && streams.iter().any(|&s| s > 1) { SHARED } else { 1.0 };
+        let shared = if algorithm != Algorithm::Chain && streams.iter().any(|&s| s > 1) { SHARED } else { 1.0 };
         let mut account = |from: u32, links: &[u32], share: f64| {
             links.iter().for_each(|&link| load[link as usize] += share);
             sent[from as usize] += share;

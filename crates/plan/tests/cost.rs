@@ -1,0 +1,283 @@
+//! The cost model against times computed by hand from rates, latencies and routes, and the choice that follows from it.
+
+use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
+use nagare_plan::cost::{Message, Profile};
+use nagare_plan::fabric::{Fabric, Placement};
+use nagare_plan::topology::Topology;
+use std::sync::Arc;
+
+#[path = "support/network.rs"]
+mod network;
+
+/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the rate.
+const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
+
+/// Nanoseconds per byte of the program at a rate.
+fn per_byte(mbit: f64) -> f64 {
+    8.0 / (mbit * 1e6) * 1e9 / SHARE
+}
+
+/// The most of a message that a switch has to have before it passes it on: a full frame, or all of it with 66 bytes around.
+fn packet(segment: f64) -> f64 {
+    f64::min(1514.0, segment + 66.0)
+}
+
+/// What two streams on one link cost beyond their bytes.
+const SHARED: f64 = 1.07;
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found} expected {expected}");
+}
+
+fn parse(text: &str) -> Arc<Fabric> {
+    Arc::new(Fabric::from_toml(text, "test.toml").unwrap())
+}
+
+fn star(hosts: u32) -> Arc<Fabric> {
+    parse(&format!(
+        "message_latency = 60\nmessage_gap = 20\n[generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency = 5"
+    ))
+}
+
+fn by_slot(fabric: &Arc<Fabric>, ppn: usize) -> Planner {
+    network::planner(fabric, &Placement::by_slot(fabric, fabric.host_count() * ppn, ppn).unwrap())
+}
+
+fn profile(planner: &Planner, collective: Collective, algorithm: Algorithm) -> &Profile {
+    let found = planner.profiles(collective).iter().find(|(a, _)| *a == algorithm);
+    &found.expect("a candidate").1
+}
+
+fn loads(planner: &Planner, collective: Collective, algorithm: Algorithm) -> f64 {
+    profile(planner, collective, algorithm).per_byte
+}
+
+#[test]
+fn a_chain_of_eight_hosts() {
+    let planner = by_slot(&star(8), 1);
+    let message = planner.message();
+    assert_eq!(message, Message { latency: 60e3, gap: 20e3 });
+    let b = per_byte(100.0);
+    for (bytes, segment) in [(1u32 << 20, 1024u32), (1 << 22, 16384), (1 << 16, 1024), (1024, 8192)] {
+        let (n, s) = (f64::from(bytes), f64::from(segment.min(bytes)));
+        // Seven hops, each: the segment, two links of 5 µs, the first packet at the switch, the message.
+        let hop = s * b + 10e3 + packet(s) * b + 60e3;
+        let expected = 7.0 * hop + f64::hypot((n - s) * b, n / s * 20e3);
+        for collective in [Bcast, Reduce] {
+            let found = profile(&planner, collective, Algorithm::Chain);
+            close(found.time(message, n, f64::from(segment)), expected);
+        }
+        // Allreduce: there and back, each direction of a link once; the busiest host sends in both.
+        let expected = 14.0 * hop + 2.0 * f64::hypot((n - s) * b, n / s * 20e3);
+        let found = profile(&planner, Allreduce, Algorithm::Chain).time(message, n, f64::from(segment));
+        close(found, expected);
+    }
+}
+
+#[test]
+fn a_ring_of_eight_hosts() {
+    let planner = by_slot(&star(8), 1);
+    let (b, message) = (per_byte(100.0), planner.message());
+    let ring = profile(&planner, Allreduce, Algorithm::Ring);
+    // Long parts: fourteen of them one after another, and the way of the last segment.
+    let (n, s) = (4e6, 4096.0);
+    let part = f64::hypot(n / 8.0 * b, n / 8.0 / s * 20e3);
+    let segment = s * b + 10e3 + packet(s) * b + 60e3 + 20e3;
+    close(ring.time(message, n, s), 14.0 * part + segment);
+    // Short ones: the way of a segment is what a step takes.
+    let (n, s) = (8192.0, 1024.0);
+    let segment = s * b + 10e3 + packet(s) * b + 60e3 + 20e3;
+    assert!(segment > f64::hypot(n / 8.0 * b, 20e3));
+    close(ring.time(message, n, s), 15.0 * segment);
+    close(ring.per_byte, 14.0 / 8.0 * b);
+    close(ring.vectors, 14.0 / 8.0);
+}
+
+/// Two groups of two hosts, joined by a link of a tenth of their rate and 1 ms.
+const THIN: &str = "hosts = ['n[0-3]']\nswitches = ['s[0-1]']\nbandwidth = 100\nlatency = 5\n\
+    [[link]]\nfrom = 'n[0-1]'\nto = 's0'\n[[link]]\nfrom = 'n[2-3]'\nto = 's1'\n\
+    [[link]]\nfrom = 's0'\nto = 's1'\nbandwidth = 10\nlatency = 1000\n";
+
+#[test]
+fn a_thin_link_decides_whoever_crosses_it_once() {
+    let planner = by_slot(&parse(THIN), 1);
+    let thin = per_byte(10.0);
+    for algorithm in [Algorithm::Chain, Algorithm::GatewayTwoTree, Algorithm::GroupedTwoTree] {
+        for collective in [Bcast, Reduce, Allreduce] {
+            // Allreduce uses the two directions of the thin link once each.
+            let shared = if algorithm == Algorithm::Chain { 1.0 } else { SHARED };
+            close(loads(&planner, collective, algorithm), shared * thin);
+        }
+    }
+    close(loads(&planner, Allreduce, Algorithm::Ring), 6.0 / 4.0 * thin);
+    // Nothing is said about messages: 20 and 2 µs are assumed.
+    let message = planner.message();
+    assert_eq!(message, Message { latency: 20e3, gap: 2e3 });
+    // Two hops inside, and one over three links of which two pass the first frame on before the thin one is through.
+    let (b, n, s) = (per_byte(100.0), 1e6, 1024.0);
+    let inside = s * b + 10e3 + packet(s) * b + 20e3;
+    let across = s * thin + 1010e3 + 2.0 * packet(s) * b + 20e3;
+    let expected = 2.0 * inside + across + f64::hypot((n - s) * thin, n / s * 2e3);
+    close(profile(&planner, Bcast, Algorithm::Chain).time(message, n, s), expected);
+}
+
+#[test]
+fn busiest_links_of_the_shipped_fabrics() {
+    let on = |name: &str, how, ranks, ppn| {
+        let fabric = network::load(name);
+        let placement = network::place(&fabric, how, ranks, ppn);
+        network::planner(&fabric, &placement)
+    };
+    // Two lanes: half of the vector over each link of 50 Mbit/s, all of it over a host's of 100.
+    let torus = on("torus16", "by slot", 16, 1);
+    for (collective, vectors) in [(Bcast, 1.0), (Reduce, 1.0), (Allreduce, 2.0)] {
+        close(loads(&torus, collective, Algorithm::Chain), vectors * per_byte(100.0));
+    }
+    close(loads(&torus, Allreduce, Algorithm::Ring), 2.0 * 15.0 / 16.0 * per_byte(100.0));
+    for how in ["by slot", "balanced"] {
+        let mesh = on("mlfm36", how, 32, 1);
+        close(loads(&mesh, Bcast, Algorithm::GatewayTwoTree), SHARED * 1.5 * per_byte(20.0));
+        close(loads(&mesh, Bcast, Algorithm::GroupedTwoTree), SHARED * 2.0 * per_byte(20.0));
+        close(loads(&mesh, Bcast, Algorithm::Chain), per_byte(20.0));
+        close(loads(&mesh, Allreduce, Algorithm::Ring), 2.0 * 31.0 / 32.0 * per_byte(20.0));
+    }
+    // Ranks of a node share its link and use it once.
+    for how in ["by slot", "by node"] {
+        let tree = on("tree8", how, 16, 2);
+        close(loads(&tree, Reduce, Algorithm::GatewayTwoTree), SHARED * per_byte(100.0));
+        close(loads(&tree, Reduce, Algorithm::GroupedTwoTree), SHARED * 2.0 * per_byte(100.0));
+        close(loads(&tree, Allreduce, Algorithm::Ring), 2.0 * 7.0 / 8.0 * per_byte(100.0));
+    }
+}
+
+/// `counts`: groups, nodes per group, ranks per node; no fabric.
+fn groups(counts: [u32; 3]) -> Planner {
+    let [groups, nodes, ppn] = counts;
+    let node: Vec<u32> = (0..groups * nodes * ppn).map(|r| r / ppn).collect();
+    let group = node.iter().map(|n| n / nodes).collect();
+    let cores = vec![0; node.len()];
+    Planner::new(Topology::new(vec!["group".into(), "node".into()], vec![group, node], cores).unwrap())
+}
+
+#[test]
+fn without_a_fabric_every_group_is_taken_to_have_the_link_of_one_host() {
+    let planner = groups([4, 8, 3]);
+    let host = per_byte(10_000.0);
+    assert_eq!(planner.message(), Message { latency: 20e3, gap: 2e3 });
+    for (algorithm, vectors) in
+        [(Algorithm::Chain, 1.0), (Algorithm::GatewayTwoTree, SHARED), (Algorithm::GroupedTwoTree, 2.0 * SHARED)]
+    {
+        close(loads(&planner, Bcast, algorithm), vectors * host);
+    }
+    close(loads(&planner, Allreduce, Algorithm::GroupedTwoTree), SHARED * 3.0 * host);
+    close(loads(&planner, Allreduce, Algorithm::Ring), 2.0 * 31.0 / 32.0 * host);
+}
+
+#[test]
+fn one_node_and_one_rank_cost_nothing_and_break_nothing() {
+    let alone = Planner::new(Topology::of_nodes(vec![0]).unwrap());
+    for planner in [groups([1, 1, 6]), alone] {
+        for collective in [Bcast, Reduce, Allreduce] {
+            for (algorithm, profile) in planner.profiles(collective) {
+                assert_eq!((profile.per_byte, profile.vectors), (0.0, 0.0), "{collective} {algorithm}");
+            }
+            assert!(planner.cheapest(collective, 1 << 20, 8192).unwrap().1.time.is_finite());
+        }
+    }
+}
+
+#[test]
+fn every_rank_predicts_the_same() {
+    let fabric = network::load("mlfm36");
+    let placement = network::place(&fabric, "by slot", 32, 1);
+    // As ranks do it: each its own planner, some after plans with other roots and in another order of questions.
+    let first = network::planner(&fabric, &placement);
+    for rank in 0..32 {
+        let own = network::planner(&fabric, &placement);
+        own.plan(Bcast, Algorithm::Chain, rank, rank).unwrap();
+        own.plan(Allreduce, Algorithm::Ring, 0, rank).unwrap();
+        let order = if rank % 2 == 0 { [Bcast, Reduce, Allreduce] } else { [Allreduce, Reduce, Bcast] };
+        for collective in order {
+            assert_eq!(own.profiles(collective), first.profiles(collective));
+            for bytes in (0..30).map(|k| (1 << k) + u64::from(rank)) {
+                assert_eq!(own.cheapest(collective, bytes, 65536), first.cheapest(collective, bytes, 65536));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_chosen_is_the_least_of_the_predictions() {
+    let planner = by_slot(&network::load("mlfm36"), 1);
+    for collective in [Bcast, Reduce, Allreduce] {
+        for bytes in [1, 4096, 65536, 1 << 20, 1 << 26] {
+            let (algorithm, chosen) = planner.cheapest(collective, bytes, 65536).unwrap();
+            assert_eq!(planner.predicted(collective, algorithm, bytes, 65536), Some(chosen));
+            for (other, _) in planner.profiles(collective) {
+                assert!(planner.predicted(collective, *other, bytes, 65536).unwrap().time >= chosen.time, "{other}");
+            }
+        }
+    }
+    assert_eq!(planner.cheapest(Alltoall, 1 << 20, 65536), None, "not chosen by cost");
+    assert_eq!(planner.predicted(Bcast, Algorithm::TwoTree, 1 << 20, 65536), None, "not a candidate");
+}
+
+#[test]
+fn trees_for_short_vectors_on_many_nodes_lines_for_long_ones() {
+    let is_tree = |a: Algorithm| matches!(a, Algorithm::GroupedTwoTree | Algorithm::GatewayTwoTree);
+    for planner in [by_slot(&star(64), 1), groups([16, 16, 1])] {
+        for (collective, long) in [(Bcast, Algorithm::Chain), (Reduce, Algorithm::Chain), (Allreduce, Algorithm::Ring)]
+        {
+            let choice = |bytes| planner.cheapest(collective, bytes, 65536).unwrap().0;
+            assert!(is_tree(choice(1024)), "{collective}");
+            assert_eq!(choice(1 << 30), long, "{collective}");
+            // Once a line pays it pays for all longer vectors.
+            let lines: Vec<bool> = (10..=30).map(|k| !is_tree(choice(1 << k))).collect();
+            assert!(lines.is_sorted(), "{collective}: {lines:?}");
+        }
+    }
+    // Thirty-six nodes of the mesh: a tree from the threshold of the defaults on, a line for the large.
+    let mesh = by_slot(&network::load("mlfm36"), 1);
+    for collective in [Bcast, Reduce] {
+        assert!(is_tree(mesh.cheapest(collective, 8 << 10, 65536).unwrap().0));
+        assert_eq!(mesh.cheapest(collective, 64 << 20, 65536).unwrap().0, Algorithm::Chain);
+    }
+}
+
+#[test]
+fn segments_grow_with_the_vector_and_stay_below_the_limit() {
+    for planner in [by_slot(&network::load("tree8"), 1), by_slot(&network::load("torus16"), 1), groups([4, 8, 2])] {
+        for collective in [Bcast, Reduce, Allreduce] {
+            for (algorithm, _) in planner.profiles(collective) {
+                for most in [512, 1000, 4096, 65536, u64::MAX] {
+                    let segment = |bytes| planner.predicted(collective, *algorithm, bytes, most).unwrap().segment;
+                    let segments: Vec<u64> = (12..=30).map(|k| segment(1 << k)).collect();
+                    assert!(segments.iter().all(|&s| (512..=most.min(65536)).contains(&s)), "{algorithm} {segments:?}");
+                    assert!(segments.last() >= segments.first(), "{algorithm} {segments:?}");
+                }
+                assert_eq!(planner.predicted(collective, *algorithm, 1 << 20, 100).unwrap().segment, 512);
+            }
+        }
+    }
+}
+
+/// The segment of least time is where the fill of the pipeline and the gaps between messages balance.
+#[test]
+fn the_segment_of_a_chain_is_the_best_by_hand() {
+    let planner = by_slot(&star(8), 1);
+    let b = per_byte(100.0);
+    for bytes in (16..=24).map(|k| 1u64 << k) {
+        let n = bytes as f64;
+        let time = |s: f64| 7.0 * (s * b + 10e3 + packet(s) * b + 60e3) + f64::hypot((n - s) * b, n / s * 20e3);
+        let best = (9..=16).map(|k| time(f64::from(1u32 << k))).fold(f64::INFINITY, f64::min);
+        let found = planner.predicted(Bcast, Algorithm::Chain, bytes, 65536).unwrap();
+        let of_found = time(found.segment as f64);
+        // The fill is a straight line in the segment, and of equal ones the larger segment is taken.
+        assert!(of_found <= 1.05 * best, "{bytes}: {found:?} takes {of_found}, the best {best}");
+    }
+    // Twice the vector needs no smaller segment, and sixteen times a larger one.
+    let segment = |k: u32| planner.predicted(Bcast, Algorithm::Chain, 1 << k, 65536).unwrap().segment;
+    assert!((16..24).all(|k| segment(k) <= segment(k + 1)));
+    assert!((16..=20).all(|k| segment(k) < segment(k + 4)));
+}

@@ -1,0 +1,35 @@
+//! Communicators on networks.
+
+use nagare_plan::algorithm::Planner;
+use nagare_plan::fabric::{Fabric, Placement, shipped};
+use nagare_plan::topology::Topology;
+use std::sync::Arc;
+
+/// A fabric that comes with Nagare.
+pub fn load(name: &str) -> Arc<Fabric> {
+    Arc::new(Fabric::from_toml(shipped(name).expect("shipped"), name).expect("valid"))
+}
+
+/// `by slot`, `by node` or `balanced`.
+pub fn place(fabric: &Fabric, how: &str, ranks: usize, ppn: usize) -> Placement {
+    let of = match how {
+        "by slot" => Placement::by_slot,
+        "by node" => Placement::by_node,
+        "balanced" => Placement::balanced,
+        other => panic!("`{other}` is no placement"),
+    };
+    of(fabric, ranks, ppn).expect("room")
+}
+
+/// The planner of a communicator of all placed ranks.
+pub fn planner(fabric: &Arc<Fabric>, placement: &Placement) -> Planner {
+    let hosts = placement.hosts();
+    let levels = fabric.levels();
+    let mut names: Vec<String> = levels.iter().map(|l| l.name.clone()).collect();
+    let mut groups: Vec<Vec<u32>> =
+        levels.iter().map(|l| hosts.iter().map(|h| l.of_host[h.0 as usize]).collect()).collect();
+    names.push("node".to_owned());
+    groups.push(hosts.iter().map(|h| h.0).collect());
+    let topology = Topology::new(names, groups, vec![0; hosts.len()]).expect("nested");
+    Planner::new(topology.on_network(Arc::clone(fabric), hosts))
+}
