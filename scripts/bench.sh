@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The benchmarks of docs/benchmarks.md: every placement below, in one job each, then the page's tables and plots.
 #
-#   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; more than an hour
+#   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; about 50 minutes
 #   scripts/bench.sh --short OUT          two fabrics and two sizes into OUT, within a minute: whether it works
 #
 # The environment changes the full one: BENCH_OUT (docs/benchmarks), BENCH_PAGE (docs/benchmarks.md), BENCH_MPI (openmpi),
@@ -13,23 +13,24 @@ cd "$(dirname "$0")/.."
 nagare=${NAGARE:-target/release/nagare}
 mpi=${BENCH_MPI:-openmpi}
 
-# FABRIC RANKS RANKS-PER-HOST MAP
+# FABRIC RANKS RANKS-PER-HOST MAP SIZES
+few=64K,256K,1M
+many=8,4K,64K,256K,1M,4M
 placements=(
-  "tree8 16 2 slot"
-  "tree8 16 2 node"
-  "tree8-shallow 16 2 slot"
-  "star16 32 2 slot"
-  "star16-shallow 32 2 slot"
-  "torus16 16 1 slot"
-  "wan2x8 16 1 slot"
-  "fattree 16 1 slot"
-  "mlfm36 32 1 slot"
-  "mlfm36 32 1 balanced"
+  "tree8 16 2 slot $many"
+  "tree8 16 2 node $many"
+  "wan2x8 16 1 slot $many"
+  "torus16 16 1 slot $many"
+  "star16 32 2 slot $many"
+  "mlfm36 32 1 slot $many"
+  "mlfm36 32 1 balanced $many"
+  "fattree 16 1 slot $few"
+  "tree8-shallow 16 2 slot $few"
+  "star16-shallow 32 2 slot $few"
 )
-sizes=${BENCH_SIZES:-8,64,512,4K,32K,64K,256K,1M,4M}
 collectives=bcast,reduce,allreduce,alltoall,gather
-budget=${BENCH_BUDGET:-2}
-oracle=${BENCH_ORACLE_BUDGET:-4}
+budget=${BENCH_BUDGET:-1.5}
+oracle=${BENCH_ORACLE_BUDGET:-3}
 out=${BENCH_OUT:-docs/benchmarks}
 page=${BENCH_PAGE:-docs/benchmarks.md}
 
@@ -38,8 +39,7 @@ case "${1:-}" in
   --short)
     out=${2:?usage: scripts/bench.sh --short OUT}
     page=$out/benchmarks.md
-    placements=("tree8 4 1 slot" "star16 4 2 node")
-    sizes=8,64K
+    placements=("tree8 4 1 slot 8,64K" "star16 4 2 node 8,64K")
     collectives=bcast,gather
     budget=0.3
     oracle=1
@@ -53,12 +53,12 @@ esac
 mkdir -p "$out"
 files=()
 for placement in "${placements[@]}"; do
-  read -r fabric ranks ppn map <<<"$placement"
+  read -r fabric ranks ppn map sizes <<<"$placement"
   [[ -z ${BENCH_ONLY:-} || $BENCH_ONLY == "$fabric" ]] || continue
   name=$fabric-${ranks}x$ppn-$map-$mpi
   echo "== $name" >&2
   "$nagare" bench --fabric "$fabric" --np "$ranks" --ppn "$ppn" --map "$map" --mpi "$mpi" \
-    --sizes "$sizes" --collectives "$collectives" --budget "$budget" --oracle --oracle-budget "$oracle" \
+    --sizes "${BENCH_SIZES:-$sizes}" --collectives "$collectives" --budget "$budget" --oracle --oracle-budget "$oracle" \
     --out "$out" --name "$name"
   files+=("$out/$name.json")
 done

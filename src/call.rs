@@ -10,6 +10,7 @@ use mpi::ffi::{MPI_Comm, MPI_Op};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
+use nagare_plan::cost::Segments;
 use nagare_plan::execute::{Executor, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
@@ -19,10 +20,11 @@ use std::time::Instant;
 const SEGMENT: u64 = 8 << 10;
 const LARGEST_SEGMENT: u64 = 64 << 10;
 
-/// Bytes under way unreceived on one stream, and the fewest segments, where the environment does not say. Measured: a ring
+/// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say. Measured: a ring
 /// needs about 30 segments of 16 KiB before late acknowledgements stop its links from idling.
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
+const LARGEST_WINDOW: u64 = 128;
 
 /// The arguments of an intercepted call.
 #[derive(Clone, Copy)]
@@ -188,7 +190,8 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let call = Call { collective: arguments.collective, bytes, ranks: record.size, nodes: place.nodes };
     let most = most_segment_bytes(shim, place);
-    let cheapest = || place.planner.cheapest(arguments.collective, bytes, most).map(|(algorithm, _)| algorithm);
+    let cheapest =
+        || place.planner.cheapest(arguments.collective, bytes, segments(shim, place)).map(|(algorithm, _)| algorithm);
     let algorithm = match rules.choose(&call, cheapest) {
         Choice::Run(algorithm) => algorithm,
         Choice::Library(reason) => return Err(reason),
@@ -237,15 +240,23 @@ fn most_segment_bytes(shim: &Shim, place: &Place) -> u64 {
     shim.setup().config.segment.unwrap_or_else(|| LARGEST_SEGMENT.min(place.eager)).max(1)
 }
 
+/// The segments that may be chosen from.
+fn segments(shim: &Shim, place: &Place) -> Segments {
+    let most = Segments::AtMost(most_segment_bytes(shim, place));
+    shim.setup().config.segment.map_or(most, Segments::Exactly)
+}
+
 /// How a call is cut up: as the environment says, else by predicted time.
 fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u64) -> Pacing {
     let config = &shim.setup().config;
     let Decision { place, algorithm, bytes, .. } = *decision;
-    let most = most_segment_bytes(shim, place);
-    let by_cost = || place.planner.predicted(arguments.collective, algorithm, bytes, most);
-    let segment = config.segment.unwrap_or_else(|| by_cost().map_or(SEGMENT.min(most), |p| p.segment));
-    let window = config.window.unwrap_or_else(|| (WINDOW_BYTES / segment.max(1)).max(SMALLEST_WINDOW));
-    Pacing { segment: (segment / unit_bytes).max(1), window }
+    let predicted = place.planner.predicted(arguments.collective, algorithm, bytes, segments(shim, place));
+    let segment = predicted.map_or(SEGMENT.min(most_segment_bytes(shim, place)), |p| p.segment);
+    // An element is never split.
+    let segment = config.segment.unwrap_or(segment).max(unit_bytes);
+    let by_bytes = || (WINDOW_BYTES / segment).clamp(SMALLEST_WINDOW, LARGEST_WINDOW);
+    let window = config.window.unwrap_or_else(|| predicted.map_or(SMALLEST_WINDOW, |_| by_bytes()));
+    Pacing { segment: segment / unit_bytes, window }
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 
 /// Buffers kept for reuse, and the largest one worth keeping.
 const KEPT: usize = 4;
-const KEPT_BYTES: usize = 8 << 20;
+const KEPT_BYTES: usize = 17 << 20;
 
 /// A cache line.
 #[derive(Clone, Copy, Debug)]

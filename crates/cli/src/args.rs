@@ -161,8 +161,9 @@ pub struct PredictArgs {
     /// Bytes of the vector, separated by commas, with suffix K, M or G
     #[arg(long, value_delimiter = ',', default_value = "16K,64K,256K,1M,4M,16M", value_parser = byte_count, value_name = "BYTES,…")]
     pub sizes: Vec<u64>,
-    /// Largest segment, as the MPI library's eager limit sets it
-    #[arg(long, default_value = "64K", value_parser = byte_count)]
+    /// Largest segment: NAGARE_SEGMENT's default stays within what the MPI library sends without asking, which Open MPI's TCP
+    /// does below 64K
+    #[arg(long, default_value = "32K", value_parser = byte_count)]
     pub segment: u64,
 }
 

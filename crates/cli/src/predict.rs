@@ -5,6 +5,7 @@ use crate::machine::Machine;
 use crate::output::{print, table};
 use anyhow::ensure;
 use nagare_plan::algorithm::Planner;
+use nagare_plan::cost::Segments;
 use std::process::ExitCode;
 
 /// Prints the predicted time of every candidate by size, and the choice.
@@ -15,10 +16,11 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let names: Vec<String> = planner.profiles(collective).iter().map(|(a, _)| format!("{a} ms")).collect();
     ensure!(!names.is_empty(), "the algorithm for {collective} is not chosen by cost");
     let mut rows = table(["bytes".to_owned()].into_iter().chain(names).chain(["choice".into(), "segment".into()]));
+    let segments = Segments::AtMost(args.segment);
     for &bytes in &args.sizes {
-        let of = |algorithm| planner.predicted(collective, algorithm, bytes, args.segment).map_or(0.0, |p| p.time);
+        let of = |algorithm| planner.predicted(collective, algorithm, bytes, segments).map_or(0.0, |p| p.time);
         let times = planner.profiles(collective).iter().map(|&(algorithm, _)| format!("{:.3}", of(algorithm) / 1e6));
-        let choice = planner.cheapest(collective, bytes, args.segment);
+        let choice = planner.cheapest(collective, bytes, segments);
         let choice = choice.map(|(algorithm, p)| [algorithm.to_string(), p.segment.to_string()]).unwrap_or_default();
         rows.add_row([bytes.to_string()].into_iter().chain(times).chain(choice));
     }

@@ -211,6 +211,7 @@ mod tests {
             ("NAGARE_TOPOLOGY", "synthetic:node:4"),
             ("NAGARE_SEGMENT", "16K"),
             ("NAGARE_WINDOW", "4"),
+            ("NAGARE_WAIT", "pause"),
             ("NAGARE_STRICT", "1"),
             ("NAGARE_REPORT", "r.json"),
             ("NAGARE_LOG", "debug"),
@@ -240,6 +241,6 @@ mod tests {
                 "NAGARE_WINDOW=1: expected a number between 2 and 1024",
             ]
         );
-        assert_eq!((config.segment, config.window), (Some(4096), Some(16)));
+        assert_eq!((config.segment, config.window), (Some(4096), None));
     }
 }

@@ -46,14 +46,14 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_SEGMENT",
         values: "bytes, with suffix K or M",
-        default: "by cost, from 512 to 64K",
+        default: "by cost, from 512 to 64K, within what the MPI library sends without asking",
         help: "the segment in which vectors are pipelined",
         shared: true,
     },
     Variable {
         name: "NAGARE_WINDOW",
         values: "2 to 1024",
-        default: "512K in segments, at least 16",
+        default: "512K in segments, 16 to 128",
         help: "segments that may be under way unreceived on one stream between two ranks",
         shared: true,
     },

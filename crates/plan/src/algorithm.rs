@@ -1,7 +1,7 @@
 //! The one table of algorithms: names, what they implement, what they need, and how a plan is made.
 
 use crate::collective::Collective;
-use crate::cost::{self, Message, Prediction, Profile, Wires};
+use crate::cost::{self, Message, Prediction, Profile, Segments, Wires};
 use crate::pattern::{self, Line, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
@@ -131,7 +131,7 @@ pub struct Planner {
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
-    profiles: [OnceLock<Vec<(Algorithm, Profile)>>; Collective::ALL.len()],
+    profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
 impl Planner {
@@ -188,19 +188,27 @@ impl Planner {
         })
     }
 
-    /// What the candidates for `collective` cost on this network; computed once, O(nodes · log nodes). The root is taken to
-    /// be rank 0, whichever it is: it hardly matters, and programs change it from call to call.
-    pub fn profiles(&self, collective: Collective) -> &[(Algorithm, Profile)] {
-        self.profiles[collective as usize].get_or_init(|| {
+    /// What `algorithm` costs on this network, `None` if it is no candidate for `collective`; computed once, in
+    /// O(nodes · log nodes) without a fabric, else in O(nodes · links). The root is taken to be rank 0, whichever it is: it
+    /// hardly matters, and programs change it from call to call.
+    pub fn profile(&self, collective: Collective, algorithm: Algorithm) -> Option<&Profile> {
+        let spec = algorithm.spec();
+        if !spec.by_cost || !algorithm.implements(collective) {
+            return None;
+        }
+        let of_algorithm = &self.profiles[collective as usize][algorithm as usize];
+        let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
-            let candidates = ALGORITHMS.iter().filter(|s| s.by_cost && s.collectives.contains(&collective));
-            let profile = |spec: &Spec| {
-                let plan = |rank| self.plan(Collective::Bcast, spec.algorithm, 0, rank);
-                let found = Profile::new(collective, spec.algorithm, self.grouped(), self.line(), &mut wires, plan)?;
-                Some((spec.algorithm, found))
-            };
-            candidates.filter_map(profile).collect()
-        })
+            let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
+            Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
+        });
+        profile.as_ref()
+    }
+
+    /// What all candidates for `collective` cost.
+    pub fn profiles(&self, collective: Collective) -> Vec<(Algorithm, &Profile)> {
+        let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
+        candidates.filter_map(|a| self.profile(collective, a).map(|profile| (a, profile))).collect()
     }
 
     /// What a message costs here beyond its bytes.
@@ -208,18 +216,24 @@ impl Planner {
         self.topology.network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
     }
 
-    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment of at most `most` bytes;
-    /// `None` if the choice for this collective is not made by cost.
-    pub fn cheapest(&self, collective: Collective, bytes: u64, most: u64) -> Option<(Algorithm, Prediction)> {
-        let message = self.message();
-        let all = self.profiles(collective).iter().map(|(a, p)| (*a, cost::predict(p, message, bytes, most)));
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment; `None` if the choice for this
+    /// collective is not made by cost.
+    pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
+        let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
+        let all = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
         all.reduce(|best, next| if next.1.time < best.1.time { next } else { best })
     }
 
-    /// The predicted time and segment of one algorithm, as [`Self::cheapest`].
-    pub fn predicted(&self, collective: Collective, algorithm: Algorithm, bytes: u64, most: u64) -> Option<Prediction> {
-        let profile = self.profiles(collective).iter().find(|(a, _)| *a == algorithm);
-        profile.map(|(_, profile)| cost::predict(profile, self.message(), bytes, most))
+    /// The predicted time and segment of one algorithm, `None` if it is no candidate.
+    pub fn predicted(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        bytes: u64,
+        segments: Segments,
+    ) -> Option<Prediction> {
+        let profile = self.profile(collective, algorithm)?;
+        Some(cost::predict(profile, self.message(), bytes, segments))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

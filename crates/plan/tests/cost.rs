@@ -2,7 +2,7 @@
 
 use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
-use nagare_plan::cost::{Message, Profile};
+use nagare_plan::cost::{Message, Profile, Segments::AtMost};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
@@ -45,8 +45,7 @@ fn by_slot(fabric: &Arc<Fabric>, ppn: usize) -> Planner {
 }
 
 fn profile(planner: &Planner, collective: Collective, algorithm: Algorithm) -> &Profile {
-    let found = planner.profiles(collective).iter().find(|(a, _)| *a == algorithm);
-    &found.expect("a candidate").1
+    planner.profile(collective, algorithm).expect("a candidate")
 }
 
 fn loads(planner: &Planner, collective: Collective, algorithm: Algorithm) -> f64 {
@@ -182,7 +181,7 @@ fn one_node_and_one_rank_cost_nothing_and_break_nothing() {
             for (algorithm, profile) in planner.profiles(collective) {
                 assert_eq!((profile.per_byte, profile.vectors), (0.0, 0.0), "{collective} {algorithm}");
             }
-            assert!(planner.cheapest(collective, 1 << 20, 8192).unwrap().1.time.is_finite());
+            assert!(planner.cheapest(collective, 1 << 20, AtMost(8192)).unwrap().1.time.is_finite());
         }
     }
 }
@@ -201,7 +200,10 @@ fn every_rank_predicts_the_same() {
         for collective in order {
             assert_eq!(own.profiles(collective), first.profiles(collective));
             for bytes in (0..30).map(|k| (1 << k) + u64::from(rank)) {
-                assert_eq!(own.cheapest(collective, bytes, 65536), first.cheapest(collective, bytes, 65536));
+                assert_eq!(
+                    own.cheapest(collective, bytes, AtMost(65536)),
+                    first.cheapest(collective, bytes, AtMost(65536))
+                );
             }
         }
     }
@@ -212,15 +214,18 @@ fn what_is_chosen_is_the_least_of_the_predictions() {
     let planner = by_slot(&network::load("mlfm36"), 1);
     for collective in [Bcast, Reduce, Allreduce] {
         for bytes in [1, 4096, 65536, 1 << 20, 1 << 26] {
-            let (algorithm, chosen) = planner.cheapest(collective, bytes, 65536).unwrap();
-            assert_eq!(planner.predicted(collective, algorithm, bytes, 65536), Some(chosen));
+            let (algorithm, chosen) = planner.cheapest(collective, bytes, AtMost(65536)).unwrap();
+            assert_eq!(planner.predicted(collective, algorithm, bytes, AtMost(65536)), Some(chosen));
             for (other, _) in planner.profiles(collective) {
-                assert!(planner.predicted(collective, *other, bytes, 65536).unwrap().time >= chosen.time, "{other}");
+                assert!(
+                    planner.predicted(collective, other, bytes, AtMost(65536)).unwrap().time >= chosen.time,
+                    "{other}"
+                );
             }
         }
     }
-    assert_eq!(planner.cheapest(Alltoall, 1 << 20, 65536), None, "not chosen by cost");
-    assert_eq!(planner.predicted(Bcast, Algorithm::TwoTree, 1 << 20, 65536), None, "not a candidate");
+    assert_eq!(planner.cheapest(Alltoall, 1 << 20, AtMost(65536)), None, "not chosen by cost");
+    assert_eq!(planner.predicted(Bcast, Algorithm::TwoTree, 1 << 20, AtMost(65536)), None, "not a candidate");
 }
 
 #[test]
@@ -229,7 +234,7 @@ fn trees_for_short_vectors_on_many_nodes_lines_for_long_ones() {
     for planner in [by_slot(&star(64), 1), groups([16, 16, 1])] {
         for (collective, long) in [(Bcast, Algorithm::Chain), (Reduce, Algorithm::Chain), (Allreduce, Algorithm::Ring)]
         {
-            let choice = |bytes| planner.cheapest(collective, bytes, 65536).unwrap().0;
+            let choice = |bytes| planner.cheapest(collective, bytes, AtMost(65536)).unwrap().0;
             assert!(is_tree(choice(1024)), "{collective}");
             assert_eq!(choice(1 << 30), long, "{collective}");
             // Once a line pays it pays for all longer vectors.
@@ -240,8 +245,8 @@ fn trees_for_short_vectors_on_many_nodes_lines_for_long_ones() {
     // Thirty-six nodes of the mesh: a tree from the threshold of the defaults on, a line for the large.
     let mesh = by_slot(&network::load("mlfm36"), 1);
     for collective in [Bcast, Reduce] {
-        assert!(is_tree(mesh.cheapest(collective, 8 << 10, 65536).unwrap().0));
-        assert_eq!(mesh.cheapest(collective, 64 << 20, 65536).unwrap().0, Algorithm::Chain);
+        assert!(is_tree(mesh.cheapest(collective, 8 << 10, AtMost(65536)).unwrap().0));
+        assert_eq!(mesh.cheapest(collective, 64 << 20, AtMost(65536)).unwrap().0, Algorithm::Chain);
     }
 }
 
@@ -251,12 +256,13 @@ fn segments_grow_with_the_vector_and_stay_below_the_limit() {
         for collective in [Bcast, Reduce, Allreduce] {
             for (algorithm, _) in planner.profiles(collective) {
                 for most in [512, 1000, 4096, 65536, u64::MAX] {
-                    let segment = |bytes| planner.predicted(collective, *algorithm, bytes, most).unwrap().segment;
+                    let segment =
+                        |bytes| planner.predicted(collective, algorithm, bytes, AtMost(most)).unwrap().segment;
                     let segments: Vec<u64> = (12..=30).map(|k| segment(1 << k)).collect();
                     assert!(segments.iter().all(|&s| (512..=most.min(65536)).contains(&s)), "{algorithm} {segments:?}");
                     assert!(segments.last() >= segments.first(), "{algorithm} {segments:?}");
                 }
-                assert_eq!(planner.predicted(collective, *algorithm, 1 << 20, 100).unwrap().segment, 512);
+                assert_eq!(planner.predicted(collective, algorithm, 1 << 20, AtMost(100)).unwrap().segment, 512);
             }
         }
     }
@@ -271,13 +277,13 @@ fn the_segment_of_a_chain_is_the_best_by_hand() {
         let n = bytes as f64;
         let time = |s: f64| 7.0 * (s * b + 10e3 + packet(s) * b + 60e3) + f64::hypot((n - s) * b, n / s * 20e3);
         let best = (9..=16).map(|k| time(f64::from(1u32 << k))).fold(f64::INFINITY, f64::min);
-        let found = planner.predicted(Bcast, Algorithm::Chain, bytes, 65536).unwrap();
+        let found = planner.predicted(Bcast, Algorithm::Chain, bytes, AtMost(65536)).unwrap();
         let of_found = time(found.segment as f64);
         // The fill is a straight line in the segment, and of equal ones the larger segment is taken.
         assert!(of_found <= 1.05 * best, "{bytes}: {found:?} takes {of_found}, the best {best}");
     }
     // Twice the vector needs no smaller segment, and sixteen times a larger one.
-    let segment = |k: u32| planner.predicted(Bcast, Algorithm::Chain, 1 << k, 65536).unwrap().segment;
+    let segment = |k: u32| planner.predicted(Bcast, Algorithm::Chain, 1 << k, AtMost(65536)).unwrap().segment;
     assert!((16..24).all(|k| segment(k) <= segment(k + 1)));
     assert!((16..=20).all(|k| segment(k) < segment(k + 4)));
 }

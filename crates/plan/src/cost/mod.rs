@@ -55,11 +55,24 @@ pub struct Prediction {
     pub time: f64,
 }
 
-/// The segment with which `profile` is fastest for vectors of `bytes`; none is larger than `most`, if one is that small.
-pub fn predict(profile: &Profile, message: Message, bytes: u64, most: u64) -> Prediction {
+/// Which segments may be used, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segments {
+    /// The best of those up to this one, or the smallest.
+    AtMost(u64),
+    /// This one.
+    Exactly(u64),
+}
+
+/// The segment with which `profile` is fastest for vectors of `bytes`.
+pub fn predict(profile: &Profile, message: Message, bytes: u64, segments: Segments) -> Prediction {
     let of = |segment: u64| Prediction { segment, time: profile.time(message, bytes as f64, segment as f64) };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
-    let tried = SEGMENTS.into_iter().filter(|&s| s <= most.max(smallest)).map(of);
+    let most = match segments {
+        Segments::AtMost(most) => most.max(smallest),
+        Segments::Exactly(segment) => return of(segment),
+    };
+    let tried = SEGMENTS.into_iter().filter(|&s| s <= most).map(of);
     // Of two that are as good as equal, the one with fewer messages.
     tried.reduce(|best, next| if next.time < best.time * 0.99 { next } else { best }).unwrap_or_else(|| of(smallest))
 }

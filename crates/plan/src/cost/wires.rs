@@ -11,8 +11,8 @@ const GOODPUT: f64 = 1448.0 / 1514.0;
 const PACKET: f64 = 1514.0;
 const HEADERS: f64 = 66.0;
 
-/// Hosts up to which every route is looked up.
-const MOST_ROUTED: usize = 1 << 14;
+/// Nodes times switches and links up to which routes are looked up: some 10 ms, and at most 30 MiB while a profile is made.
+const MOST_ROUTED: usize = 1 << 23;
 
 /// The way from one node to another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,7 +45,8 @@ pub enum Wires<'t> {
         /// Host of every node.
         hosts: Vec<HostId>,
     },
-    /// A tree of groups whose links are all as fast as a host's: what is known without a fabric, taken for the worst.
+    /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric, and
+    /// for fabrics too large to look every route up.
     /// Links: two for every node, then two for every group of every level.
     Groups {
         /// The groups.
@@ -54,6 +55,8 @@ pub enum Wires<'t> {
         first: Vec<u32>,
         /// A rank of every node.
         member: Vec<u32>,
+        /// Rate of a host, Mbit/s.
+        mbit: f64,
     },
 }
 
@@ -62,7 +65,12 @@ impl<'t> Wires<'t> {
     pub fn new(topology: &'t Topology, hierarchy: &'t Hierarchy) -> Self {
         let nodes = hierarchy.node_count();
         let member: Vec<u32> = (0..nodes).map(|node| hierarchy.leader(node, 0)).collect();
-        match topology.network().filter(|network| network.fabric().host_count() <= MOST_ROUTED) {
+        let network = topology.network();
+        // A table for every node: every link is looked at once, every switch has an entry.
+        let work =
+            |fabric: &Fabric| (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(nodes as usize);
+        let mbit = network.map_or(DEFAULT_MBIT, |network| network.fabric().host_mbit(HostId(0)));
+        match network.filter(|network| work(network.fabric()) <= MOST_ROUTED) {
             Some(network) => Self::Routed {
                 router: Router::new(network.fabric()),
                 fabric: network.fabric(),
@@ -75,7 +83,7 @@ impl<'t> Wires<'t> {
                     *next += 2 * hierarchy.group_count(level) as u32;
                     Some(start)
                 });
-                Self::Groups { hierarchy, first: first.collect(), member }
+                Self::Groups { hierarchy, first: first.collect(), member, mbit }
             }
         }
     }
@@ -84,7 +92,7 @@ impl<'t> Wires<'t> {
     pub fn count(&self) -> usize {
         match self {
             Self::Routed { fabric, .. } => fabric.directed_link_count(),
-            Self::Groups { hierarchy, first, member } => {
+            Self::Groups { hierarchy, first, member, .. } => {
                 let groups: usize = (0..first.len()).map(|level| hierarchy.group_count(level)).sum();
                 2 * (member.len() + groups)
             }
@@ -95,7 +103,7 @@ impl<'t> Wires<'t> {
     pub fn per_byte(&self, link: u32) -> f64 {
         let mbit = match self {
             Self::Routed { fabric, .. } => fabric.mbit(crate::fabric::DirectedLink(link)),
-            Self::Groups { .. } => DEFAULT_MBIT,
+            Self::Groups { mbit, .. } => *mbit,
         };
         8e3 / (mbit * GOODPUT)
     }
@@ -110,7 +118,7 @@ impl<'t> Wires<'t> {
                     way.links.push(link.0);
                 }
             }
-            Self::Groups { hierarchy, first, member } => {
+            Self::Groups { hierarchy, first, member, .. } => {
                 way.links.extend([2 * from, 2 * to + 1]);
                 for (level, first) in first.iter().enumerate() {
                     let group = |node: u32| hierarchy.group_of(level, member[node as usize]);

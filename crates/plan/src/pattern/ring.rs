@@ -15,8 +15,8 @@ use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
 
-/// Tags every MPI library has (MPI 4.0 section 9.1.2): neighbours have many parts under way at once, each with its own tag,
-/// and hops this far apart never are.
+/// Tags every MPI library has (MPI 4.0 section 9.1.2): neighbours have many parts under way at once, each with its own tag.
+/// Two hops of one tag are sent in the order of their turns and received in the order of the list, which are the same.
 const TAGS: u32 = 1 << 15;
 
 /// Plan of `rank` for Allreduce.
