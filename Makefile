@@ -2,7 +2,7 @@
 # make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
 # make test     installs what the tests need and runs all of them
 # make check    formatting, lints, documentation, generated files
-# make bench    the tables and plots of docs/benchmarks.md; about 50 minutes
+# make bench    the tables and plots of docs/benchmarks.md; more than an hour
 # make instructions   counts the instructions of a call that is passed on (callgrind)
 
 SHELL := bash

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The benchmarks of docs/benchmarks.md: every placement below, in one job each, then the page's tables and plots.
 #
-#   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; about 50 minutes
+#   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; more than an hour
 #   scripts/bench.sh --short OUT          two fabrics and two sizes into OUT, within a minute: whether it works
 #
 # The environment changes the full one: BENCH_OUT (docs/benchmarks), BENCH_PAGE (docs/benchmarks.md), BENCH_MPI (openmpi),

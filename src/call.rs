@@ -188,7 +188,13 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     }
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
-    let call = Call { collective: arguments.collective, bytes, ranks: record.size, nodes: place.nodes };
+    let call = Call {
+        collective: arguments.collective,
+        bytes,
+        ranks: record.size,
+        nodes: place.nodes,
+        grouped: place.grouped,
+    };
     let most = most_segment_bytes(shim, place);
     let cheapest =
         || place.planner.cheapest(arguments.collective, bytes, segments(shim, place)).map(|(algorithm, _)| algorithm);

@@ -78,6 +78,8 @@ pub struct Place {
     pub planner: Planner,
     /// Nodes of the communicator.
     pub nodes: u32,
+    /// Whether they are in several groups.
+    pub grouped: bool,
     /// Largest message that is sent without asking, bytes.
     pub eager: u64,
 }
@@ -259,10 +261,11 @@ impl Communicator {
             }
         };
         let nodes = topology.node_count();
+        let grouped = topology.is_grouped();
         // The connections a schedule uses are within the node if all ranks are on one.
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
         self.set_floors(&shim.setup().config.rules, nodes);
-        Ok(Place { planner: Planner::new(topology), nodes, eager })
+        Ok(Place { planner: Planner::new(topology), nodes, grouped, eager })
     }
 
     fn set_floors(&self, rules: &Rules, nodes: u32) {

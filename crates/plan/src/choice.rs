@@ -16,6 +16,8 @@ pub struct Call {
     pub ranks: u32,
     /// Nodes they are on.
     pub nodes: u32,
+    /// Whether the nodes are in several groups, which share links.
+    pub grouped: bool,
 }
 
 /// Why a call is left to the MPI library. Every valid call that is not accelerated has one of these, and it is counted.
@@ -48,11 +50,13 @@ pub enum Reason {
     Communicators,
     /// Nagare is switched off.
     Disabled,
+    /// The library's own was measured as fast or faster on networks like this.
+    Faster,
 }
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 13] = [
+    pub const ALL: [Reason; 14] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -66,6 +70,7 @@ impl Reason {
         Self::Topology,
         Self::Communicators,
         Self::Disabled,
+        Self::Faster,
     ];
 
     /// Words for the report.
@@ -84,6 +89,7 @@ impl Reason {
             Self::Topology => "topology unknown",
             Self::Communicators => "too many communicators",
             Self::Disabled => "switched off",
+            Self::Faster => "stock as fast",
         }
     }
 }
@@ -122,6 +128,10 @@ pub struct Rule {
     /// Largest number of bytes.
     pub max: u64,
 }
+
+/// Largest block with which `xor` is a default, bytes. Measured: with blocks of 16 to 64 KiB it takes a third to all of the
+/// library's time where groups of nodes share links; with larger ones, on a torus and on a single switch it is often slower.
+const XOR_MOST: u64 = 64 << 10;
 
 /// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, an algorithm of ours.
 /// Measured on the emulated clusters: below, the library's own are as fast.
@@ -191,6 +201,9 @@ impl Rules {
             Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),
             Some(Prescription::Default(_) | Prescription::Cheapest) if call.nodes < 2 => {
                 Choice::Library(Reason::OneNode)
+            }
+            Some(Prescription::Default(Algorithm::Xor)) if !call.grouped || call.bytes > XOR_MOST => {
+                Choice::Library(Reason::Faster)
             }
             Some(Prescription::Default(algorithm)) => Choice::Run(algorithm),
             Some(Prescription::Cheapest) => cheapest().map_or(Choice::Library(Reason::Small), Choice::Run),
@@ -279,7 +292,7 @@ mod tests {
     use super::*;
 
     fn call(collective: Collective, bytes: u64, nodes: u32) -> Call {
-        Call { collective, bytes, ranks: 16, nodes }
+        Call { collective, bytes, ranks: 16, nodes, grouped: true }
     }
 
     #[test]
@@ -303,6 +316,21 @@ mod tests {
         assert_eq!(rules.floor(Collective::Bcast), 8 << 10);
         assert_eq!(rules.floor_on(Collective::Bcast, 2), 8 << 10);
         assert_eq!(rules.floor_on(Collective::Bcast, 1), u64::MAX);
+    }
+
+    #[test]
+    fn xor_is_a_default_only_where_groups_share_links_and_blocks_are_small() {
+        let choose = |bytes, grouped| {
+            let call = Call { grouped, ..call(Collective::Alltoall, bytes, 8) };
+            Rules::default().choose(&call, || None)
+        };
+        assert_eq!(choose(64 << 10, true), Choice::Run(Algorithm::Xor));
+        assert_eq!(choose(65 << 10, true), Choice::Library(Reason::Faster));
+        assert_eq!(choose(64 << 10, false), Choice::Library(Reason::Faster));
+        assert_eq!(choose(1 << 10, true), Choice::Library(Reason::Small));
+        let forced = Rules::parse("alltoall=xor").unwrap();
+        let alone = Call { grouped: false, ..call(Collective::Alltoall, 1 << 20, 8) };
+        assert_eq!(forced.choose(&alone, || None), Choice::Run(Algorithm::Xor));
     }
 
     #[test]
