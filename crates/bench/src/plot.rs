@@ -229,15 +229,7 @@ mod tests {
     use crate::record::{Timing, forced_stock};
 
     fn results(times: &[(u64, &[(&str, f64)])]) -> Results {
-        let timing = |&(name, median): &(&str, f64)| Timing {
-            configuration: name.to_owned(),
-            ran: String::new(),
-            iterations: 3,
-            median,
-            quartile1: median,
-            quartile3: median,
-            fastest: median,
-        };
+        let timing = |&(name, median): &(&str, f64)| Timing::without_spread(name, median);
         let cell = |&(bytes, timings): &(u64, &[(&str, f64)])| Cell {
             timings: timings.iter().map(timing).collect(),
             limit: Some(bytes as f64 * 1e-7),

@@ -189,6 +189,15 @@ impl Timing {
     }
 }
 
+#[cfg(test)]
+impl Timing {
+    /// A timing whose iterations all took `median` seconds.
+    pub(crate) fn without_spread(configuration: &str, median: f64) -> Self {
+        let (configuration, ran) = (configuration.to_owned(), String::new());
+        Self { configuration, ran, iterations: 3, median, quartile1: median, quartile3: median, fastest: median }
+    }
+}
+
 impl Cell {
     /// A cell in which nothing is measured yet.
     pub fn new(collective: Operation, bytes: u64, block: u64) -> Self {
@@ -269,21 +278,12 @@ mod tests {
 
     #[test]
     fn the_best_of_stock_is_told_only_where_it_was_searched() {
-        let timing = |name: &str, median| Timing {
-            configuration: name.to_owned(),
-            ran: String::new(),
-            iterations: 3,
-            median,
-            quartile1: median,
-            quartile3: median,
-            fastest: median,
-        };
         let mut cell = Cell::new(Operation::Bcast, 8, 8);
-        cell.timings = vec![timing(STOCK, 2.0), timing("chain", 0.5)];
+        cell.timings = vec![Timing::without_spread(STOCK, 2.0), Timing::without_spread("chain", 0.5)];
         assert_eq!(cell.best_stock(), None);
-        cell.timings.push(timing(&forced_stock("pipeline 8K"), 3.0));
+        cell.timings.push(Timing::without_spread(&forced_stock("pipeline 8K"), 3.0));
         assert_eq!(cell.best_stock().map(|best| best.median), Some(2.0));
-        cell.timings.push(timing(&forced_stock("chain 8K"), 1.0));
+        cell.timings.push(Timing::without_spread(&forced_stock("chain 8K"), 1.0));
         assert_eq!(cell.best_stock().and_then(Timing::forced_stock), Some("chain 8K"));
     }
 
