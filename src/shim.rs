@@ -182,8 +182,7 @@ impl Shim {
                 if strict {
                     // Everybody's lines come before the end of the job.
                     facts::all_agree(self.real, comm, true);
-                    // SAFETY: MPI is initialised; without a world the library ends the process all the same.
-                    unsafe { (self.real.mpi.abort)(self.real.handles.comm_world, 1) };
+                    crate::boundary::abort(self.real, 1);
                 }
             }
         }
