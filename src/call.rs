@@ -11,7 +11,7 @@ use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
-use nagare_plan::execute::{Executor, Pacing};
+use nagare_plan::execute::{Executor, Layout, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::time::Instant;
@@ -121,7 +121,7 @@ impl Arguments {
 
     /// Whether `rank` gets a result.
     fn has_output(&self, rank: Rank) -> bool {
-        self.collective != Collective::Reduce || rank as c_int == self.root
+        self.collective.has_output(self.root as Rank, rank)
     }
 
     /// Leaves everything to the library that it may have an error for.
@@ -308,7 +308,9 @@ impl Staged {
         match arguments.collective {
             Collective::Reduce | Collective::Allreduce => Ok(Self::reduction(arguments, decision, rank)),
             Collective::Bcast => Self::bcast(shim, private, arguments, decision, rank),
-            Collective::Alltoall => Self::alltoall(shim, private, arguments, decision, rank),
+            Collective::Alltoall | Collective::Alltoallv | Collective::Gather => {
+                Self::alltoall(shim, private, arguments, decision, rank)
+            }
         }
     }
 
@@ -320,7 +322,7 @@ impl Staged {
         let buffers = Buffers {
             input,
             output,
-            units: arguments.input.count as u64,
+            layout: Layout::Vector { units: arguments.input.count as u64 },
             datatype: arguments.input.datatype,
             shape: decision.shape,
             op: arguments.op,
@@ -337,7 +339,7 @@ impl Staged {
         rank: c_int,
     ) -> Result<Self, Failure> {
         let data = arguments.output;
-        let mut staged = Self::of_bytes(shim, decision.bytes, rank);
+        let mut staged = Self::of_bytes(shim, Layout::Vector { units: decision.bytes }, rank);
         if decision.shape.plain {
             staged.set(data.address.cast(), data.address.cast());
         } else {
@@ -366,7 +368,7 @@ impl Staged {
         let all = |block: Typed| Typed { count: block.count.saturating_mul(ranks), ..block };
         let in_place = arguments.in_place();
         let (from, into) = (if in_place { arguments.output } else { arguments.input }, arguments.output);
-        let mut staged = Self::of_bytes(shim, total, rank);
+        let mut staged = Self::of_bytes(shim, Layout::Blocks { block: decision.bytes }, rank);
         let plain_output = Shape::of(shim.real, into.datatype).plain;
         let mut output: *mut u8 = into.address.cast();
         if !plain_output {
@@ -391,11 +393,11 @@ impl Staged {
         Ok(staged)
     }
 
-    fn of_bytes(shim: &Shim, units: u64, rank: c_int) -> Self {
+    fn of_bytes(shim: &Shim, layout: Layout, rank: c_int) -> Self {
         let shape = Shape { size: 1, extent: 1, true_lb: 0, true_extent: 1, plain: true };
         let datatype = shim.real.handles.byte;
         let buffers =
-            Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), units, datatype, shape, op: None };
+            Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout, datatype, shape, op: None };
         Self { buffers, unit_bytes: 1, input_copy: None, output_copy: None, rank }
     }
 
@@ -410,7 +412,8 @@ impl Staged {
     }
 
     fn take_buffers(&mut self) -> Buffers {
-        let empty = Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), ..self.buffers };
+        let nothing = Layout::Vector { units: 0 };
+        let empty = Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout: nothing, ..self.buffers };
         std::mem::replace(&mut self.buffers, empty)
     }
 

@@ -365,7 +365,7 @@ impl Communicator {
             return Some(Arc::clone(program));
         }
         let plan = place.planner.plan(collective, algorithm, root, self.rank)?;
-        let has_output = collective != Collective::Reduce || self.rank == root;
+        let has_output = collective.has_output(root, self.rank);
         let program = match Program::new(plan, has_output) {
             Ok(program) => Arc::new(program),
             Err(error) => {

@@ -5,7 +5,7 @@ use crate::memory::Buffer;
 use crate::real::Real;
 use crate::wait::LOOKS;
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
-use nagare_plan::execute::{Completed, Place, Region, Ticket, Transport};
+use nagare_plan::execute::{Completed, Layout, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 use std::time::Duration;
@@ -30,8 +30,8 @@ pub struct Buffers {
     pub input: *const u8,
     /// Address of unit 0 of the result; null on ranks without one.
     pub output: *mut u8,
-    /// Units of the whole vector, or of all blocks.
-    pub units: u64,
+    /// Where the parts of the plan are in them.
+    pub layout: Layout,
     /// Type of one unit.
     pub datatype: MPI_Datatype,
     /// Shape of that type.
@@ -48,6 +48,7 @@ pub struct MpiTransport<'r> {
     buffers: Buffers,
     scratch: Buffer,
     slot_bytes: usize,
+    stage: Buffer,
     requests: Vec<MPI_Request>,
     tickets: Vec<Ticket>,
     finished: Vec<c_int>,
@@ -60,8 +61,8 @@ impl<'r> MpiTransport<'r> {
     /// A transport over `private` for the process that is `rank` there.
     ///
     /// # Safety
-    /// The addresses in `buffers` must be valid for `units` units of `datatype` (input for reading, output, unless null, for
-    /// writing) until the transport is dropped with nothing under way, and the handles must be valid.
+    /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading, output,
+    /// unless null, for writing) until the transport is dropped with nothing under way, and the handles must be valid.
     pub unsafe fn new(
         real: &'r Real,
         private: MPI_Comm,
@@ -76,6 +77,7 @@ impl<'r> MpiTransport<'r> {
             buffers,
             scratch: Buffer::default(),
             slot_bytes: 0,
+            stage: Buffer::default(),
             requests: Vec::new(),
             tickets: Vec::new(),
             finished: Vec::new(),
@@ -89,6 +91,7 @@ impl<'r> MpiTransport<'r> {
         let base = match place.region {
             Region::Input => self.buffers.input.cast_mut(),
             Region::Output => self.buffers.output,
+            Region::Stage => self.stage.address(),
             Region::Scratch(slot) => {
                 // Elements start at a multiple of the alignment, so that a user's operation finds its data aligned as in
                 // the program's own buffers; the first byte of data may lie on either side of that.
@@ -103,6 +106,7 @@ impl<'r> MpiTransport<'r> {
     /// Gives up the scratch memory without freeing it, since receives into it may still be under way.
     pub fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.scratch));
+        std::mem::forget(std::mem::take(&mut self.stage));
     }
 
     fn start(&mut self, ticket: Ticket, code: c_int, request: MPI_Request) -> Result<(), Failure> {
@@ -121,16 +125,17 @@ impl Transport for MpiTransport<'_> {
     type Error = Failure;
 
     fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
-        let bound = |part: u32| (u128::from(self.buffers.units) * u128::from(part) / u128::from(of.max(1))) as u64;
-        (bound(parts.first), bound(parts.end()))
+        self.buffers.layout.units(parts, of)
     }
 
-    fn reserve(&mut self, slots: u32, units: u64) -> Result<(), Failure> {
+    fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Failure> {
         let shape = &self.buffers.shape;
         let span = (units.saturating_sub(1) as usize) * shape.extent as usize + shape.true_extent as usize;
         self.slot_bytes = (span + ALIGNMENT).next_multiple_of(ALIGNMENT);
         let bytes = self.slot_bytes.checked_mul(slots as usize).ok_or(Failure::Memory)?;
         self.scratch = Buffer::new(bytes).ok_or(Failure::Memory)?;
+        // Only blocks of bytes are staged.
+        self.stage = Buffer::new(staged as usize).ok_or(Failure::Memory)?;
         Ok(())
     }
 
@@ -186,8 +191,11 @@ impl Transport for MpiTransport<'_> {
         let (source, target) = (self.address(from), self.address(into));
         if self.buffers.shape.plain {
             let bytes = into.units as usize * self.buffers.shape.extent as usize;
-            // SAFETY: as for `reduce`; the elements are consecutive bytes.
-            unsafe { source.copy_to_nonoverlapping(target, bytes) };
+            // What a root contributes in place is already where it belongs.
+            if source != target {
+                // SAFETY: as for `reduce`; the elements are consecutive bytes.
+                unsafe { source.copy_to_nonoverlapping(target, bytes) };
+            }
             return Ok(());
         }
         let typed = |address: *mut u8| Typed {

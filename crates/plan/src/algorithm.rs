@@ -2,7 +2,7 @@
 
 use crate::collective::Collective;
 use crate::cost::{self, Message, Prediction, Profile, Segments, Wires};
-use crate::pattern::{self, Line, VirtualRanks, XorOptions};
+use crate::pattern::{self, Line, Seats, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub enum Algorithm {
     Chain,
     /// Reduce-scatter and allgather around all ranks.
     Ring,
+    /// A ring of nodes, and in every step of it a ring of ranks.
+    TwoLevelRing,
     /// XOR exchange with virtual ranks.
     Xor,
 }
@@ -86,9 +88,17 @@ pub const ALGORITHMS: &[Spec] = &[
         summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
     },
     Spec {
+        algorithm: Algorithm::TwoLevelRing,
+        name: "two_level_ring",
+        collectives: &[Collective::Alltoall, Collective::Alltoallv],
+        round: "step",
+        by_cost: false,
+        summary: "exchange around a ring of nodes; all ranks of a node send to one node and receive from one node per step",
+    },
+    Spec {
         algorithm: Algorithm::Xor,
         name: "xor",
-        collectives: &[Collective::Alltoall],
+        collectives: &[Collective::Alltoall, Collective::Alltoallv],
         round: "step",
         by_cost: false,
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
@@ -123,6 +133,9 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
+/// Steps of an exchange that may be under way at the same time.
+const STEPS: u32 = 2;
+
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
 pub struct Planner {
@@ -131,6 +144,7 @@ pub struct Planner {
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
+    seats: OnceLock<Seats>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -143,6 +157,7 @@ impl Planner {
             grouped: OnceLock::new(),
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
+            seats: OnceLock::new(),
             profiles: Default::default(),
         }
     }
@@ -172,6 +187,11 @@ impl Planner {
         self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
     }
 
+    /// Ranks by node and slot.
+    pub fn seats(&self) -> &Seats {
+        self.seats.get_or_init(|| Seats::new(self.grouped(), &self.topology))
+    }
+
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
         if !algorithm.implements(collective) {
@@ -184,6 +204,7 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
+            Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, STEPS),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
         })
     }
@@ -252,7 +273,7 @@ impl Planner {
             Algorithm::Ring => {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
-            Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
         }
     }
 

@@ -10,7 +10,8 @@ use thiserror::Error;
 pub struct Call {
     /// The collective.
     pub collective: Collective,
-    /// Bytes of the vector; for Alltoall bytes per rank pair.
+    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather per rank. Of no meaning for Alltoallv: a rank knows
+    /// its own counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
     pub ranks: u32,
@@ -116,7 +117,7 @@ pub enum Prescription {
     Stock,
 }
 
-/// For which calls a prescription holds. `min ≤ bytes ≤ max`.
+/// For which calls a prescription holds. `min ≤ bytes ≤ max`; a rule with bounds never holds for Alltoallv.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The collective, `None` for all.
@@ -194,7 +195,8 @@ impl Rules {
 
     /// The decision about one call. `cheapest`: the algorithm with the least predicted time for it.
     pub fn choose(&self, call: &Call, cheapest: impl FnOnce() -> Option<Algorithm>) -> Choice {
-        let fits = |r: &&Rule| r.holds_for(call.collective) && (r.min..=r.max).contains(&call.bytes);
+        let sized = call.collective != Collective::Alltoallv;
+        let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
         match self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription) {
             None => Choice::Library(Reason::Small),
             Some(Prescription::Stock) => Choice::Library(Reason::Asked),
@@ -214,7 +216,9 @@ impl Rules {
 impl Rule {
     /// `all=two_tree` means: wherever the algorithm can do it.
     fn holds_for(&self, collective: Collective) -> bool {
+        let bounded = self.min > 0 || self.max < u64::MAX;
         match (self.collective, self.prescription) {
+            _ if bounded && collective == Collective::Alltoallv => false,
             (Some(c), _) => c == collective,
             (None, Prescription::Stock | Prescription::Cheapest) => true,
             (None, Prescription::Force(a) | Prescription::Default(a)) => a.implements(collective),
@@ -254,6 +258,10 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
     };
     let (min, max) = match range.map(str::trim) {
         None => (0, u64::MAX),
+        Some(range) if collective == Some(Collective::Alltoallv) => {
+            let problem = format!("alltoallv has no `{range}`: a rank knows its own counts only");
+            return Err(error(problem, "alltoallv=algorithm".to_owned()));
+        }
         Some(range) => {
             let expected = || "bytes as min-max, min- or -max, such as 64K-1M".to_owned();
             let (min, max) = range.split_once('-').ok_or_else(|| error(format!("no `-` in `{range}`"), expected()))?;
@@ -339,6 +347,16 @@ mod tests {
     }
 
     #[test]
+    fn no_number_of_bytes_decides_about_alltoallv() {
+        let choose =
+            |rules: &str, bytes| Rules::parse(rules).unwrap().choose(&call(Collective::Alltoallv, bytes, 8), || None);
+        for bytes in [0, 1, 1 << 30] {
+            assert_eq!(choose("all=stock:1-;all=xor", bytes), Choice::Run(Algorithm::Xor));
+            assert_eq!(choose("alltoallv=stock", bytes), Choice::Library(Reason::Asked));
+        }
+    }
+
+    #[test]
     fn an_algorithm_for_all_holds_where_it_can() {
         let rules = Rules::parse("all=two_tree").unwrap();
         assert_eq!(rules.choose(&call(Collective::Reduce, 1, 1), || None), Choice::Run(Algorithm::TwoTree));
@@ -349,12 +367,19 @@ mod tests {
     fn errors_say_what_was_expected() {
         for (text, message) in [
             ("bcast", "`bcast`: no `=`; expected collective=algorithm[:min-max]"),
-            ("bcst=stock", "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall"),
+            (
+                "bcst=stock",
+                "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, gather",
+            ),
             (
                 "bcast=xor",
                 "`bcast=xor`: `xor` does not implement bcast; expected two_tree, grouped_two_tree, gateway_two_tree, chain, stock",
             ),
-            ("alltoall=rong", "`alltoall=rong`: unknown algorithm `rong`; expected xor, stock"),
+            (
+                "alltoallv=xor:1K-",
+                "`alltoallv=xor:1K-`: alltoallv has no `1K-`: a rank knows its own counts only; expected alltoallv=algorithm",
+            ),
+            ("alltoall=rong", "`alltoall=rong`: unknown algorithm `rong`; expected two_level_ring, xor, stock"),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
             (
                 "all=stock:2K-1K",

@@ -1,5 +1,6 @@
 //! The collective operations Nagare plans.
 
+use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
 
 /// A collective operation of MPI, in the blocking form.
@@ -14,11 +15,16 @@ pub enum Collective {
     Allreduce,
     /// `MPI_Alltoall`: block j of rank i becomes block i of rank j (MPI 4.0 section 6.8).
     Alltoall,
+    /// `MPI_Alltoallv`: the same with blocks of any size, known to their two ranks only (MPI 4.0 section 6.8).
+    Alltoallv,
+    /// `MPI_Gather`: the block of every rank, in rank order, at the root (MPI 4.0 section 6.5).
+    Gather,
 }
 
 impl Collective {
     /// Every collective, in the order in which reports and tables list them.
-    pub const ALL: [Collective; 4] = [Self::Reduce, Self::Bcast, Self::Allreduce, Self::Alltoall];
+    pub const ALL: [Collective; 6] =
+        [Self::Reduce, Self::Bcast, Self::Allreduce, Self::Alltoall, Self::Alltoallv, Self::Gather];
 
     /// Lower-case name as used in configuration, reports and on the command line.
     pub const fn name(self) -> &'static str {
@@ -27,6 +33,8 @@ impl Collective {
             Self::Bcast => "bcast",
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
+            Self::Alltoallv => "alltoallv",
+            Self::Gather => "gather",
         }
     }
 
@@ -37,7 +45,17 @@ impl Collective {
 
     /// Whether the call names a root.
     pub const fn is_rooted(self) -> bool {
-        matches!(self, Self::Reduce | Self::Bcast)
+        matches!(self, Self::Reduce | Self::Bcast | Self::Gather)
+    }
+
+    /// Whether every rank has blocks for every other.
+    pub const fn is_exchange(self) -> bool {
+        matches!(self, Self::Alltoall | Self::Alltoallv)
+    }
+
+    /// Whether `rank` has a result buffer.
+    pub const fn has_output(self, root: Rank, rank: Rank) -> bool {
+        !matches!(self, Self::Reduce | Self::Gather) || rank == root
     }
 
     /// Whether data of several ranks is combined with an operation.

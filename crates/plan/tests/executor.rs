@@ -3,7 +3,7 @@
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
-    Completed, Credits, Executor, Fault, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
+    Completed, Credits, Executor, Fault, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
 };
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round};
 use nagare_plan::topology::Topology;
@@ -38,9 +38,11 @@ fn run(
                 let world = &world;
                 scope.spawn(move || {
                     let rank = plan.rank;
-                    let has_output = collective != Collective::Reduce || rank == root;
+                    let has_output = collective.has_output(root, rank);
                     let program = Program::new(plan.clone(), has_output).unwrap();
-                    let transport = ThreadTransport::new(world, rank, input(rank));
+                    let input = input(rank);
+                    let (layout, output) = buffers(collective, input.len(), plans.len());
+                    let transport = ThreadTransport::with_layout(world, rank, layout, input, output);
                     let mut transport = if in_place { transport.in_place() } else { transport };
                     std::thread::sleep(delay(rank));
                     let mut credits = Credits::default();
@@ -54,6 +56,20 @@ fn run(
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     (world, results)
+}
+
+/// How the buffers of a rank with `input` units are laid out, and the units of its result.
+fn buffers(collective: Collective, input: usize, ranks: usize) -> (Layout, usize) {
+    let block = (input / ranks) as u64;
+    let table: Vec<(u64, u64)> = (0..ranks as u64).map(|peer| (peer * block, block)).collect();
+    match collective {
+        Collective::Reduce | Collective::Bcast | Collective::Allreduce => {
+            (Layout::Vector { units: input as u64 }, input)
+        }
+        Collective::Alltoall => (Layout::Blocks { block }, input),
+        Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
+        Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
+    }
 }
 
 fn no_delay(_: Rank) -> Duration {
@@ -71,19 +87,22 @@ fn every_algorithm_moves_real_data_between_threads() {
             for spec in ALGORITHMS {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
-                    let alltoall = collective == Collective::Alltoall;
-                    let units = if alltoall { length * ranks as usize } else { length };
+                    let units = if collective.is_exchange() { length * ranks as usize } else { length };
                     let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
                     let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
                     for (rank, (transport, _)) in results.iter().enumerate() {
+                        let (_, units) = buffers(collective, units, ranks as usize);
                         let expected: Vec<u64> = (0..units)
                             .map(|i| match collective {
                                 Collective::Bcast => value(root, i),
-                                Collective::Alltoall => value((i / length) as Rank, rank * length + i % length),
+                                Collective::Alltoall | Collective::Alltoallv => {
+                                    value((i / length) as Rank, rank * length + i % length)
+                                }
+                                Collective::Gather => value((i / length) as Rank, i % length),
                                 Collective::Reduce | Collective::Allreduce => (0..ranks).map(|r| value(r, i)).sum(),
                             })
                             .collect();
-                        if collective != Collective::Reduce || rank == root as usize {
+                        if collective.has_output(root, rank as Rank) {
                             assert_eq!(transport.output, expected, "{collective} {} of {ranks}, {length}", spec.name);
                         }
                         if collective != Collective::Bcast {
@@ -165,7 +184,7 @@ fn hop(action: Action, peer: Rank, parts: Parts, after: Vec<u32>) -> Hop {
 #[test]
 fn tokens_order_what_shares_no_data() {
     let data = Parts::vector(0, 1);
-    let plan = |rank, hops| RankPlan { rank, parts: 1, hops };
+    let plan = |rank, hops| RankPlan::new(rank, 1, hops);
     let plans = [
         plan(0, vec![hop(Action::Recv, 2, Parts::token(), vec![]), hop(Action::Send, 2, data, vec![0])]),
         plan(1, vec![hop(Action::Send, 2, data, vec![])]),
@@ -220,7 +239,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         fn units(&self, _: Parts, _: u32) -> (u64, u64) {
             (0, 4)
         }
-        fn reserve(&mut self, _: u32, _: u64) -> Result<(), Fault> {
+        fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
             Ok(())
         }
         fn send(&mut self, _: Ticket, _: Rank, _: u32, _: Place, _: bool) -> Result<(), Fault> {
@@ -244,7 +263,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     }
     let data = Parts::vector(0, 1);
     let hops = vec![hop(Action::Reduce, 1, data, vec![]), hop(Action::Reduce, 2, data, vec![])];
-    let program = Program::new(RankPlan { rank: 0, parts: 1, hops }, true).unwrap();
+    let program = Program::new(RankPlan::new(0, 1, hops), true).unwrap();
     let mut transport = Reversed::default();
     let pacing = Pacing { segment: 1, window: 8 };
     let mut credits = Credits::default();
@@ -269,7 +288,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
 
 #[test]
 fn inconsistent_plans_are_refused_or_reported() {
-    let plan = |hops| RankPlan { rank: 0, parts: 2, hops };
+    let plan = |hops| RankPlan::new(0, 2, hops);
     let wrong = [
         (plan(vec![hop(Action::Send, 1, Parts::vector(1, 2), vec![])]), true, "hop 0: parts 1..3 of 2"),
         (

@@ -3,7 +3,7 @@
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
-use nagare_plan::schedule::{Action, Rank, Round, Schedule};
+use nagare_plan::schedule::{Action, Rank, Round, Schedule, Space};
 use nagare_plan::topology::Topology;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -32,8 +32,9 @@ fn check_shape(schedule: &Schedule) {
             assert!(hop.peer < ranks && hop.peer != plan.rank, "{schedule:?}");
             assert!(busy.insert((plan.rank, sends, hop.round)), "rank {} is busy twice in {:?}", plan.rank, hop.round);
             let (from, to) = if sends { (plan.rank, hop.peer) } else { (hop.peer, plan.rank) };
-            // In Alltoall the block is named after the destination at the sender, after the source at the receiver.
-            let first = if schedule.collective == Collective::Alltoall { 0 } else { hop.parts.first };
+            // A block is named after the destination at the sender, after the source at the receiver, after its place where it
+            // is staged.
+            let first = if hop.parts.space == Space::Vector { hop.parts.first } else { 0 };
             streams.entry((from, to, hop.tag)).or_default()[usize::from(sends)].push((
                 first,
                 hop.parts.count,

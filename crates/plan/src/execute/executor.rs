@@ -19,7 +19,7 @@
 
 use super::stream::Stream;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
-use crate::schedule::{Action, Hop, Program, Rank, Source};
+use crate::schedule::{Action, Hop, Parts, Program, Rank, Source, Space};
 use std::collections::HashMap;
 
 /// Unfinished hops a rank works on at the same time; more than a tree ever has.
@@ -69,6 +69,14 @@ pub struct Traffic {
     pub messages: u64,
     /// Units sent.
     pub units: u64,
+}
+
+/// Where what is received or copied into a space goes.
+const fn result_of(space: Space) -> Region {
+    match space {
+        Space::Stage => Region::Stage,
+        Space::Vector | Space::Input | Space::Output => Region::Output,
+    }
 }
 
 /// One run of a program.
@@ -126,9 +134,11 @@ impl<'p> Executor<'p> {
             streams[i].scratch = (nth % ACTIVE_COMBINATIONS) as u32 * ring as u32;
             previous_on_ring[i] = nth.checked_sub(ACTIVE_COMBINATIONS).map(|p| combinations[p] as u32);
         }
-        if ring > 0 {
+        if ring > 0 || plan.staged > 0 {
             let longest = combinations.iter().map(|&i| streams[i].segment(0).1).max().unwrap_or(0);
-            transport.reserve(combinations.len().min(ACTIVE_COMBINATIONS) as u32 * ring as u32, longest)?;
+            let slots = combinations.len().min(ACTIVE_COMBINATIONS) as u32 * ring as u32;
+            let stage = Parts { space: Space::Stage, first: 0, count: plan.staged };
+            transport.reserve(slots, longest, transport.units(stage, plan.parts).1)?;
         }
         Ok(Self {
             program,
@@ -252,7 +262,7 @@ impl<'p> Executor<'p> {
             let into = if combines {
                 Place { region: stream.slot(segment, self.ring), start: 0, units }
             } else {
-                Place { region: Region::Output, start, units }
+                Place { region: result_of(self.hop(hop).parts.space), start, units }
             };
             let free = if combines { self.has_scratch(hop) } else { self.is_free(hop, start, units) };
             if !(room && free) {
@@ -303,6 +313,7 @@ impl<'p> Executor<'p> {
         match source {
             Source::Input => Place { region: Region::Input, start, units },
             Source::Output => Place { region: Region::Output, start, units },
+            Source::Stage => Place { region: Region::Stage, start, units },
             Source::ScratchOf(hop) => {
                 Place { region: self.streams[hop as usize].slot(segment, self.ring), start: 0, units }
             }
@@ -317,10 +328,10 @@ impl<'p> Executor<'p> {
             return Ok(false);
         }
         let (from_start, from_end) = transport.units(from, self.program.plan.parts);
-        let region = if from.space == parts.space { Region::Output } else { Region::Input };
+        let region = if from.space == Space::Input { Region::Input } else { result_of(from.space) };
         transport.copy(
             Place { region, start: from_start, units: from_end - from_start },
-            Place { region: Region::Output, start, units: end - start },
+            Place { region: result_of(parts.space), start, units: end - start },
         )?;
         let stream = &mut self.streams[hop as usize];
         (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);

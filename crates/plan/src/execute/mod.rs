@@ -1,12 +1,14 @@
 //! Running a plan: one executor for every algorithm, over anything that can move and combine data.
 
 mod executor;
+mod layout;
 mod play;
 mod stream;
 mod threads;
 mod transport;
 
 pub use executor::{Credits, Executor, Pacing, Traffic};
+pub use layout::Layout;
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};
 pub use transport::{Completed, Place, Region, Ticket, Transport};

@@ -1,5 +1,6 @@
 //! Playing a whole schedule in one thread, to prove that it ends and that every result is right.
 
+use super::layout::Layout;
 use super::threads::{Fault, ThreadTransport, World};
 use super::{Credits, Executor, Pacing};
 use crate::collective::Collective;
@@ -52,22 +53,82 @@ fn weight(rank: Rank, unit: usize) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What `unit` of `rank`'s result must be.
-fn expected(schedule: &Schedule, units: usize, rank: Rank, unit: usize) -> u64 {
-    let ranks = schedule.plans.len();
-    match schedule.collective {
-        Collective::Reduce | Collective::Allreduce => {
-            (0..ranks as Rank).fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit)))
+/// The buffers of a played call.
+struct Game<'s> {
+    schedule: &'s Schedule,
+    units: u64,
+}
+
+impl Game<'_> {
+    fn ranks(&self) -> Rank {
+        self.schedule.plans.len() as Rank
+    }
+
+    fn has_output(&self, rank: Rank) -> bool {
+        self.schedule.collective.has_output(self.schedule.root, rank)
+    }
+
+    /// Units of the block from one rank to another; in Alltoallv some are empty and none is like the next.
+    fn block(&self, from: Rank, to: Rank) -> u64 {
+        match self.schedule.collective {
+            Collective::Alltoallv => (weight(from, to as usize) % 4) * self.units / 2,
+            _ => self.units,
         }
-        Collective::Bcast => weight(schedule.root, unit),
-        Collective::Alltoall => {
-            let block = units / ranks;
-            weight((unit / block) as Rank, rank as usize * block + unit % block)
+    }
+
+    /// Blocks one after another, as `(first unit, units)`.
+    fn places(&self, block: impl Fn(Rank) -> u64) -> Vec<(u64, u64)> {
+        let next = |at: &mut u64, peer| {
+            let first = *at;
+            *at += block(peer);
+            Some((first, *at - first))
+        };
+        (0..self.ranks()).scan(0, next).collect()
+    }
+
+    /// Layout of a rank's buffers, and the units of its input and of its output.
+    fn buffers(&self, rank: Rank) -> (Layout, usize, usize) {
+        let (units, all) = (self.units as usize, self.units as usize * self.ranks() as usize);
+        match self.schedule.collective {
+            Collective::Reduce | Collective::Bcast | Collective::Allreduce => {
+                (Layout::Vector { units: self.units }, units, units)
+            }
+            Collective::Alltoall => (Layout::Blocks { block: self.units }, all, all),
+            Collective::Gather => {
+                (Layout::Blocks { block: self.units }, units, if self.has_output(rank) { all } else { 0 })
+            }
+            Collective::Alltoallv => {
+                let input = self.places(|peer| self.block(rank, peer));
+                let output = self.places(|peer| self.block(peer, rank));
+                let length = |side: &[(u64, u64)]| side.iter().map(|&(_, units)| units as usize).sum();
+                let lengths = (length(&input), length(&output));
+                (Layout::Table { input, output }, lengths.0, lengths.1)
+            }
+        }
+    }
+
+    /// What `rank`'s result must be.
+    fn expected(&self, rank: Rank) -> Vec<u64> {
+        let units = 0..self.units as usize;
+        let all = 0..self.ranks();
+        match self.schedule.collective {
+            Collective::Reduce | Collective::Allreduce => {
+                units.map(|unit| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit)))).collect()
+            }
+            Collective::Bcast => units.map(|unit| weight(self.schedule.root, unit)).collect(),
+            Collective::Gather => all.flat_map(|from| units.clone().map(move |unit| weight(from, unit))).collect(),
+            Collective::Alltoall | Collective::Alltoallv => {
+                let from_rank = |from| {
+                    let before: u64 = (0..rank).map(|to| self.block(from, to)).sum();
+                    (before..before + self.block(from, rank)).map(move |unit| weight(from, unit as usize))
+                };
+                all.flat_map(from_rank).collect()
+            }
         }
     }
 }
 
-/// Runs `schedule` on vectors of `units` units (Alltoall: per rank pair) and compares every result with what it must be.
+/// Runs `schedule` on vectors of `units` units (exchanges: per rank pair, Gather: per rank) and compares every result with what it must be.
 ///
 /// `rendezvous`: every send waits for its receive, the strictest a library may be. Input and output are distinct buffers
 /// except in Bcast.
@@ -75,27 +136,27 @@ fn expected(schedule: &Schedule, units: usize, rank: Rank, unit: usize) -> u64 {
 /// # Errors
 /// The first thing that is wrong.
 pub fn play(schedule: &Schedule, units: u64, pacing: Pacing, rendezvous: bool) -> Result<(), PlayError> {
-    let ranks = schedule.plans.len() as u32;
+    let game = Game { schedule, units };
+    let ranks = game.ranks();
     let world = World::new(ranks, rendezvous);
-    let units = if schedule.collective == Collective::Alltoall { units * u64::from(ranks) } else { units } as usize;
     let bcast = schedule.collective == Collective::Bcast;
-    let has_output = |rank: Rank| schedule.collective != Collective::Reduce || rank == schedule.root;
 
     let mut programs = Vec::with_capacity(ranks as usize);
     let mut transports = Vec::with_capacity(ranks as usize);
     for plan in &schedule.plans {
         let rank = plan.rank;
-        let program = Program::new(plan.clone(), has_output(rank));
+        let program = Program::new(plan.clone(), game.has_output(rank));
         programs.push(program.map_err(|error| PlayError::Program { rank, error })?);
         let contributes = !bcast || rank == schedule.root;
-        let input = (0..units).map(|unit| if contributes { weight(rank, unit) } else { 0 }).collect();
-        let transport = ThreadTransport::new(&world, rank, input);
+        let (layout, input, output) = game.buffers(rank);
+        let input = (0..input).map(|unit| if contributes { weight(rank, unit) } else { 0 }).collect();
+        let transport = ThreadTransport::with_layout(&world, rank, layout, input, output);
         transports.push(if bcast { transport.in_place() } else { transport });
     }
     let mut executors = Vec::with_capacity(ranks as usize);
     let mut credits = vec![Credits::default(); ranks as usize];
     for ((program, transport), credits) in programs.iter().zip(&mut transports).zip(&mut credits) {
-        let buffers = (bcast, has_output(program.plan.rank));
+        let buffers = (bcast, game.has_output(program.plan.rank));
         executors.push(Executor::new(program, pacing, buffers, credits, transport)?);
     }
 
@@ -118,9 +179,9 @@ pub fn play(schedule: &Schedule, units: u64, pacing: Pacing, rendezvous: bool) -
     if let Some(&(from, to, count)) = world.unreceived().first() {
         return Err(PlayError::Unreceived { from, to, count });
     }
-    for rank in (0..ranks).filter(|&r| has_output(r)) {
-        let output = &transports[rank as usize].output;
-        if let Some(unit) = (0..units).find(|&unit| output[unit] != expected(schedule, units, rank, unit)) {
+    for rank in (0..ranks).filter(|&r| game.has_output(r)) {
+        let (output, expected) = (&transports[rank as usize].output, game.expected(rank));
+        if let Some(unit) = (0..expected.len()).find(|&unit| output.get(unit) != Some(&expected[unit])) {
             return Err(PlayError::Wrong { rank, unit });
         }
     }

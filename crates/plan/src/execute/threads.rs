@@ -3,6 +3,7 @@
 //! Units are 64-bit integers and the operation is wrapping addition, so giving rank r a random weight makes every sum of
 //! ranks recognisable: it is right exactly if every contribution is in it once.
 
+use super::layout::Layout;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
 use crate::schedule::{Parts, Rank};
 use std::collections::{HashMap, VecDeque};
@@ -106,23 +107,30 @@ pub struct ThreadTransport {
     pub output: Vec<u64>,
     scratch: Vec<u64>,
     slot: usize,
-    length: u64,
+    stage: Vec<u64>,
+    layout: Layout,
     wanted: HashMap<Ticket, (Rank, Place)>,
     under_way: usize,
 }
 
 impl ThreadTransport {
-    /// The end of `rank`, with its input; the output starts as zeros of the same length.
+    /// The end of `rank`, with its vector; the result starts as zeros of the same length.
     pub fn new(world: &Arc<World>, rank: Rank, input: Vec<u64>) -> Self {
-        let length = input.len() as u64;
+        let units = input.len();
+        Self::with_layout(world, rank, Layout::Vector { units: units as u64 }, input, units)
+    }
+
+    /// The end of `rank`, with its input laid out as `layout` says; the output starts as that many zeros.
+    pub fn with_layout(world: &Arc<World>, rank: Rank, layout: Layout, input: Vec<u64>, output: usize) -> Self {
         Self {
             world: Arc::clone(world),
             rank,
-            output: vec![0; input.len()],
+            output: vec![0; output],
             input,
             scratch: Vec::new(),
             slot: 0,
-            length,
+            stage: Vec::new(),
+            layout,
             wanted: HashMap::new(),
             under_way: 0,
         }
@@ -134,9 +142,9 @@ impl ThreadTransport {
         self
     }
 
-    /// Units of scratch memory reserved.
+    /// Units of scratch memory and of the staging space.
     pub fn reserved(&self) -> usize {
-        self.scratch.len()
+        self.scratch.len() + self.stage.len()
     }
 
     fn slice(&mut self, place: Place) -> &mut [u64] {
@@ -148,6 +156,7 @@ impl ThreadTransport {
                 let start = slot as usize * self.slot + start;
                 &mut self.scratch[start..start + units]
             }
+            Region::Stage => &mut self.stage[start..start + units],
         }
     }
 }
@@ -165,12 +174,12 @@ impl Transport for ThreadTransport {
     type Error = Fault;
 
     fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
-        let bound = |part: u32| self.length * u64::from(part) / u64::from(of.max(1));
-        (bound(parts.first), bound(parts.end()))
+        self.layout.units(parts, of)
     }
 
-    fn reserve(&mut self, slots: u32, units: u64) -> Result<(), Fault> {
+    fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Fault> {
         self.slot = units as usize;
+        self.stage = vec![0; staged as usize];
         self.scratch = vec![0; slots as usize * self.slot];
         Ok(())
     }

@@ -11,6 +11,8 @@ pub enum Region {
     Output,
     /// Scratch segment of that number; units count from its start.
     Scratch(u32),
+    /// The staging space.
+    Stage,
 }
 
 /// A run of units in a buffer.
@@ -48,11 +50,12 @@ pub trait Transport {
     /// Units of `parts`, as `(first unit, one past the last)` in the space's own buffer. All ranks agree on the length.
     fn units(&self, parts: Parts, of: u32) -> (u64, u64);
 
-    /// Provides `slots` scratch segments of `units` units each; called once, before the first message.
+    /// Provides `slots` scratch segments of `units` units each, and a staging space of `staged` units; called at most once,
+    /// before the first message.
     ///
     /// # Errors
     /// When memory runs out; nothing has been sent then.
-    fn reserve(&mut self, slots: u32, units: u64) -> Result<(), Self::Error>;
+    fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Self::Error>;
 
     /// Starts a send. `synchronous`: it must not complete before the receiver has started the matching receive.
     ///

@@ -40,7 +40,7 @@ pub fn chain(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: R
         }
         (0..lanes).for_each(|lane| node.bcast(&mut hops, stage + 1, lane, lane, 0));
     }
-    RankPlan { rank, parts: lanes, hops }
+    RankPlan::new(rank, lanes, hops)
 }
 
 /// The leaders before and after this one on a lane; none for ranks that lead no node.

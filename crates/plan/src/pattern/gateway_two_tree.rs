@@ -80,7 +80,7 @@ pub fn gateway_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Ran
         push(&mut hops, &children, Action::Send, stage);
         (0..2).for_each(|half| node.bcast(&mut hops, stage + 1, half, half, 0));
     }
-    RankPlan { rank, parts: 2, hops }
+    RankPlan::new(rank, 2, hops)
 }
 
 /// Where the two halves come from in Bcast, colour 0 first; nothing for the root.

@@ -29,7 +29,7 @@ pub fn grouped_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Ran
     for (stage, (level, flow)) in stages(collective, hierarchy).enumerate() {
         push_stage(&mut hops, hierarchy, (level, flow), stage as u16, root, rank);
     }
-    RankPlan { rank, parts: 2, hops }
+    RankPlan::new(rank, 2, hops)
 }
 
 /// Level and direction of every stage, in the order in which data passes them.

@@ -1,20 +1,24 @@
 //! Who talks to whom: one file per pattern, pure functions for all sizes.
 
 mod chain;
+mod exchange;
 mod gateway_two_tree;
 mod grouped_two_tree;
 mod inorder;
 mod node;
 mod order;
 mod ring;
+mod two_level_ring;
 mod two_tree;
 mod xor;
 
 pub use chain::chain;
+pub use exchange::{Step, exchange};
 pub use gateway_two_tree::gateway_two_tree;
 pub use grouped_two_tree::{grouped_two_tree, stage_names};
 pub use node::stage_names as stage_names_around;
 pub use order::Line;
 pub use ring::ring;
+pub use two_level_ring::{Seats, two_level_ring};
 pub use two_tree::{Edge, TwoTree};
 pub use xor::{VirtualRanks, XorOptions, xor};

@@ -55,7 +55,7 @@ pub fn ring(hierarchy: &Hierarchy, line: &Line, rank: Rank) -> RankPlan {
             node.bcast(&mut hops, last, lane.nth(step + 1), received, nodes - 1 + step);
         }
     }
-    RankPlan { rank, parts: nodes * lanes, hops }
+    RankPlan::new(rank, nodes * lanes, hops)
 }
 
 /// One direction around the ring, as one node sees it.

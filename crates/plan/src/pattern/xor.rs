@@ -8,7 +8,8 @@
 //! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t choose the
 //! partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5 (US11656920).
 
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use super::exchange::{Step, exchange};
+use crate::schedule::{Rank, RankPlan};
 use crate::topology::Topology;
 
 /// Virtual ranks of a communicator: nodes in the order of their numbers, inside a node in the order of cores.
@@ -64,44 +65,11 @@ impl VirtualRanks {
     }
 }
 
-/// Plan of `rank` for Alltoall: its own block is copied, then one exchange per step with a partner.
+/// Plan of `rank` for Alltoall and Alltoallv: one exchange per step with a partner.
 pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> RankPlan {
-    let parts = virtual_ranks.of_rank.len() as u32;
-    let block = |space, of: Rank| Parts { space, first: of, count: 1 };
-    let mut hops = vec![Hop {
-        action: Action::Copy { from: block(Space::Input, rank) },
-        peer: rank,
-        parts: block(Space::Output, rank),
-        round: Round { stage: 0, step: 0 },
-        tag: 0,
-        turn: 0,
-        after: Vec::new(),
-    }];
-    let ahead = options.steps_in_flight.max(1) as usize;
-    for step in 1..virtual_ranks.steps() {
-        let Some(partner) = virtual_ranks.partner(rank, step) else { continue };
-        let round = Round { stage: 0, step };
-        let index = hops.len();
-        // Exchange k of this rank is hops 2k-1 (receive) and 2k (send).
-        let paced_by = (index + 1).checked_sub(2 * ahead).filter(|&send| send >= 2);
-        hops.push(Hop {
-            action: Action::Recv,
-            peer: partner,
-            parts: block(Space::Output, partner),
-            round,
-            tag: 0,
-            turn: 0,
-            after: Vec::new(),
-        });
-        hops.push(Hop {
-            action: Action::Send,
-            peer: partner,
-            parts: block(Space::Input, partner),
-            round,
-            tag: 0,
-            turn: 0,
-            after: paced_by.map_or_else(Vec::new, |send| vec![send as u32 - 1, send as u32]),
-        });
-    }
-    RankPlan { rank, parts, hops }
+    let steps = (1..virtual_ranks.steps()).map(|step| {
+        let partner = virtual_ranks.partner(rank, step);
+        Step { step, to: partner, from: partner }
+    });
+    exchange(rank, virtual_ranks.of_rank.len() as u32, steps, options.steps_in_flight)
 }

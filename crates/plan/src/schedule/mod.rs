@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal size
-//! (two for a two-tree: one per tree). For Alltoall part j is the block of rank j. A [`Hop`] moves a run of parts between
-//! this rank and one peer. Hops on disjoint parts are independent; hops on overlapping parts happen in list order, **per
+//! (two for a two-tree: one per tree). For Alltoall and Gather part j is the block of rank j; blocks that only pass through a
+//! rank are staged there. A [`Hop`] moves a run of parts between this rank and one peer. Hops on disjoint parts are independent; hops on overlapping parts happen in list order, **per
 //! segment**: a hop may work on its first segment as soon as the earlier hops are done with that segment. This one rule
 //! gives pipelined trees, chains, rings, and halving and doubling; `after` adds the order between hops that share no data
 //! (steps of an exchange, tokens).
@@ -32,10 +32,17 @@ pub enum Space {
     /// The one vector of Reduce, Bcast and Allreduce: this rank's contribution until something is received or combined
     /// into it.
     Vector,
-    /// The send blocks of Alltoall, one part per destination rank; never written.
+    /// The send blocks of Alltoall, one part per destination rank; the one block of Gather. Never written.
     Input,
-    /// The receive blocks of Alltoall, one part per source rank.
+    /// The receive blocks of Alltoall and of Gather's root, one part per source rank.
     Output,
+    /// Blocks on their way through this rank, in memory of ours.
+    Stage,
+}
+
+impl Space {
+    /// Every space.
+    pub const ALL: [Space; 4] = [Self::Vector, Self::Input, Self::Output, Self::Stage];
 }
 
 /// A run of consecutive parts of one space; empty runs are tokens.
@@ -133,10 +140,28 @@ fn is_zero(turn: &u32) -> bool {
 pub struct RankPlan {
     /// The rank this is for.
     pub rank: Rank,
-    /// Number of equal parts each space is cut into.
+    /// Number of parts of the vector, or of the user's blocks.
     pub parts: u32,
+    /// Number of blocks the staging space has room for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub staged: u32,
     /// In order of priority; the order is the same partial order on all ranks.
     pub hops: Vec<Hop>,
+}
+
+impl RankPlan {
+    /// A plan without a staging space.
+    pub const fn new(rank: Rank, parts: u32, hops: Vec<Hop>) -> Self {
+        Self { rank, parts, staged: 0, hops }
+    }
+
+    /// Number of parts that `space` has.
+    pub const fn parts_of(&self, space: Space) -> u32 {
+        match space {
+            Space::Vector | Space::Input | Space::Output => self.parts,
+            Space::Stage => self.staged,
+        }
+    }
 }
 
 /// The plans of all ranks.

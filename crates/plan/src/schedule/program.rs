@@ -1,6 +1,6 @@
 //! A rank's plan with the order between its hops worked out, ready to execute any number of times.
 
-use super::{Action, Parts, RankPlan, Space};
+use super::{Action, Hop, Parts, RankPlan, Space};
 use thiserror::Error;
 
 /// Where the data of a send, or the running value of a combination, is found.
@@ -10,6 +10,8 @@ pub enum Source {
     Input,
     /// The result buffer.
     Output,
+    /// The staging space.
+    Stage,
     /// The scratch segments of that hop (index into the plan), on ranks without a result buffer.
     ScratchOf(u32),
 }
@@ -72,6 +74,12 @@ pub enum ProgramError {
         /// Index of the hop.
         hop: u32,
     },
+    /// Something is received into blocks that are only to be sent.
+    #[error("hop {hop}: writes to the input")]
+    WritesInput {
+        /// Index of the hop.
+        hop: u32,
+    },
 }
 
 /// Hops that touched one part so far.
@@ -81,57 +89,111 @@ struct Touched {
     readers: Vec<u32>,
 }
 
+/// What a hop waits for, while its parts are looked through.
+#[derive(Default)]
+struct Waits {
+    data: Vec<u32>,
+    whole: Vec<u32>,
+    last_writer: Option<u32>,
+}
+
+/// Every part of every space.
+struct Parted<'p> {
+    plan: &'p RankPlan,
+    touched: [Vec<Touched>; Space::ALL.len()],
+}
+
+impl<'p> Parted<'p> {
+    fn new(plan: &'p RankPlan) -> Self {
+        let named = |hop: &Hop, space| {
+            let from = if let Action::Copy { from } = hop.action { Some(from) } else { None };
+            [Some(hop.parts), from].into_iter().flatten().any(|parts| parts.count > 0 && parts.space == space)
+        };
+        let of_space = |space| {
+            let parts = if plan.hops.iter().any(|hop| named(hop, space)) { plan.parts_of(space) } else { 0 };
+            vec![Touched::default(); parts as usize]
+        };
+        Self { plan, touched: Space::ALL.map(of_space) }
+    }
+
+    fn check(&self, hop: u32, parts: Parts) -> Result<(), ProgramError> {
+        let known = self.plan.parts_of(parts.space);
+        if parts.end() > known {
+            return Err(ProgramError::NoSuchPart { hop, first: parts.first, end: parts.end(), parts: known });
+        }
+        Ok(())
+    }
+
+    /// Takes note that `hop` reads or writes `parts`.
+    fn touch(&mut self, hop: u32, parts: Parts, writes: bool, waits: &mut Waits) {
+        let Parts { space, first, count } = parts;
+        // A copy works on all its parts at once, and on parts of two places: what comes before and after it is ordered as a whole.
+        let is_copy = |h: u32| matches!(self.plan.hops[h as usize].action, Action::Copy { .. });
+        let mut wait = |earlier: u32| {
+            let list = if is_copy(hop) || is_copy(earlier) { &mut waits.whole } else { &mut waits.data };
+            list.push(earlier);
+        };
+        for part in &mut self.touched[space as usize][first as usize..(first + count) as usize] {
+            part.writer.into_iter().for_each(&mut wait);
+            waits.last_writer = part.writer.max(waits.last_writer);
+            if writes {
+                part.readers.drain(..).for_each(&mut wait);
+                part.writer = Some(hop);
+            } else {
+                part.readers.push(hop);
+            }
+        }
+    }
+}
+
 impl Program {
     /// Works out the dependencies of `plan`.
     ///
-    /// `has_output`: whether this rank has a result buffer as long as its input; a non-root rank of Reduce has none, and
-    /// its combinations stay in scratch segments until they are sent on.
+    /// `has_output`: whether this rank has a result buffer (as long as its input, for a reduction); a non-root rank of Reduce
+    /// has none, and its combinations stay in scratch segments until they are sent on.
     ///
     /// # Errors
     /// [`ProgramError`] where the plan is inconsistent.
     pub fn new(plan: RankPlan, has_output: bool) -> Result<Self, ProgramError> {
-        let spaces = [Space::Vector, Space::Input, Space::Output];
-        let mut touched: [Vec<Touched>; 3] = Default::default();
-        for (space, parts) in spaces.iter().zip(&mut touched) {
-            if plan.hops.iter().any(|h| h.parts.count > 0 && h.parts.space == *space) {
-                *parts = vec![Touched::default(); plan.parts as usize];
-            }
-        }
+        let mut parted = Parted::new(&plan);
         let mut dependencies: Vec<Dependencies> = Vec::with_capacity(plan.hops.len());
-        for (index, hop) in plan.hops.iter().enumerate() {
-            let index = index as u32;
-            let Parts { space, first, count } = hop.parts;
-            if hop.parts.end() > plan.parts {
-                return Err(ProgramError::NoSuchPart { hop: index, first, end: hop.parts.end(), parts: plan.parts });
-            }
+        for (index, hop) in (0..).zip(&plan.hops) {
+            let parts = hop.parts;
+            parted.check(index, parts)?;
             if let Some(&after) = hop.after.iter().find(|&&a| a >= index) {
                 return Err(ProgramError::NotEarlier { hop: index, after });
             }
-            let writes = hop.action != Action::Send;
-            let mut data = Vec::new();
-            let mut last_writer = None;
-            for part in &mut touched[space as usize][first as usize..(first + count) as usize] {
-                data.extend(part.writer);
-                last_writer = part.writer.max(last_writer);
-                if writes {
-                    data.append(&mut part.readers);
-                    part.writer = Some(index);
-                } else {
-                    part.readers.push(index);
-                }
+            let mut waits = Waits { whole: hop.after.clone(), ..Waits::default() };
+            if let Action::Copy { from } = hop.action {
+                parted.check(index, from)?;
+                parted.touch(index, from, false, &mut waits);
+                waits.last_writer = None;
             }
-            data.sort_unstable();
-            data.dedup();
-            let source = match last_writer {
-                None => Source::Input,
-                Some(_) if has_output => Source::Output,
-                Some(writer) => Source::ScratchOf(writer),
+            let writes = hop.action != Action::Send;
+            parted.touch(index, parts, writes, &mut waits);
+            let Waits { mut data, mut whole, last_writer } = waits;
+            for list in [&mut data, &mut whole] {
+                list.sort_unstable();
+                list.dedup();
+            }
+            if writes && parts.space == Space::Input {
+                return Err(ProgramError::WritesInput { hop: index });
+            }
+            let source = match (parts.space, last_writer) {
+                (Space::Stage, _) => Source::Stage,
+                (Space::Output, _) => Source::Output,
+                (_, None) => Source::Input,
+                (_, Some(_)) if has_output => Source::Output,
+                (_, Some(writer)) => Source::ScratchOf(writer),
             };
             if !has_output {
+                let kept = matches!(parts.space, Space::Stage | Space::Input);
                 match (hop.action, source) {
-                    (Action::Recv | Action::Copy { .. }, _) => return Err(ProgramError::NoOutput { hop: index }),
+                    (Action::Recv | Action::Copy { .. }, _) if !kept && parts.count > 0 => {
+                        return Err(ProgramError::NoOutput { hop: index });
+                    }
                     (_, Source::ScratchOf(writer)) => {
-                        if data.iter().any(|&d| plan.hops[d as usize].parts != hop.parts) {
+                        if data.iter().any(|&d| plan.hops[d as usize].parts != parts) {
                             return Err(ProgramError::Misaligned { hop: index });
                         }
                         dependencies[writer as usize].freed_by.push(index);
@@ -139,7 +201,7 @@ impl Program {
                     _ => {}
                 }
             }
-            dependencies.push(Dependencies { data, whole: hop.after.clone(), source, freed_by: Vec::new() });
+            dependencies.push(Dependencies { data, whole, source, freed_by: Vec::new() });
         }
         Ok(Self { plan, dependencies })
     }

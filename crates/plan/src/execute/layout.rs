@@ -1,0 +1,75 @@
+//! Where the parts of a plan lie in the buffers of a call.
+
+use crate::schedule::{Parts, Space};
+
+/// Units of the parts in every space of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One vector, cut into parts of equal size (Reduce, Bcast, Allreduce).
+    Vector {
+        /// Units of the vector.
+        units: u64,
+    },
+    /// Blocks of equal size: part k of every space starts at unit k times the block (Alltoall, Gather).
+    Blocks {
+        /// Units of a block.
+        block: u64,
+    },
+    /// A block for every peer, each with its own place and size (Alltoallv); nothing is staged.
+    Table {
+        /// First unit and number of units of every block that is sent, by destination.
+        input: Vec<(u64, u64)>,
+        /// The same of every block that is received, by source.
+        output: Vec<(u64, u64)>,
+    },
+}
+
+impl Layout {
+    /// Units of `parts`, as `(first unit, one past the last)` in the space's own buffer; `of` parts make the whole vector.
+    ///
+    /// Blocks of a table need not be neighbours: a run of them has no place, and plans for it name one part at a time.
+    pub fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
+        match self {
+            Self::Vector { units } => {
+                let bound = |part: u32| (u128::from(*units) * u128::from(part) / u128::from(of.max(1))) as u64;
+                (bound(parts.first), bound(parts.end()))
+            }
+            Self::Blocks { block } => (u64::from(parts.first) * block, u64::from(parts.end()) * block),
+            Self::Table { input, output } => {
+                let side = if parts.space == Space::Input { input } else { output };
+                let listed = side.get(parts.first as usize).filter(|_| parts.count > 0);
+                let (first, units) = listed.copied().unwrap_or((0, 0));
+                (first, first + units)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_is_cut_without_gaps() {
+        let layout = Layout::Vector { units: 10 };
+        let bounds: Vec<_> = (0..3).map(|part| layout.units(Parts::vector(part, 1), 3)).collect();
+        assert_eq!(bounds, [(0, 3), (3, 6), (6, 10)]);
+        assert_eq!(layout.units(Parts::token(), 3), (0, 0));
+    }
+
+    #[test]
+    fn blocks_follow_one_another_in_every_space() {
+        let layout = Layout::Blocks { block: 7 };
+        assert_eq!(layout.units(Parts { space: Space::Stage, first: 2, count: 3 }, 4), (14, 35));
+        assert_eq!(layout.units(Parts { space: Space::Input, first: 0, count: 1 }, 4), (0, 7));
+    }
+
+    #[test]
+    fn a_table_has_a_place_for_every_block() {
+        let layout = Layout::Table { input: vec![(5, 2), (0, 0)], output: vec![(0, 3), (3, 4)] };
+        assert_eq!(layout.units(Parts { space: Space::Input, first: 0, count: 1 }, 2), (5, 7));
+        assert_eq!(layout.units(Parts { space: Space::Output, first: 1, count: 1 }, 2), (3, 7));
+        assert_eq!(layout.units(Parts { space: Space::Input, first: 1, count: 1 }, 2), (0, 0));
+        assert_eq!(layout.units(Parts::token(), 2), (0, 0));
+    }
+}

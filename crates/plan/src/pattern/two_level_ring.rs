@@ -1,0 +1,118 @@
+//! The two-level ring: nodes in a ring, and in every step of it the ranks of two nodes in a ring.
+//!
+//! ```text
+//!   for j in 0..nodes:  for k in 0..W:                          W: most ranks on a node; this is step j·W + k
+//!     slot l of node s sends to slot (l + k) mod w of node s + j and receives from slot (l - k) mod w' of node s - j
+//!     w, w': the larger of the two nodes' numbers of ranks; a slot that the smaller node has not got is an idle step
+//! ```
+//! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet at the
+//! port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node. Nodes are in
+//! hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages, so it is never idle.
+//! Source: algorithms document, section 3 (JP 5549575), there for the same number of ranks on every node.
+
+use super::exchange::{Step, exchange};
+use crate::schedule::{Rank, RankPlan};
+use crate::topology::{Hierarchy, Topology};
+
+/// Ranks by node and slot, nodes in hierarchy order, slots in the order of cores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seats {
+    by_node: Vec<Vec<Rank>>,
+    /// Node and slot of every rank.
+    of_rank: Vec<(u32, u32)>,
+    /// Most ranks on a node.
+    widest: u32,
+}
+
+impl Seats {
+    /// Indexes `topology`.
+    pub fn new(hierarchy: &Hierarchy, topology: &Topology) -> Self {
+        let slots = topology.slots();
+        let of_rank: Vec<(u32, u32)> = (0..).zip(slots).map(|(rank, slot)| (hierarchy.node_of(rank), slot)).collect();
+        let mut by_node = vec![Vec::new(); hierarchy.node_count() as usize];
+        let mut ranks: Vec<Rank> = (0..topology.ranks()).collect();
+        ranks.sort_by_key(|&rank| of_rank[rank as usize]);
+        for rank in ranks {
+            by_node[of_rank[rank as usize].0 as usize].push(rank);
+        }
+        let widest = by_node.iter().map(Vec::len).max().unwrap_or(0) as u32;
+        Self { by_node, of_rank, widest }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.by_node.len() as u32
+    }
+
+    /// Most ranks on a node.
+    pub fn widest(&self) -> u32 {
+        self.widest
+    }
+
+    /// Ranks of a node by slot.
+    pub fn on(&self, node: u32) -> &[Rank] {
+        &self.by_node[node as usize]
+    }
+
+    /// Node and slot of a rank.
+    pub fn seat(&self, rank: Rank) -> (u32, u32) {
+        self.of_rank[rank as usize]
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.of_rank.len() as u32
+    }
+}
+
+/// What `rank` does in step `step`, counted as in the file's head.
+pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
+    let (nodes, (node, slot)) = (seats.nodes(), seats.seat(rank));
+    let (j, k) = (step / seats.widest(), step % seats.widest());
+    // Slots of two nodes pair up in a ring as wide as the larger of them.
+    let partner = |other: u32, turn: &dyn Fn(u32) -> u32| {
+        let ranks = seats.on(other);
+        let width = (ranks.len() as u32).max(seats.on(node).len() as u32);
+        let slot = (k < width).then(|| turn(width))?;
+        ranks.get(slot as usize).copied()
+    };
+    let to = partner((node + j) % nodes, &|width| (slot + k) % width);
+    let from = partner((node + nodes - j) % nodes, &|width| (slot + width - k) % width);
+    Step { step, to, from }
+}
+
+/// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way.
+pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: u32) -> RankPlan {
+    let steps = (1..seats.nodes() * seats.widest()).map(|step| step_of(seats, rank, step));
+    exchange(rank, seats.ranks(), steps, in_flight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seats(nodes: &[u32]) -> Seats {
+        let topology = Topology::of_nodes(nodes.to_vec()).unwrap();
+        Seats::new(&Hierarchy::new(&topology), &topology)
+    }
+
+    /// The document's loop, literally: ranks are numbered node by node.
+    #[test]
+    fn the_worked_loop() {
+        for (ns, nlp) in [(24, 8), (4, 3), (2, 1), (1, 5), (5, 2)] {
+            let nodes: Vec<u32> = (0..ns * nlp).map(|rank| rank / nlp).collect();
+            let seats = seats(&nodes);
+            for rank in 0..ns * nlp {
+                let (s, l) = (rank / nlp, rank % nlp);
+                for j in 0..ns {
+                    for k in 0..nlp {
+                        let to = (s + j) % ns * nlp + (l + k) % nlp;
+                        let from = (s + ns - j) % ns * nlp + (l + nlp - k) % nlp;
+                        let step = j * nlp + k;
+                        assert_eq!(step_of(&seats, rank, step), Step { step, to: Some(to), from: Some(from) });
+                    }
+                }
+            }
+        }
+    }
+}
