@@ -1,17 +1,17 @@
 //! From an intercepted call to its outcome: guard, decide, run or pass on.
 
+use crate::arguments::Arguments;
 use crate::communicator::{Communicator, Place};
 use crate::datatype::{self, Shape, Typed};
-use crate::memory::Buffer;
-use crate::real::handles::IN_PLACE;
 use crate::shim::Shim;
-use crate::transport::{Buffers, Failure, MpiTransport};
+use crate::staged::Staged;
+use crate::transport::{Failure, MpiTransport};
 use mpi::ffi::{MPI_Comm, MPI_Op};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
-use nagare_plan::execute::{Executor, Layout, Pacing};
+use nagare_plan::execute::{Executor, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::time::Instant;
@@ -26,31 +26,17 @@ const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
 
-/// The arguments of an intercepted call.
-#[derive(Clone, Copy)]
-pub struct Arguments {
-    /// Which call.
-    pub collective: Collective,
-    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`.
-    pub input: Typed,
-    /// Where the result goes.
-    pub output: Typed,
-    /// Operation, for reductions.
-    pub op: Option<MPI_Op>,
-    /// Root, for rooted collectives.
-    pub root: c_int,
-    /// Communicator.
-    pub comm: MPI_Comm,
-}
-
 /// Everything decided about a call that we run.
-struct Decision<'c> {
-    record: &'c Communicator,
+pub struct Decision<'c> {
+    /// The communicator.
+    pub record: &'c Communicator,
     place: &'c Place,
     private: MPI_Comm,
     algorithm: Algorithm,
-    bytes: u64,
-    shape: Shape,
+    /// Bytes, as all ranks know them.
+    pub bytes: u64,
+    /// Shape of the type that is significant on every rank.
+    pub shape: Shape,
 }
 
 /// Handles one call. `forward` is the library's own.
@@ -106,58 +92,6 @@ fn passed_on(
     let code = forward();
     shim.statistics.count(collective, choice, bytes, start.elapsed().as_nanos() as u64);
     code
-}
-
-impl Arguments {
-    /// The buffer argument whose count and type are significant on every rank.
-    fn significant(&self) -> Typed {
-        let alltoall_in_place = self.collective == Collective::Alltoall && self.in_place();
-        if alltoall_in_place { self.output } else { self.input }
-    }
-
-    fn in_place(&self) -> bool {
-        self.input.address.cast_const() == IN_PLACE
-    }
-
-    /// Whether `rank` gets a result.
-    fn has_output(&self, rank: Rank) -> bool {
-        self.collective.has_output(self.root as Rank, rank)
-    }
-
-    /// Leaves everything to the library that it may have an error for.
-    fn valid(&self, shim: &Shim, record: &Communicator, bytes: u64) -> Result<(), Reason> {
-        let wrong = Err(Reason::Argument);
-        if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
-            return wrong;
-        }
-        let has_output = self.has_output(record.rank);
-        if has_output && self.output.address.cast_const() == IN_PLACE {
-            return wrong;
-        }
-        if self.collective != Collective::Bcast {
-            let aliased = !self.in_place() && self.input.address == self.output.address;
-            // Two buffers of absolute addresses are both "at" null.
-            if has_output && aliased && !self.input.address.is_null() || !has_output && self.in_place() {
-                return wrong;
-            }
-        }
-        if self.collective == Collective::Alltoall && !self.in_place() {
-            let Typed { count, datatype, .. } = self.output;
-            if count <= 0 || datatype == shim.real.handles.datatype_null {
-                return wrong;
-            }
-            let mut size = 0;
-            // SAFETY: the datatype is not null.
-            let code = unsafe { (shim.real.mpi.type_size_x)(datatype, &raw mut size) };
-            if code != 0 || (size as u64).saturating_mul(count as u64) != bytes {
-                return wrong;
-            }
-        }
-        // A null address is right only with a type of absolute addresses, which is never plain.
-        let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
-        let reads = self.collective != Collective::Bcast && !self.in_place();
-        if reads && null(self.input) || has_output && null(self.output) { wrong } else { Ok(()) }
-    }
 }
 
 /// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that are
@@ -289,146 +223,6 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     }
     drop(transport);
     staged.finish(shim, private)
-}
-
-/// The buffers of a call, with packed copies where they cannot be used as they are.
-struct Staged {
-    buffers: Buffers,
-    unit_bytes: u64,
-    /// Keeps the copy that is sent from.
-    input_copy: Option<Buffer>,
-    /// The copy that is received into, and where it belongs.
-    output_copy: Option<(Buffer, Typed, u64)>,
-    rank: c_int,
-}
-
-impl Staged {
-    fn new(shim: &Shim, private: MPI_Comm, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
-        let rank = decision.record.rank as c_int;
-        match arguments.collective {
-            Collective::Reduce | Collective::Allreduce => Ok(Self::reduction(arguments, decision, rank)),
-            Collective::Bcast => Self::bcast(shim, private, arguments, decision, rank),
-            Collective::Alltoall | Collective::Alltoallv | Collective::Gather => {
-                Self::alltoall(shim, private, arguments, decision, rank)
-            }
-        }
-    }
-
-    /// Reductions work on elements where they are; all ranks have the same type.
-    fn reduction(arguments: &Arguments, decision: &Decision, rank: c_int) -> Self {
-        let has_output = arguments.has_output(rank as Rank);
-        let output = if has_output { arguments.output.address.cast::<u8>() } else { std::ptr::null_mut() };
-        let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
-        let buffers = Buffers {
-            input,
-            output,
-            layout: Layout::Vector { units: arguments.input.count as u64 },
-            datatype: arguments.input.datatype,
-            shape: decision.shape,
-            op: arguments.op,
-        };
-        Self { buffers, unit_bytes: (decision.shape.span() as u64).max(1), input_copy: None, output_copy: None, rank }
-    }
-
-    /// Bcast works on bytes, since ranks may give the same data with different types.
-    fn bcast(
-        shim: &Shim,
-        private: MPI_Comm,
-        arguments: &Arguments,
-        decision: &Decision,
-        rank: c_int,
-    ) -> Result<Self, Failure> {
-        let data = arguments.output;
-        let mut staged = Self::of_bytes(shim, Layout::Vector { units: decision.bytes }, rank);
-        if decision.shape.plain {
-            staged.set(data.address.cast(), data.address.cast());
-        } else {
-            let mut copy = Buffer::new(decision.bytes as usize).ok_or(Failure::Memory)?;
-            staged.set(copy.address(), copy.address());
-            if rank == arguments.root {
-                staged.pack(shim, private, data, copy.address(), decision.bytes)?;
-                staged.input_copy = Some(copy);
-            } else {
-                staged.output_copy = Some((copy, data, decision.bytes));
-            }
-        }
-        Ok(staged)
-    }
-
-    /// Alltoall works on bytes, since the two sides may have different types.
-    fn alltoall(
-        shim: &Shim,
-        private: MPI_Comm,
-        arguments: &Arguments,
-        decision: &Decision,
-        rank: c_int,
-    ) -> Result<Self, Failure> {
-        let ranks = i64::from(decision.record.size);
-        let total = decision.bytes.checked_mul(ranks as u64).ok_or(Failure::Memory)?;
-        let all = |block: Typed| Typed { count: block.count.saturating_mul(ranks), ..block };
-        let in_place = arguments.in_place();
-        let (from, into) = (if in_place { arguments.output } else { arguments.input }, arguments.output);
-        let mut staged = Self::of_bytes(shim, Layout::Blocks { block: decision.bytes }, rank);
-        let plain_output = Shape::of(shim.real, into.datatype).plain;
-        let mut output: *mut u8 = into.address.cast();
-        if !plain_output {
-            let mut copy = Buffer::new(total as usize).ok_or(Failure::Memory)?;
-            output = copy.address();
-            staged.output_copy = Some((copy, all(into), total));
-        }
-        let mut input: *mut u8 = from.address.cast();
-        if in_place || !decision.shape.plain {
-            // In place the blocks that are sent would be overwritten by those that arrive.
-            let mut copy = Buffer::new(total as usize).ok_or(Failure::Memory)?;
-            input = copy.address();
-            if decision.shape.plain {
-                // SAFETY: the program's buffer holds `total` consecutive bytes, the copy as many.
-                unsafe { from.address.cast::<u8>().copy_to_nonoverlapping(input, total as usize) };
-            } else {
-                staged.pack(shim, private, all(from), input, total)?;
-            }
-            staged.input_copy = Some(copy);
-        }
-        staged.set(input, output);
-        Ok(staged)
-    }
-
-    fn of_bytes(shim: &Shim, layout: Layout, rank: c_int) -> Self {
-        let shape = Shape { size: 1, extent: 1, true_lb: 0, true_extent: 1, plain: true };
-        let datatype = shim.real.handles.byte;
-        let buffers =
-            Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout, datatype, shape, op: None };
-        Self { buffers, unit_bytes: 1, input_copy: None, output_copy: None, rank }
-    }
-
-    fn set(&mut self, input: *const u8, output: *mut u8) {
-        self.buffers.input = input;
-        self.buffers.output = output;
-    }
-
-    fn pack(&self, shim: &Shim, private: MPI_Comm, from: Typed, to: *mut u8, bytes: u64) -> Result<(), Failure> {
-        // SAFETY: `from` is the program's own buffer and type, `to` has room for `bytes` bytes.
-        unsafe { datatype::pack(shim.real, private, self.rank, from, to, bytes) }.map_err(Failure::Mpi)
-    }
-
-    fn take_buffers(&mut self) -> Buffers {
-        let nothing = Layout::Vector { units: 0 };
-        let empty = Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout: nothing, ..self.buffers };
-        std::mem::replace(&mut self.buffers, empty)
-    }
-
-    /// Gives up the copies without freeing them.
-    fn abandon(mut self) {
-        std::mem::forget(self.input_copy.take());
-        std::mem::forget(self.output_copy.take());
-    }
-
-    /// Unpacks what was received into a copy.
-    fn finish(mut self, shim: &Shim, private: MPI_Comm) -> Result<(), Failure> {
-        let Some((copy, into, bytes)) = &mut self.output_copy else { return Ok(()) };
-        // SAFETY: the copy holds `bytes` bytes, and the program's buffer has room for them in its type.
-        unsafe { datatype::unpack(shim.real, private, self.rank, copy.address(), *bytes, *into) }.map_err(Failure::Mpi)
-    }
 }
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.

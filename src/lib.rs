@@ -7,6 +7,7 @@
 //!                                             └─ the real PMPI_X, with a counted reason
 //! ```
 
+mod arguments;
 mod boundary;
 mod c_api;
 mod call;
@@ -22,6 +23,7 @@ mod real;
 mod report;
 mod setup;
 mod shim;
+mod staged;
 mod statistics;
 mod transport;
 mod wait;

@@ -1,7 +1,7 @@
 //! `MPI_Allreduce` (MPI 4.0 section 6.9.6).
 
 use super::collective;
-use crate::call::Arguments;
+use crate::arguments::Arguments;
 use crate::datatype::Typed;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;

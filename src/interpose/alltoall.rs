@@ -1,7 +1,7 @@
 //! `MPI_Alltoall` (MPI 4.0 section 6.8).
 
 use super::collective;
-use crate::call::Arguments;
+use crate::arguments::Arguments;
 use crate::datatype::Typed;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;

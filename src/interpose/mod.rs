@@ -10,8 +10,9 @@ mod finalize;
 mod init;
 mod reduce;
 
+use crate::arguments::Arguments;
 use crate::boundary::guard;
-use crate::call::{self, Arguments};
+use crate::call;
 use crate::real::{self, Real};
 use crate::shim::shim;
 use std::ffi::c_int;
