@@ -1,8 +1,10 @@
 //! From an intercepted call to its outcome: guard, decide, run or pass on.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Sides};
+use crate::blocks::Side;
 use crate::communicator::{Communicator, Place};
 use crate::datatype::{self, Shape, Typed};
+use crate::packed::Packer;
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Failure, MpiTransport};
@@ -33,31 +35,21 @@ pub struct Decision<'c> {
     place: &'c Place,
     private: MPI_Comm,
     algorithm: Algorithm,
-    /// Bytes, as all ranks know them.
+    /// Bytes, where all ranks know them.
     pub bytes: u64,
-    /// Shape of the type that is significant on every rank.
-    pub shape: Shape,
+    /// The blocks of Alltoallv.
+    pub sides: Option<Sides>,
 }
 
 /// Handles one call. `forward` is the library's own.
 #[inline]
 pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_int) -> c_int {
     let collective = arguments.collective;
-    let data = arguments.significant();
-    if data.count <= 0 || data.datatype == shim.real.handles.datatype_null {
-        let reason = if data.count == 0 { Reason::Empty } else { Reason::Argument };
-        return passed_on(shim, collective, reason, 0, forward);
-    }
-    let mut size = 0;
-    // SAFETY: the datatype is not null; the library checks the rest itself.
-    if unsafe { (shim.real.mpi.type_size_x)(data.datatype, &raw mut size) } != 0 {
-        return passed_on(shim, collective, Reason::Argument, 0, forward);
-    }
-    let bytes = (size as u64).saturating_mul(data.count as u64);
-    if bytes == 0 {
-        return passed_on(shim, collective, Reason::Empty, 0, forward);
-    }
-    if bytes < shim.floor(collective) {
+    let bytes = match arguments.bytes(shim) {
+        Ok(bytes) => bytes,
+        Err(reason) => return passed_on(shim, collective, reason, 0, forward),
+    };
+    if arguments.is_below(bytes, shim.floor(collective)) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
     match decide(shim, arguments, bytes) {
@@ -117,41 +109,48 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         return Err(Reason::OneRank);
     }
     let place = record.place(shim, comm)?;
-    if bytes < record.floor(arguments.collective) {
+    if arguments.is_below(bytes, record.floor(arguments.collective)) {
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small });
     }
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
+    let shared = arguments.shared(bytes);
     let call = Call {
         collective: arguments.collective,
-        bytes,
+        bytes: shared,
         ranks: record.size,
         nodes: place.nodes,
         grouped: place.grouped,
     };
     let most = most_segment_bytes(shim, place);
     let cheapest =
-        || place.planner.cheapest(arguments.collective, bytes, segments(shim, place)).map(|(algorithm, _)| algorithm);
+        || place.planner.cheapest(arguments.collective, shared, segments(shim, place)).map(|(algorithm, _)| algorithm);
     let algorithm = match rules.choose(&call, cheapest) {
         Choice::Run(algorithm) => algorithm,
         Choice::Library(reason) => return Err(reason),
     };
     arguments.valid(shim, record, bytes)?;
-    let shape = Shape::of(real, arguments.significant().datatype);
+    let sides = arguments.sides(real, record.size)?;
     if let Some(op) = arguments.op {
+        let shape = Shape::of(real, arguments.input.datatype);
         combinable(shim, op, arguments, &shape)?;
         if shape.span() as u64 > most {
             return Err(Reason::LargeElement);
         }
     }
     let private = record.private(shim, comm)?;
-    let sides = if arguments.in_place() { [arguments.output; 2] } else { [arguments.input, arguments.output] };
-    let uncommitted = |side: &Typed| !datatype::is_committed(real, private, side.datatype);
-    if sides.iter().any(uncommitted) {
+    let committed = |side: &Typed| datatype::is_committed(real, private, side.datatype);
+    let all_committed = match &sides {
+        None => arguments.typed(record.rank).iter().all(committed),
+        Some(Sides { sent, received }) => {
+            sent.iter().chain([received]).filter_map(Side::significant).all(|side| committed(&side))
+        }
+    };
+    if !all_committed {
         return Err(Reason::Argument);
     }
     log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
-    Ok(Decision { record, place, private, algorithm, bytes, shape })
+    Ok(Decision { record, place, private, algorithm, bytes: shared, sides })
 }
 
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
@@ -204,16 +203,17 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     record.failed()?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root).ok_or(Failure::Stalled)?;
-    let mut staged = Staged::new(shim, private, arguments, decision)?;
+    let packer = Packer { real: shim.real, private, rank: record.rank as c_int };
+    let mut staged = Staged::new(&packer, arguments, decision)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
-    let same = arguments.in_place() || arguments.collective == Collective::Bcast;
-    let sides = (same && arguments.collective != Collective::Alltoall, arguments.has_output(record.rank));
+    let in_place = arguments.collective.reduces() && arguments.in_place() || arguments.collective == Collective::Bcast;
+    let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
     let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers, shim.pause()) };
     let mut credits = record.credits();
-    let executor = Executor::new(&program, pacing, sides, &mut credits, &mut transport)?;
+    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut credits, &mut transport)?;
     if let Err(failure) = executor.run(&mut transport) {
         // The library may still write to what it was given: none of it may be used again, nor the connection.
         transport.abandon();
@@ -222,7 +222,7 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
         return Err(failure);
     }
     drop(transport);
-    staged.finish(shim, private)
+    staged.finish(&packer)
 }
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.

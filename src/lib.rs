@@ -8,6 +8,7 @@
 //! ```
 
 mod arguments;
+mod blocks;
 mod boundary;
 mod c_api;
 mod call;
@@ -19,6 +20,7 @@ mod facts;
 mod interpose;
 mod locality;
 mod memory;
+mod packed;
 mod real;
 mod report;
 mod setup;

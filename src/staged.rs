@@ -1,130 +1,142 @@
 //! The buffers of a call as our algorithms use them: where they are if they are plain bytes, else as packed copies.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Sides};
 use crate::call::Decision;
-use crate::datatype::{self, Shape, Typed};
-use crate::memory::Buffer;
-use crate::shim::Shim;
+use crate::datatype::{Shape, Typed};
+use crate::packed::{Packed, Packer, Piece};
 use crate::transport::{Buffers, Failure};
-use mpi::ffi::MPI_Comm;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Layout;
-use nagare_plan::schedule::Rank;
-use std::ffi::c_int;
+use std::ptr;
 
-/// The buffers of a call, with packed copies where they cannot be used as they are.
+/// The buffers of a call. Copies are made where types are not plain, since ranks may describe the same data by different types,
+/// and of what is sent in place by an exchange.
 pub struct Staged {
     buffers: Buffers,
     /// Bytes of what cannot be split.
     pub unit_bytes: u64,
     /// Keeps the copy that is sent from.
-    input_copy: Option<Buffer>,
-    /// The copy that is received into, and where it belongs.
-    output_copy: Option<(Buffer, Typed, u64)>,
-    rank: c_int,
+    input: Option<Packed>,
+    /// The copy that is received into.
+    output: Option<Packed>,
 }
 
 impl Staged {
-    /// Makes the copies that `arguments` need and packs what is sent from them.
+    /// Makes the copies that the call needs and packs what is sent from them.
     ///
     /// # Errors
     /// [`Failure::Memory`] if there is no room for them, or an error of the library.
-    pub fn new(shim: &Shim, private: MPI_Comm, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
-        let rank = decision.record.rank as c_int;
-        match arguments.collective {
-            Collective::Reduce | Collective::Allreduce => Ok(Self::reduction(arguments, decision, rank)),
-            Collective::Bcast => Self::bcast(shim, private, arguments, decision, rank),
-            Collective::Alltoall | Collective::Alltoallv | Collective::Gather => {
-                Self::alltoall(shim, private, arguments, decision, rank)
-            }
+    pub fn new(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        match (arguments.collective, &decision.sides) {
+            (_, Some(sides)) => Self::alltoallv(packer, sides),
+            (Collective::Reduce | Collective::Allreduce, _) => Ok(Self::reduction(packer, arguments)),
+            (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
+            (Collective::Alltoall | Collective::Alltoallv, _) => Self::alltoall(packer, arguments, decision),
+            (Collective::Gather, _) => Self::gather(packer, arguments, decision),
         }
     }
 
     /// Reductions work on elements where they are; all ranks have the same type.
-    fn reduction(arguments: &Arguments, decision: &Decision, rank: c_int) -> Self {
-        let has_output = arguments.has_output(rank as Rank);
-        let output = if has_output { arguments.output.address.cast::<u8>() } else { std::ptr::null_mut() };
+    fn reduction(packer: &Packer, arguments: &Arguments) -> Self {
+        let has_output = arguments.has_output(packer.rank as u32);
+        let output = if has_output { arguments.output.address.cast::<u8>() } else { ptr::null_mut() };
         let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
-        let buffers = Buffers {
-            input,
-            output,
-            layout: Layout::Vector { units: arguments.input.count as u64 },
-            datatype: arguments.input.datatype,
-            shape: decision.shape,
-            op: arguments.op,
-        };
-        Self { buffers, unit_bytes: (decision.shape.span() as u64).max(1), input_copy: None, output_copy: None, rank }
+        let Typed { count, datatype, .. } = arguments.input;
+        let shape = Shape::of(packer.real, datatype);
+        let layout = Layout::Vector { units: count as u64 };
+        let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op };
+        Self { buffers, unit_bytes: (shape.span() as u64).max(1), input: None, output: None }
     }
 
-    /// Bcast works on bytes, since ranks may give the same data with different types.
-    fn bcast(
-        shim: &Shim,
-        private: MPI_Comm,
-        arguments: &Arguments,
-        decision: &Decision,
-        rank: c_int,
-    ) -> Result<Self, Failure> {
+    fn bcast(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
         let data = arguments.output;
-        let mut staged = Self::of_bytes(shim, Layout::Vector { units: decision.bytes }, rank);
-        if decision.shape.plain {
+        let mut staged = Self::of_bytes(packer, Layout::Vector { units: decision.bytes });
+        if Shape::of(packer.real, data.datatype).plain {
             staged.set(data.address.cast(), data.address.cast());
+            return Ok(staged);
+        }
+        let mut copy = Packed::reserve(vec![Piece { data, bytes: decision.bytes }])?;
+        staged.set(copy.address(), copy.address());
+        if packer.rank == arguments.root {
+            // SAFETY: the program's own buffer.
+            unsafe { copy.fill(packer, false) }?;
+            staged.input = Some(copy);
         } else {
-            let mut copy = Buffer::new(decision.bytes as usize).ok_or(Failure::Memory)?;
-            staged.set(copy.address(), copy.address());
-            if rank == arguments.root {
-                staged.pack(shim, private, data, copy.address(), decision.bytes)?;
-                staged.input_copy = Some(copy);
-            } else {
-                staged.output_copy = Some((copy, data, decision.bytes));
-            }
+            staged.output = Some(copy);
         }
         Ok(staged)
     }
 
-    /// Alltoall works on bytes, since the two sides may have different types.
-    fn alltoall(
-        shim: &Shim,
-        private: MPI_Comm,
-        arguments: &Arguments,
-        decision: &Decision,
-        rank: c_int,
-    ) -> Result<Self, Failure> {
-        let ranks = i64::from(decision.record.size);
-        let total = decision.bytes.checked_mul(ranks as u64).ok_or(Failure::Memory)?;
-        let all = |block: Typed| Typed { count: block.count.saturating_mul(ranks), ..block };
+    fn alltoall(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
         let in_place = arguments.in_place();
-        let (from, into) = (if in_place { arguments.output } else { arguments.input }, arguments.output);
-        let mut staged = Self::of_bytes(shim, Layout::Blocks { block: decision.bytes }, rank);
-        let plain_output = Shape::of(shim.real, into.datatype).plain;
-        let mut output: *mut u8 = into.address.cast();
-        if !plain_output {
-            let mut copy = Buffer::new(total as usize).ok_or(Failure::Memory)?;
-            output = copy.address();
-            staged.output_copy = Some((copy, all(into), total));
-        }
-        let mut input: *mut u8 = from.address.cast();
-        if in_place || !decision.shape.plain {
-            // In place the blocks that are sent would be overwritten by those that arrive.
-            let mut copy = Buffer::new(total as usize).ok_or(Failure::Memory)?;
-            input = copy.address();
-            if decision.shape.plain {
-                // SAFETY: the program's buffer holds `total` consecutive bytes, the copy as many.
-                unsafe { from.address.cast::<u8>().copy_to_nonoverlapping(input, total as usize) };
-            } else {
-                staged.pack(shim, private, all(from), input, total)?;
-            }
-            staged.input_copy = Some(copy);
-        }
+        let from = if in_place { arguments.output } else { arguments.input };
+        let all = |block| all_blocks(block, decision);
+        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: decision.bytes });
+        let output = staged.output_for(packer, all(arguments.output)?)?;
+        // In place the blocks that are sent would be overwritten by those that arrive.
+        let input = staged.input_for(packer, all(from)?, in_place)?;
         staged.set(input, output);
         Ok(staged)
     }
 
-    fn of_bytes(shim: &Shim, layout: Layout, rank: c_int) -> Self {
-        let shape = Shape { size: 1, extent: 1, true_lb: 0, true_extent: 1, plain: true };
-        let datatype = shim.real.handles.byte;
-        let buffers =
-            Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout, datatype, shape, op: None };
-        Self { buffers, unit_bytes: 1, input_copy: None, output_copy: None, rank }
+    fn gather(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        let bytes = decision.bytes;
+        let Typed { count, address, datatype } = arguments.output;
+        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: bytes });
+        let mut output = ptr::null_mut();
+        if packer.rank == arguments.root {
+            output = staged.output_for(packer, all_blocks(arguments.output, decision)?)?;
+        }
+        if !arguments.in_place() {
+            let input = staged.input_for(packer, Piece { data: arguments.input, bytes }, false)?;
+            staged.set(input, output);
+            return Ok(staged);
+        }
+        // The root's own block is where it belongs, and has to be in the copy as well, if there is one.
+        let own = output.wrapping_add(packer.rank as usize * bytes as usize);
+        if staged.output.is_some() {
+            let extent = Shape::of(packer.real, datatype).extent;
+            let before = i64::from(packer.rank).wrapping_mul(count).wrapping_mul(extent);
+            let data = Typed { address: address.wrapping_byte_offset(before as isize), count, datatype };
+            // SAFETY: the program's own buffer; the copy has room for a block of every rank.
+            unsafe { packer.pack(Piece { data, bytes }, own) }?;
+        }
+        staged.set(own, output);
+        Ok(staged)
+    }
+
+    fn alltoallv(packer: &Packer, Sides { sent, received }: &Sides) -> Result<Self, Failure> {
+        let from = sent.as_ref().unwrap_or(received);
+        let mut output_copy = if received.shape.plain { None } else { Some(Packed::reserve(received.pieces())?) };
+        let mut input_copy = None;
+        if sent.is_none() || !from.shape.plain {
+            let mut copy = Packed::reserve(from.pieces())?;
+            // SAFETY: the program's own buffer.
+            unsafe { copy.fill(packer, from.shape.plain) }?;
+            input_copy = Some(copy);
+        }
+        let (input, mut input_table) = match &mut input_copy {
+            Some(copy) => (copy.address(), from.packed_table()),
+            None => from.table(),
+        };
+        let (output, mut output_table) = match &mut output_copy {
+            Some(copy) => (copy.address(), received.packed_table()),
+            None => received.table(),
+        };
+        // What a rank sends itself is copied: no more than both blocks have room for.
+        let own = packer.rank as usize;
+        let bytes = input_table[own].1.min(output_table[own].1);
+        (input_table[own].1, output_table[own].1) = (bytes, bytes);
+        let mut staged = Self::of_bytes(packer, Layout::Table { input: input_table, output: output_table });
+        (staged.input, staged.output) = (input_copy, output_copy);
+        staged.set(input, output);
+        Ok(staged)
+    }
+
+    fn of_bytes(packer: &Packer, layout: Layout) -> Self {
+        let (input, output, datatype) = (ptr::null(), ptr::null_mut(), packer.real.handles.byte);
+        let buffers = Buffers { input, output, layout, datatype, shape: Shape::BYTE, op: None };
+        Self { buffers, unit_bytes: 1, input: None, output: None }
     }
 
     fn set(&mut self, input: *const u8, output: *mut u8) {
@@ -132,28 +144,51 @@ impl Staged {
         self.buffers.output = output;
     }
 
-    fn pack(&self, shim: &Shim, private: MPI_Comm, from: Typed, to: *mut u8, bytes: u64) -> Result<(), Failure> {
-        // SAFETY: `from` is the program's own buffer and type, `to` has room for `bytes` bytes.
-        unsafe { datatype::pack(shim.real, private, self.rank, from, to, bytes) }.map_err(Failure::Mpi)
+    /// Where to receive what belongs to `piece`.
+    fn output_for(&mut self, packer: &Packer, piece: Piece) -> Result<*mut u8, Failure> {
+        if Shape::of(packer.real, piece.data.datatype).plain {
+            return Ok(piece.data.address.cast());
+        }
+        Ok(self.output.insert(Packed::reserve(vec![piece])?).address())
+    }
+
+    /// Where to send `piece` from. `kept`: from a copy in any case.
+    fn input_for(&mut self, packer: &Packer, piece: Piece, kept: bool) -> Result<*mut u8, Failure> {
+        let plain = Shape::of(packer.real, piece.data.datatype).plain;
+        if plain && !kept {
+            return Ok(piece.data.address.cast());
+        }
+        let copy = self.input.insert(Packed::reserve(vec![piece])?);
+        // SAFETY: the program's own buffer.
+        unsafe { copy.fill(packer, plain) }?;
+        Ok(copy.address())
     }
 
     /// The buffers for the transport.
     pub fn take_buffers(&mut self) -> Buffers {
         let nothing = Layout::Vector { units: 0 };
-        let empty = Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout: nothing, ..self.buffers };
+        let empty = Buffers { input: ptr::null(), output: ptr::null_mut(), layout: nothing, ..self.buffers };
         std::mem::replace(&mut self.buffers, empty)
     }
 
     /// Gives up the copies without freeing them.
-    pub fn abandon(mut self) {
-        std::mem::forget(self.input_copy.take());
-        std::mem::forget(self.output_copy.take());
+    pub fn abandon(self) {
+        self.input.into_iter().chain(self.output).for_each(Packed::abandon);
     }
 
     /// Unpacks what was received into a copy.
-    pub fn finish(mut self, shim: &Shim, private: MPI_Comm) -> Result<(), Failure> {
-        let Some((copy, into, bytes)) = &mut self.output_copy else { return Ok(()) };
-        // SAFETY: the copy holds `bytes` bytes, and the program's buffer has room for them in its type.
-        unsafe { datatype::unpack(shim.real, private, self.rank, copy.address(), *bytes, *into) }.map_err(Failure::Mpi)
+    ///
+    /// # Errors
+    /// Of the library.
+    pub fn finish(self, packer: &Packer) -> Result<(), Failure> {
+        // SAFETY: the program's own buffer, and every byte of the copy has been received.
+        self.output.map_or(Ok(()), |mut copy| unsafe { copy.spread(packer) })
     }
+}
+
+/// A block of every rank, one after another.
+fn all_blocks(block: Typed, decision: &Decision) -> Result<Piece, Failure> {
+    let ranks = decision.record.size;
+    let bytes = decision.bytes.checked_mul(u64::from(ranks)).ok_or(Failure::Memory)?;
+    Ok(Piece { data: Typed { count: block.count.saturating_mul(i64::from(ranks)), ..block }, bytes })
 }

@@ -25,6 +25,7 @@ macro_rules! entry {
                 collective: Collective::Allreduce,
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
+                blocks: None,
                 op: Some(op.into()),
                 root: 0,
                 comm: comm.into(),

@@ -5,8 +5,10 @@
 
 mod allreduce;
 mod alltoall;
+mod alltoallv;
 mod bcast;
 mod finalize;
+mod gather;
 mod init;
 mod reduce;
 

@@ -26,6 +26,7 @@ macro_rules! entry {
                 collective: Collective::Reduce,
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
+                blocks: None,
                 op: Some(op.into()),
                 root,
                 comm: comm.into(),
