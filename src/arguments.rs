@@ -51,7 +51,8 @@ impl Arguments {
         }
         // The root of a Gather between groups has nothing to send: not even its type means anything.
         if self.collective == Collective::Gather && self.root < 0 {
-            return Err(Reason::Argument);
+            let between = self.is_between_groups(shim.real)?;
+            return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
         }
         let Typed { count, datatype, .. } = self.significant();
         if count <= 0 || datatype == shim.real.handles.datatype_null {
@@ -69,23 +70,28 @@ impl Arguments {
     }
 
     fn bytes_sent(&self, real: &Real, [sent, received]: &[Blocks; 2]) -> Result<u64, Reason> {
+        if self.is_between_groups(real)? {
+            return Err(Reason::Intercommunicator);
+        }
+        let mut ranks = 0;
+        // SAFETY: a valid communicator and pointer.
+        if unsafe { (real.mpi.comm_size)(self.comm.into(), &raw mut ranks) } != 0 {
+            return Err(Reason::Argument);
+        }
         let (side, blocks) = if self.in_place() { (self.output, received) } else { (self.input, sent) };
-        let (mut ranks, mut inter) = (0, 0);
+        // SAFETY: MPI demands an entry for every rank.
+        unsafe { Side::new(real, side, blocks, ranks as u32) }.map(|side| side.bytes())
+    }
+
+    /// Whether the communicator is an intercommunicator.
+    fn is_between_groups(&self, real: &Real) -> Result<bool, Reason> {
+        let mut inter = 0;
         if self.comm == real.handles.comm_null {
             return Err(Reason::Argument);
         }
         // SAFETY: not null; the library detects any other handle that is none, or not.
-        let codes = unsafe {
-            [
-                (real.mpi.comm_test_inter)(self.comm.into(), &raw mut inter),
-                (real.mpi.comm_size)(self.comm.into(), &raw mut ranks),
-            ]
-        };
-        if codes != [0; 2] || inter != 0 {
-            return Err(if inter != 0 { Reason::Intercommunicator } else { Reason::Argument });
-        }
-        // SAFETY: MPI demands an entry for every rank.
-        unsafe { Side::new(real, side, blocks, ranks as u32) }.map(|side| side.bytes())
+        let code = unsafe { (real.mpi.comm_test_inter)(self.comm.into(), &raw mut inter) };
+        if code == 0 { Ok(inter != 0) } else { Err(Reason::Argument) }
     }
 
     /// Bytes that all ranks know, which decisions may be made from: none where each knows its own only.
