@@ -147,7 +147,7 @@ impl Arguments {
         if self.collective == Collective::Alltoallv {
             return Ok(());
         }
-        if self.collective != Collective::Bcast {
+        if !matches!(self.collective, Collective::Bcast | Collective::Gather) {
             let aliased = !self.in_place() && self.input.address == self.output.address;
             // Two buffers of absolute addresses are both "at" null.
             if has_output && aliased && !self.input.address.is_null() {
@@ -167,10 +167,22 @@ impl Arguments {
                 return wrong;
             }
         }
+        // A contribution that is where it belongs is an error for MPICH alone; programs do it.
+        let checked = cfg!(mpi_family = "mpich") && self.collective == Collective::Gather && has_output;
+        if checked && !self.input.address.is_null() && self.input.address == self.own_block(shim.real).address {
+            return wrong;
+        }
         // A null address is right only with a type of absolute addresses, which is never plain.
         let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
         let reads = self.collective != Collective::Bcast && !self.in_place();
         if reads && null(self.input) || has_output && null(self.output) { wrong } else { Ok(()) }
+    }
+
+    /// The block of Gather's root in its result.
+    pub fn own_block(&self, real: &Real) -> Typed {
+        let Typed { address, count, datatype } = self.output;
+        let before = i64::from(self.root).wrapping_mul(count).wrapping_mul(Shape::of(real, datatype).extent);
+        Typed { address: address.wrapping_byte_offset(before as isize), ..self.output }
     }
 
     /// The sides of an Alltoallv on `ranks` ranks, `None` for other collectives.

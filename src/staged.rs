@@ -81,25 +81,24 @@ impl Staged {
 
     fn gather(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
         let bytes = decision.bytes;
-        let Typed { count, address, datatype } = arguments.output;
+        let is_root = packer.rank == arguments.root;
         let mut staged = Self::of_bytes(packer, Layout::Blocks { block: bytes });
         let mut output = ptr::null_mut();
-        if packer.rank == arguments.root {
+        if is_root {
             output = staged.output_for(packer, all_blocks(arguments.output, decision)?)?;
         }
         if !arguments.in_place() {
-            let input = staged.input_for(packer, Piece { data: arguments.input, bytes }, false)?;
+            // Where rank 0's block goes, another root's contribution would be overwritten before it is copied.
+            let shared = is_root && arguments.input.address == arguments.output.address;
+            let input = staged.input_for(packer, Piece { data: arguments.input, bytes }, shared)?;
             staged.set(input, output);
             return Ok(staged);
         }
         // The root's own block is where it belongs, and has to be in the copy as well, if there is one.
         let own = output.wrapping_add(packer.rank as usize * bytes as usize);
         if staged.output.is_some() {
-            let extent = Shape::of(packer.real, datatype).extent;
-            let before = i64::from(packer.rank).wrapping_mul(count).wrapping_mul(extent);
-            let data = Typed { address: address.wrapping_byte_offset(before as isize), count, datatype };
             // SAFETY: the program's own buffer; the copy has room for a block of every rank.
-            unsafe { packer.pack(Piece { data, bytes }, own) }?;
+            unsafe { packer.pack(Piece { data: arguments.own_block(packer.real), bytes }, own) }?;
         }
         staged.set(own, output);
         Ok(staged)

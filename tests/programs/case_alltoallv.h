@@ -152,7 +152,8 @@ static inline void check_alltoallv_mixed(const struct member *m, int pattern, si
     };
     for (int shift = 0; shift < 4; shift++) {
         begin_case("alltoallv", m, "mixed", pattern_names[pattern], count / 6, -1, shift == 3);
-        alltoallv_and_compare(m, forms[m->rank % 4], forms[(m->rank + shift) % 4], pattern, count / 6, seed, shift == 3, shift % PLACEMENTS);
+        alltoallv_and_compare(m, forms[m->rank % 4], forms[(m->rank + shift) % 4], pattern, count / 6, seed, shift == 3,
+                              shift % PLACEMENTS);
     }
     MPI_Type_free(&six);
 }

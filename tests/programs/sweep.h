@@ -96,22 +96,21 @@ static inline void sweep_alltoall(const struct sweep *s, const struct member *m,
         check_alltoall_mixed(m, block);
 }
 
-/* Every pattern with integers, one in turn with other layouts. */
+/* Every layout with every pattern in turn. */
 static inline void sweep_alltoallv(const struct sweep *s, const struct member *m, int step, size_t count)
 {
     const size_t block = count < LARGE ? count : count / (size_t)m->size;
     const uint64_t seed = (uint64_t)s->size[step];
-    for (int l = 0; l < LAYOUTS; l++) {
+    for (int item = step % 4; item < LAYOUTS * PATTERNS; item += 4) {
+        const int l = item / PATTERNS, pattern = item % PATTERNS;
         const size_t bytes = 2 * block * (size_t)layouts[l].extent * (size_t)m->size;
-        if (!listed(s->types, layouts[l].name) || (count < LARGE ? bytes > ALLTOALL_BYTES && l > L_DOUBLE : l != L_DOUBLE && l != L_VECTOR))
-            continue;
-        for (int pattern = 0; pattern < PATTERNS; pattern++)
-            if (l == L_INT ? selected(s, m, pattern, step, 4) : pattern == (l + step) % PATTERNS && selected(s, m, l, step, 4))
-                check_alltoallv(m, &layouts[l], pattern, bounded(l, block), seed);
+        const int large = l == L_DOUBLE || l == L_VECTOR;
+        if (listed(s->types, layouts[l].name) &&
+            (count < LARGE ? selected(s, m, item / 4, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
+            check_alltoallv(m, &layouts[l], pattern, bounded(l, block), seed);
     }
-    for (int pattern = 0; pattern < PATTERNS && listed(s->types, "mixed"); pattern++)
-        if (selected(s, m, pattern, step, 4))
-            check_alltoallv_mixed(m, pattern, block, seed);
+    if (listed(s->types, "mixed"))
+        check_alltoallv_mixed(m, (step + m->size) % PATTERNS, block, seed);
 }
 
 /* Roots take turns among the layouts of a size. */
@@ -121,7 +120,7 @@ static inline void sweep_gather(const struct sweep *s, const struct member *m, i
     for (int i = 0; i < n; i++) {
         for (int l = 0; l < LAYOUTS; l++) {
             const int large = (l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD)) && (l + step) % n == i;
-            const int small = (l + i + step) % 3 == 0 && selected(s, m, (l + i) / 3, step, 4);
+            const int small = (l + i + step) % 3 == 0 && selected(s, m, (l + i * LAYOUTS) / 3, step, 4);
             if (listed(s->types, layouts[l].name) && (count < LARGE ? small : large))
                 check_gather(m, &layouts[l], bounded(l, block), roots[i]);
         }
