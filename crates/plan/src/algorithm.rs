@@ -26,6 +26,10 @@ pub enum Algorithm {
     TwoLevelRing,
     /// XOR exchange with virtual ranks.
     Xor,
+    /// A pipeline of nodes that ends at the root.
+    Relay,
+    /// A binomial tree of nodes.
+    Tree,
 }
 
 /// A row of the table.
@@ -103,6 +107,22 @@ pub const ALGORITHMS: &[Spec] = &[
         by_cost: false,
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
+    Spec {
+        algorithm: Algorithm::Relay,
+        name: "relay",
+        collectives: &[Collective::Gather],
+        round: "block",
+        by_cost: false,
+        summary: "a pipeline of nodes to the root: each sends its own blocks, then passes on those from behind it",
+    },
+    Spec {
+        algorithm: Algorithm::Tree,
+        name: "tree",
+        collectives: &[Collective::Gather],
+        round: "step",
+        by_cost: false,
+        summary: "a binomial tree of nodes to the root; each message holds all blocks below it",
+    },
 ];
 
 impl Algorithm {
@@ -134,7 +154,7 @@ impl std::fmt::Display for Algorithm {
 }
 
 /// Steps of an exchange that may be under way at the same time.
-const STEPS: u32 = 2;
+const STEPS: u32 = 64;
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
@@ -206,6 +226,8 @@ impl Planner {
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, STEPS),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
+            Algorithm::Tree => pattern::gather_tree(self.grouped(), self.line(), self.seats(), root, rank),
         })
     }
 
@@ -274,6 +296,8 @@ impl Planner {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::Relay => vec!["relay".to_owned()],
+            Algorithm::Tree => vec!["in the node".to_owned(), "between nodes".to_owned()],
         }
     }
 
