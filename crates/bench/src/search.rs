@@ -15,6 +15,8 @@ const HOPELESS: f64 = 4.0;
 const WORTHWHILE: f64 = 0.02;
 /// Sizes up to this factor apart are like enough for both: the order of algorithms changes with the size.
 const NEAR: u64 = 8;
+/// Where calls are long, the time is at least that of so many of the fastest.
+const TRIALS: f64 = 8.0;
 /// Settings that go on to be measured with everything else.
 const FINALISTS: usize = 3;
 /// One trial may mislead: this many times the fastest still goes on.
@@ -46,18 +48,18 @@ impl Search {
         Some(untried.remove(at))
     }
 
-    /// Why a setting is not tried where `left` of `budget` seconds are left; `None` if it is. One of which nothing is known
-    /// is taken for as fast as the fastest.
-    pub fn objection(&self, name: &str, bytes: u64, left: f64, budget: f64) -> Option<String> {
+    /// Why a setting is not tried where `elapsed` seconds of `budget` have passed; `None` if it is. One of which nothing is
+    /// known is taken for as fast as the fastest.
+    pub fn objection(&self, name: &str, bytes: u64, elapsed: f64, budget: f64) -> Option<String> {
         let fastest = self.fastest(bytes);
         let least = if fastest.is_finite() { fastest } else { 0.0 };
-        let expected = self.expected(name, bytes).unwrap_or(least);
-        if left <= 0.0 || expected > left {
+        let (time, expected) = (budget.max(TRIALS * least), self.expected(name, bytes).unwrap_or(least));
+        if elapsed + expected > time {
             return Some("no time left".to_owned());
         }
         let slower = expected / fastest;
         let why = || format!("about {slower:.0} times the fastest, by a near size or other segments");
-        (slower > HOPELESS && expected > WORTHWHILE * budget).then(why)
+        (slower > HOPELESS && expected > WORTHWHILE * time).then(why)
     }
 
     /// Seconds by the setting's own last trial at a near size; otherwise by the fastest trial of the same algorithm, with
@@ -110,11 +112,11 @@ mod tests {
     /// Everything of Open MPI's Bcast, on links where a call takes what `time` says: what was tried within `budget`.
     fn play(search: &mut Search, bytes: u64, budget: f64, time: impl Fn(&str) -> f64) -> Vec<String> {
         let mut untried = Family::OpenMpi.settings(Operation::Bcast, bytes);
-        let (mut left, mut tried) = (budget, Vec::new());
+        let (mut elapsed, mut tried) = (0.0, Vec::new());
         while let Some(setting) = search.take(&mut untried, bytes) {
-            if search.objection(&setting.name, bytes, left, budget).is_none() {
+            if search.objection(&setting.name, bytes, elapsed, budget).is_none() {
                 let seconds = time(&setting.name);
-                left -= seconds;
+                elapsed += seconds;
                 search.learn(&setting.name, bytes, seconds);
                 tried.push(setting.name);
             }
@@ -148,14 +150,17 @@ mod tests {
         let mut search = Search::default();
         search.learn("fast", M, 0.01);
         search.learn("slow", M, 1.0);
-        let objection = |bytes, budget| search.objection("slow", bytes, budget, budget);
+        let objection = |bytes, budget| search.objection("slow", bytes, 0.0, budget);
         assert!(objection(M, 10.0).is_some_and(|why| why.contains("100 times")));
         assert_eq!(objection(M, 100.0), None);
         assert_eq!(objection(16 * M, 20.0), None);
         assert_eq!(objection(M, 0.5).as_deref(), Some("no time left"));
         // What is unknown is no faster than the fastest.
-        assert_eq!(search.objection("new", M, 0.02, 10.0), None);
-        assert!(search.objection("new", M, 0.005, 10.0).is_some());
+        assert_eq!(search.objection("new", M, 9.98, 10.0), None);
+        assert!(search.objection("new", M, 9.995, 10.0).is_some());
+        // Long calls get the time of eight.
+        assert_eq!(search.objection("new", M, 0.069, 0.001), None);
+        assert!(search.objection("new", M, 0.071, 0.001).is_some());
         let mut untried = ["slow", "new", "fast"].map(setting).to_vec();
         let order: Vec<String> =
             std::iter::from_fn(|| search.take(&mut untried, 2 * M)).map(|setting| setting.name).collect();

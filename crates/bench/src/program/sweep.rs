@@ -121,8 +121,8 @@ impl<'a> Sweep<'a> {
         let mut oracle = Oracle { how: family.how().to_owned(), ..Oracle::default() };
         let mut times: Vec<(f64, Rc<Ready>)> = Vec::new();
         while let Some(setting) = self.search.take(&mut untried, bytes) {
-            let left = budget - together.largest(start.elapsed().as_secs_f64());
-            let outcome = match self.search.objection(&setting.name, bytes, left, budget) {
+            let elapsed = together.largest(start.elapsed().as_secs_f64());
+            let outcome = match self.search.objection(&setting.name, bytes, elapsed, budget) {
                 Some(reason) => Err(reason),
                 None => self.once(&setting, buffers)?,
             };

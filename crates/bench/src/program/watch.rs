@@ -1,7 +1,7 @@
 //! What other programs use of the processors on the machine of rank 0 ([`nagare_bench::load`]).
 
 use crate::together::Together;
-use nagare_bench::load::{Ticks, user_ticks};
+use nagare_bench::load::{Ticks, own_ticks};
 use std::fs::read_to_string;
 
 /// All ranks, and which of them share the machine with rank 0.
@@ -28,7 +28,7 @@ impl<'a> Watch<'a> {
 
     /// The counters now; all ranks ask together.
     pub fn now(&self) -> Since {
-        let own = read_to_string("/proc/self/stat").ok().and_then(|stat| user_ticks(&stat));
+        let own = read_to_string("/proc/self/stat").ok().and_then(|stat| own_ticks(&stat));
         let all = self.together.numbers(own.unwrap_or(u64::MAX));
         let machine = read_to_string("/proc/stat").ok().and_then(|stat| Ticks::of_machine(&stat));
         let ours: Vec<u64> = all.into_iter().zip(&self.here).filter(|one| *one.1).map(|one| one.0).collect();
