@@ -1,7 +1,8 @@
 //! The one table of algorithms: names, what they implement, what they need, and how a plan is made.
 
 use crate::collective::Collective;
-use crate::cost::{self, Message, Prediction, Profile, Segments, Wires};
+use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
+use crate::execute::Pacing;
 use crate::pattern::{self, Line, Seats, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
@@ -154,7 +155,7 @@ impl std::fmt::Display for Algorithm {
 }
 
 /// Steps of an exchange that may be under way at the same time.
-const STEPS: u32 = 64;
+const STEPS: u32 = u32::MAX;
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
@@ -165,6 +166,7 @@ pub struct Planner {
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
+    room: OnceLock<u64>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -178,6 +180,7 @@ impl Planner {
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
+            room: OnceLock::new(),
             profiles: Default::default(),
         }
     }
@@ -246,6 +249,16 @@ impl Planner {
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
         });
         profile.as_ref()
+    }
+
+    /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
+    pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
+        let meeting = match algorithm {
+            Algorithm::TwoLevelRing | Algorithm::Xor => Meeting::Anyone,
+            _ => return None,
+        };
+        let room = self.room.get_or_init(|| cost::room(&self.topology, self.grouped(), meeting));
+        Some(cost::exchange_pacing(*room, block))
     }
 
     /// What all candidates for `collective` cost.

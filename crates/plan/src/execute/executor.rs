@@ -38,8 +38,8 @@ pub struct Pacing {
     pub segment: u64,
     /// Segments of one stream that may be on their way unreceived, at least 2.
     pub window: u64,
-    /// Units that earlier hops of the list may still have to send and receive when a send starts; `None` for any number.
-    /// Bounds what an exchange has under way, and keeps its ranks in step without a message for it.
+    /// Units that earlier sends of the list may still have unfinished when a send starts; `None` for any number. With synchronous
+    /// sends this bounds what a rank has in the network, whatever the receivers do.
     pub ahead: Option<u64>,
 }
 
@@ -352,7 +352,9 @@ impl<'p> Executor<'p> {
             let mut unfinished: u64 = 0;
             let near = self.active.iter().copied().take_while(|&h| {
                 let near = unfinished <= self.ahead;
-                unfinished = unfinished.saturating_add(self.streams[h as usize].remaining());
+                if self.hop(h).action == Action::Send {
+                    unfinished = unfinished.saturating_add(self.streams[h as usize].remaining());
+                }
                 near
             });
             let ready = near.filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
