@@ -3,6 +3,7 @@
 # make test     installs what the tests need and runs all of them
 # make check    formatting, lints, documentation, generated files
 # make bench    the tables and plots of docs/benchmarks.md; more than an hour
+# make kernels  FT and IS on two emulated clusters, stock and Nagare in turn; a few minutes
 # make instructions   counts the instructions of a call that is passed on (callgrind)
 
 SHELL := bash
@@ -10,7 +11,7 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build demo bench test test-unit test-mpi check instructions packages-build packages-test FORCE
+.PHONY: build demo bench kernels test test-unit test-mpi check instructions packages-build packages-test FORCE
 
 build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
 ifeq ($(WRAPPERS),)
@@ -37,6 +38,10 @@ demo: packages-build
 bench: packages-build
 	@$(MAKE) --no-print-directory build
 	@scripts/bench.sh
+
+kernels: packages-build
+	@$(MAKE) --no-print-directory build
+	@scripts/kernels.sh
 
 test: packages-build packages-test
 	@$(MAKE) --no-print-directory build

@@ -11,8 +11,10 @@
  * of smaller keys. Buckets hold equal intervals of key values; each MPI rank
  * receives the keys of consecutive buckets, about as many as the others.
  *
- * The last line of output is the result; the exit status is 0 when all checks passed,
- * 1 when one failed, 2 when the job is not valid.
+ * The last line of output is the result: NAME SECONDS s for the timed iterations, for all their
+ * collectives and for each, by the rank where it took longest (waiting for others counts);
+ * then the verdict. The exit status is 0 when all checks passed, 1 when one failed, 2 when
+ * the job is not valid.
  */
 #include <limits.h>
 #include <mpi.h>
@@ -28,6 +30,12 @@ enum {
     BUCKETS_LOG2 = 10,
     BUCKETS = 1 << BUCKETS_LOG2,
 };
+
+/* What is timed: everything, all collectives, and each of them. */
+enum { ALL, COLLECTIVES, ALLREDUCE, ALLTOALL, ALLTOALLV, REDUCE, TIMES };
+
+static const char *const TIME_NAMES[TIMES] = {"time",     "collectives", "allreduce",
+                                              "alltoall", "alltoallv",   "reduce"};
 
 /* A class and its published partial verification (NAS technical report and NPB
  * releases): in iteration i the key at index[t] has rank rank[t] + (i - rising_offset)
@@ -60,15 +68,17 @@ typedef struct {
     int *smaller, smaller_capacity;
     int test_key[TEST_KEYS];
     int passed;
-    double collective_seconds;
+    double seconds[TIMES];
 } sorter;
 
-/* Runs one collective call and adds its duration to the sorter's. */
-#define TIMED(sorter, call)                                   \
-    do {                                                      \
-        double start_ = MPI_Wtime();                          \
-        call;                                                 \
-        (sorter)->collective_seconds += MPI_Wtime() - start_; \
+/* Runs one call of `collective` and adds its duration to the sorter's. */
+#define TIMED(sorter, collective, call)               \
+    do {                                              \
+        double start_ = MPI_Wtime(), took_;           \
+        call;                                         \
+        took_ = MPI_Wtime() - start_;                 \
+        (sorter)->seconds[collective] += took_;       \
+        (sorter)->seconds[COLLECTIVES] += took_;      \
     } while (0)
 
 static void *allocate(size_t count, size_t size)
@@ -135,7 +145,8 @@ static void share_test_keys(sorter *s)
         if (local >= 0 && local < s->key_count)
             known[t] = s->keys[local];
     }
-    TIMED(s, MPI_Allreduce(known, s->test_key, TEST_KEYS, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    TIMED(s, ALLREDUCE,
+          MPI_Allreduce(known, s->test_key, TEST_KEYS, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 }
 
 /* The MPI rank that receives bucket b, where `before` keys precede it: the one whose equal
@@ -167,15 +178,17 @@ static void exchange_keys(sorter *s, const int *send_count)
     int *send_start = receive_count + ranks;
     int *receive_start = send_start + ranks;
 
-    TIMED(s, MPI_Alltoall(send_count, 1, MPI_INT, receive_count, 1, MPI_INT, MPI_COMM_WORLD));
+    TIMED(s, ALLTOALL,
+          MPI_Alltoall(send_count, 1, MPI_INT, receive_count, 1, MPI_INT, MPI_COMM_WORLD));
     for (int r = 1; r < s->ranks; r++) {
         send_start[r] = send_start[r - 1] + send_count[r - 1];
         receive_start[r] = receive_start[r - 1] + receive_count[r - 1];
     }
     s->mine_count = receive_start[ranks - 1] + receive_count[ranks - 1];
     reserve(&s->mine, &s->mine_capacity, s->mine_count);
-    TIMED(s, MPI_Alltoallv(s->by_bucket, send_count, send_start, MPI_INT, s->mine, receive_count,
-                           receive_start, MPI_INT, MPI_COMM_WORLD));
+    TIMED(s, ALLTOALLV,
+          MPI_Alltoallv(s->by_bucket, send_count, send_start, MPI_INT, s->mine, receive_count,
+                        receive_start, MPI_INT, MPI_COMM_WORLD));
     free(receive_count);
 }
 
@@ -207,7 +220,8 @@ static void verify_ranks(sorter *s, int iteration)
         if (s->test_key[t] >= s->low && s->test_key[t] < s->high)
             found[t] = s->smaller[s->test_key[t] - s->low];
     }
-    TIMED(s, MPI_Reduce(found, key_rank, TEST_KEYS, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+    TIMED(s, REDUCE,
+          MPI_Reduce(found, key_rank, TEST_KEYS, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
     for (int t = 0; t < TEST_KEYS && s->rank == 0; t++) {
         int expected = t < p->rising ? p->rank[t] + (iteration - p->rising_offset)
                                      : p->rank[t] - (iteration - p->falling_offset);
@@ -234,7 +248,8 @@ static void rank_keys(sorter *s, int iteration)
     }
     for (int i = 0; i < s->key_count; i++)
         local_size[s->keys[i] >> shift]++;
-    TIMED(s, MPI_Allreduce(local_size, bucket_size, BUCKETS, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    TIMED(s, ALLREDUCE,
+          MPI_Allreduce(local_size, bucket_size, BUCKETS, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 
     s->low = s->high = s->below = 0;
     for (int b = 0; b < BUCKETS; b++) {
@@ -320,7 +335,7 @@ static const problem_class *read_class(int argc, char **argv, int ranks, char *m
     return found;
 }
 
-static void sort_keys(sorter *s, double *seconds)
+static void sort_keys(sorter *s)
 {
     s->key_count = (1 << s->problem->keys_log2) / s->ranks;
     s->keys = allocate((size_t)s->key_count, sizeof(int));
@@ -332,18 +347,18 @@ static void sort_keys(sorter *s, double *seconds)
      * connection. Repeating it changes nothing. */
     rank_keys(s, 1);
     s->passed = 0;
-    s->collective_seconds = 0;
+    memset(s->seconds, 0, sizeof s->seconds);
     MPI_Barrier(MPI_COMM_WORLD);
-    *seconds = MPI_Wtime();
+    s->seconds[ALL] = -MPI_Wtime();
     for (int i = 1; i <= ITERATIONS; i++)
         rank_keys(s, i);
-    *seconds = MPI_Wtime() - *seconds;
+    s->seconds[ALL] += MPI_Wtime();
 }
 
 int main(int argc, char **argv)
 {
     sorter s = {0};
-    double seconds[2], slowest[2] = {0};
+    double slowest[TIMES] = {0};
     char message[128];
     int verified = 0;
 
@@ -358,15 +373,16 @@ int main(int argc, char **argv)
         return 2;
     }
 
-    sort_keys(&s, &seconds[0]);
-    seconds[1] = s.collective_seconds;
-    MPI_Reduce(seconds, slowest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    sort_keys(&s);
+    MPI_Reduce(s.seconds, slowest, TIMES, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     verified = fully_sorted(&s) && s.passed == ITERATIONS * TEST_KEYS;
     MPI_Bcast(&verified, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (s.rank == 0)
-        printf("IS class %c ranks %d time %.6f s collectives %.6f s verification %s\n",
-               s.problem->name, s.ranks, slowest[0], slowest[1],
-               verified ? "SUCCESSFUL" : "FAILED");
+    if (s.rank == 0) {
+        printf("IS class %c ranks %d", s.problem->name, s.ranks);
+        for (int t = 0; t < TIMES; t++)
+            printf(" %s %.6f s", TIME_NAMES[t], slowest[t]);
+        printf(" verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
+    }
 
     free(s.keys);
     free(s.by_bucket);

@@ -5,7 +5,8 @@
 #   scripts/bench.sh --short OUT          two fabrics and two sizes into OUT, within a minute: whether it works
 #
 # The environment changes the full one: BENCH_OUT (docs/benchmarks), BENCH_PAGE (docs/benchmarks.md), BENCH_MPI (openmpi),
-# BENCH_SIZES, BENCH_BUDGET and BENCH_ORACLE_BUDGET (seconds for one collective and size), BENCH_ONLY (a fabric's name).
+# BENCH_SIZES, BENCH_COLLECTIVES, BENCH_ALGORITHMS (all), BENCH_BUDGET and BENCH_ORACLE_BUDGET (seconds for one collective and
+# size), BENCH_ONLY (a fabric's name).
 # NAGARE names the command (target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,7 +29,7 @@ placements=(
   "tree8-shallow 16 2 slot $few"
   "star16-shallow 32 2 slot $few"
 )
-collectives=bcast,reduce,allreduce,alltoall,gather
+collectives=${BENCH_COLLECTIVES:-bcast,reduce,allreduce,alltoall,alltoallv,gather}
 budget=${BENCH_BUDGET:-1.5}
 oracle=${BENCH_ORACLE_BUDGET:-3}
 out=${BENCH_OUT:-docs/benchmarks}
@@ -58,8 +59,8 @@ for placement in "${placements[@]}"; do
   name=$fabric-${ranks}x$ppn-$map-$mpi
   echo "== $name" >&2
   "$nagare" bench --fabric "$fabric" --np "$ranks" --ppn "$ppn" --map "$map" --mpi "$mpi" \
-    --sizes "${BENCH_SIZES:-$sizes}" --collectives "$collectives" --budget "$budget" --oracle --oracle-budget "$oracle" \
-    --out "$out" --name "$name"
+    --sizes "${BENCH_SIZES:-$sizes}" --collectives "$collectives" ${BENCH_ALGORITHMS:+--algorithms "$BENCH_ALGORITHMS"} \
+    --budget "$budget" --oracle --oracle-budget "$oracle" --out "$out" --name "$name"
   files+=("$out/$name.json")
 done
 [[ ${#files[@]} -gt 0 ]] || { echo "scripts/bench.sh: BENCH_ONLY=$BENCH_ONLY is none of the fabrics measured" >&2; exit 2; }

@@ -54,16 +54,11 @@ kernel() { # name class
             if [[ $side == stock ]]; then stock=$(least "$stock" "$seconds"); else ours=$(least "$ours" "$seconds"); fi
         done
     done
-    algorithm=$(ran "$work/$name.json")
+    algorithm=$(awk -f scripts/ran.awk "$work/$name.json")
     rows+=("$(printf '%-10s %10s %12.6f %12.6f %7.2f  %s' "$name" "class $class" "$stock" "$ours" \
         "$(awk "BEGIN { print $stock / $ours }")" "$algorithm")")
 }
 least() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a) ? b : a }'; }
-# What ran, from the report: "alltoall: xor; reduce: stock (below threshold)".
-ran() {
-    awk -F'"' '/"collective"/ { c = $4 } /"algorithm"/ { a = $4; r = "" } /"reason"/ { r = " (" $4 ")" }
-        /"min_bytes"/ { out = out (out == "" ? "" : "; ") c ": " a r } END { print out }' "$1"
-}
 
 kernel ft W
 kernel is A

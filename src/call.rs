@@ -185,17 +185,23 @@ fn segments(shim: &Shim, place: &Place) -> Segments {
     shim.setup().config.segment.map_or(most, Segments::Exactly)
 }
 
-/// How a call is cut up: as the environment says, else by predicted time.
+/// How a call is cut up: as the environment says, else so that it fits the network.
 fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u64) -> Pacing {
     let config = &shim.setup().config;
     let Decision { place, algorithm, bytes, .. } = *decision;
+    let most = most_segment_bytes(shim, place);
+    if let Some(pacing) = place.planner.exchange_pacing(algorithm, bytes) {
+        // Units are bytes here.
+        let segment = config.segment.unwrap_or_else(|| pacing.segment.min(most));
+        return Pacing { segment, window: config.window.unwrap_or(pacing.window), ..pacing };
+    }
     let predicted = place.planner.predicted(arguments.collective, algorithm, bytes, segments(shim, place));
-    let segment = predicted.map_or(SEGMENT.min(most_segment_bytes(shim, place)), |p| p.segment);
+    let segment = predicted.map_or(SEGMENT.min(most), |p| p.segment);
     // An element is never split.
     let segment = config.segment.unwrap_or(segment).max(unit_bytes);
     let by_bytes = || (WINDOW_BYTES / segment).clamp(SMALLEST_WINDOW, LARGEST_WINDOW);
     let window = config.window.unwrap_or_else(|| predicted.map_or(SMALLEST_WINDOW, |_| by_bytes()));
-    Pacing { segment: segment / unit_bytes, window }
+    Pacing { segment: segment / unit_bytes, window, ahead: None }
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {

@@ -20,8 +20,9 @@ pub fn annotate(results: &mut Results, fabric: &Fabric, placement: &Placement) {
         short |= least.seconds < KEPT_UP * goodput.seconds;
         reached = reached.max(least.link_bytes / goodput.seconds);
     }
+    let root = results.job.root;
     for cell in &mut results.cells {
-        let least = limit(fabric, placement, cell.collective, 0, cell.block);
+        let least = limit(fabric, placement, cell.collective, root, cell.block);
         cell.limit = (least.seconds > 0.0).then_some(least.seconds);
         cell.cpu_bound = short && least.seconds > 0.0 && least.link_bytes / least.seconds > reached;
     }

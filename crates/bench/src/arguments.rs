@@ -1,11 +1,13 @@
 //! The program's command line, also checked by `nagare bench` before anything is started.
 
 use crate::operation::Operation;
+use crate::record::{DEFAULT, STOCK};
+use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::choice::parse_bytes;
 use std::time::Duration;
 
-const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] [--budget SECONDS] \
-                     [--oracle-budget SECONDS]";
+const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] \
+                     [--algorithms NAME,…] [--root RANK] [--budget SECONDS] [--oracle-budget SECONDS]";
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +18,10 @@ pub struct Arguments {
     pub sizes: Vec<u64>,
     /// Collectives in order.
     pub collectives: Vec<Operation>,
+    /// Configurations by name, in any order; `None`: all.
+    pub algorithms: Option<Vec<String>>,
+    /// Root of the collectives that have one.
+    pub root: u32,
     /// Time for one collective and size, all configurations together.
     pub budget: Duration,
     /// Time for trying everything the library can be told, for one collective and size; `None`: it is told nothing.
@@ -31,7 +37,9 @@ impl Arguments {
         let mut arguments = Self {
             out: String::new(),
             sizes: (3..=22).map(|shift| 1 << shift).collect(),
-            collectives: Operation::ALL.to_vec(),
+            collectives: Operation::usual().collect(),
+            algorithms: None,
+            root: 0,
             budget: Duration::from_secs(10),
             oracle: None,
         };
@@ -57,6 +65,17 @@ impl Arguments {
                             .ok_or_else(|| wrong(part, &Operation::ALL.map(Operation::name).join(", ")))
                     };
                     arguments.collectives = value.split(',').map(named).collect::<Result<_, _>>()?;
+                }
+                "--algorithms" => {
+                    let known: Vec<&str> =
+                        [STOCK, DEFAULT].into_iter().chain(ALGORITHMS.iter().map(|s| s.name)).collect();
+                    let named = |part: &str| {
+                        known.contains(&part).then(|| part.to_owned()).ok_or_else(|| wrong(part, &known.join(", ")))
+                    };
+                    arguments.algorithms = Some(value.split(',').map(named).collect::<Result<_, _>>()?);
+                }
+                "--root" => {
+                    arguments.root = value.parse().map_err(|_| wrong(&value, "the number of a rank"))?;
                 }
                 "--budget" => {
                     arguments.budget = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
@@ -91,11 +110,18 @@ mod tests {
     fn sizes_collectives_and_budget() {
         let all = parse("o.jsonl").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((all.sizes.first(), all.sizes.last(), all.sizes.len()), (Some(&8), Some(&(4 << 20)), 20));
-        let some = parse("o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3");
+        let some = parse(
+            "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms stock,ring --root 3",
+        );
         let some = some.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(some.sizes, [8, 65536]);
         assert_eq!(some.collectives, [Operation::Reduce, Operation::Gather]);
         assert_eq!(some.budget, Duration::from_millis(500));
+        assert_eq!(some.algorithms, Some(vec!["stock".to_owned(), "ring".to_owned()]));
+        assert_eq!((all.algorithms, some.root, all.root), (None, 3, 0));
+        assert!(
+            all.collectives.contains(&Operation::Alltoallv) && !all.collectives.contains(&Operation::AlltoallvSparse)
+        );
         assert_eq!((some.oracle, all.oracle), (Some(Duration::from_secs(3)), None));
     }
 
@@ -105,6 +131,8 @@ mod tests {
             ("o --sizes 8,6", "'6'"),
             ("o --sizes 64Q", "'64Q'"),
             ("o --collectives scatter", "'scatter'"),
+            ("o --algorithms ring,circle", "'circle' is not stock, default, two_tree"),
+            ("o --root first", "'first'"),
             ("o --budget -1", "'-1'"),
             ("o --speed 3", "'--speed'"),
             ("o --sizes", "'--sizes'"),

@@ -3,8 +3,9 @@
 //! * [`arguments`]: what is to be measured.
 //! * [`record`]: results as data, written by the program `nagare-bench` and read by `nagare bench`.
 //! * [`statistics`]: medians, quartiles, when there are enough iterations.
-//! * [`operation`]: which collectives.
-//! * [`oracle`]: what an MPI library can be told to run.
+//! * [`operation`]: which collectives; [`counts`]: what ranks have for each other in Alltoallv.
+//! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
+//! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
 //! * [`limit`]: the least time a collective can take on a fabric; [`flow`] finds the thinnest cut.
 //! * [`annotate`]: limits beside measurements.
 //! * [`plot`]: time against size as SVG.
@@ -15,10 +16,14 @@
 
 pub mod annotate;
 pub mod arguments;
+pub mod counts;
 pub mod flow;
 pub mod limit;
+pub mod load;
 pub mod operation;
 pub mod oracle;
 pub mod plot;
+pub mod progress;
 pub mod record;
+pub mod search;
 pub mod statistics;

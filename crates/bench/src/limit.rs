@@ -6,8 +6,10 @@
 //! * Allreduce: the parts of a partition send each other at least 2n(k − 1) bytes in all, k being their number, so that the
 //!   time is at least 2n(k − 1) / the sum of what leads out of the parts: the hosts (2n(N − 1)/N / host link where all are
 //!   alike), the groups of every level, and the two sides of the thinnest cut.
-//! * Alltoall, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst link.
+//! * Alltoall, Alltoallv, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst link; for
+//!   Alltoallv by the counts of every rank pair.
 
+use crate::counts::{ELEMENT, count};
 use crate::flow::thinnest_cut;
 use crate::operation::Operation;
 use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Placement, Router};
@@ -22,8 +24,8 @@ pub const GOODPUT: f64 = 1448.0 / 1514.0;
 pub struct Limit {
     /// The least time, seconds; 0 if nothing leaves a host.
     pub seconds: f64,
-    /// Bytes times links they cross, in all: what the machine that emulates the links has to carry. For Alltoall and
-    /// Gather by the routes; otherwise those of a tree of the root's routes, for Allreduce twice.
+    /// Bytes times links they cross, in all: what the machine that emulates the links has to carry. By the routes
+    /// where ranks have blocks for each other; otherwise those of a tree of the root's routes, for Allreduce twice.
     pub link_bytes: f64,
 }
 
@@ -32,7 +34,8 @@ fn seconds(bytes: f64, mbit: f64) -> f64 {
     bytes * 8.0 / (mbit * 1e6 * GOODPUT)
 }
 
-/// The limit of an operation. `bytes` are those of the vector, for Alltoall and Gather those per rank pair.
+/// The limit of an operation. `bytes` are those of the vector; where ranks have blocks for each other those per rank pair, of
+/// Alltoallv in the mean.
 pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root: u32, bytes: u64) -> Limit {
     let root = placement.host(root).unwrap_or(HostId(0));
     let ranks = ranks_of_hosts(placement);
@@ -59,6 +62,16 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (a, b)));
             let flows = pairs.map(|((&from, &a), (&to, &b))| (from, to, n * a as f64 * b as f64));
             routed(fabric, flows)
+        }
+        Operation::Alltoallv | Operation::AlltoallvSparse => {
+            let mut between: BTreeMap<(HostId, HostId), f64> = BTreeMap::new();
+            for (from, &start) in (0..).zip(placement.hosts()) {
+                for (to, &end) in (0..).zip(placement.hosts()) {
+                    let elements = count(operation, bytes / ELEMENT, from, to);
+                    *between.entry((start, end)).or_insert(0.0) += (elements * ELEMENT) as f64;
+                }
+            }
+            routed(fabric, between.into_iter().map(|((from, to), bytes)| (from, to, bytes)))
         }
     }
 }
@@ -179,6 +192,41 @@ mod tests {
         let (fabric, slots) = place("torus16", 16, 1);
         assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 88.0);
         assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 165.0);
+    }
+
+    #[test]
+    fn alltoallv_by_its_counts() {
+        // Two leaves of two hosts and one uplink of a quarter of the hosts' rate; two ranks per host.
+        let text = "name = \"thin\"\nhosts = [\"h[0-3]\"]\nswitches = [\"a\", \"b\"]\nbandwidth = 100\n\
+                    [[link]]\nfrom = \"h[0-1]\"\nto = \"a\"\n[[link]]\nfrom = \"h[2-3]\"\nto = \"b\"\n\
+                    [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = 25\n";
+        let thin = Fabric::from_toml(text, "thin").expect("a valid file");
+        let (star, _) = place("star16", 16, 1);
+        for operation in [Operation::Alltoallv, Operation::AlltoallvSparse] {
+            for mean in [1, 100, 16 << 10] {
+                let bytes = |from, to| 4 * count(operation, mean, from, to);
+                let placement = Placement::by_slot(&thin, 8, 2).expect("the ranks fit");
+                // Ranks 0 to 3 are on one leaf. Both ways through the uplink, and in and out of every host.
+                let across = |a: [u32; 4], b: [u32; 4]| a.iter().flat_map(|&i| b.map(|j| bytes(i, j))).sum::<u64>();
+                let up = across([0, 1, 2, 3], [4, 5, 6, 7]).max(across([4, 5, 6, 7], [0, 1, 2, 3]));
+                let others = |host: u32| (0..8).filter(move |rank| rank / 2 != host);
+                let out = |host: u32| others(host).map(|to| bytes(2 * host, to) + bytes(2 * host + 1, to)).sum::<u64>();
+                let into =
+                    |host: u32| others(host).map(|from| bytes(from, 2 * host) + bytes(from, 2 * host + 1)).sum::<u64>();
+                let host = (0..4).map(|host| out(host).max(into(host))).max().unwrap_or(0);
+                let expected = (up as f64 / 25.0).max(host as f64 / 100.0) * 8e-6 * 1514.0 / 1448.0;
+                let found = limit(&thin, &placement, operation, 0, 4 * mean).seconds;
+                assert!((found / expected - 1.0).abs() < 1e-9, "{operation} {mean}: {found}, expected {expected}");
+                // One rank per host and links of the hosts alone: the fullest of 32 directions.
+                let placement = Placement::by_slot(&star, 16, 1).expect("the ranks fit");
+                let row = |from: u32| (0..16).filter(|&to| to != from).map(|to| bytes(from, to)).sum::<u64>();
+                let column = |to: u32| (0..16).filter(|&from| from != to).map(|from| bytes(from, to)).sum::<u64>();
+                let fullest = (0..16).map(|rank| row(rank).max(column(rank))).max().unwrap_or(0);
+                let expected = fullest as f64 * 8.0 / 50e6 * 1514.0 / 1448.0;
+                let found = limit(&star, &placement, operation, 0, 4 * mean).seconds;
+                assert!((found / expected - 1.0).abs() < 1e-9, "{operation} {mean}: {found}, expected {expected}");
+            }
+        }
     }
 
     #[test]

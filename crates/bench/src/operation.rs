@@ -1,11 +1,11 @@
-//! What is measured: the collectives that Nagare plans, and Gather, which it leaves to the library.
+//! What is measured: the collectives that Nagare plans, and Gather and Alltoallv also where it leaves them to the library.
 
 use nagare_plan::collective::Collective;
 use serde::{Deserialize, Serialize};
 
-/// A collective operation of MPI, in the blocking form. Roots are rank 0.
+/// A collective operation of MPI, in the blocking form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// `MPI_Bcast`.
     Bcast,
@@ -15,21 +15,47 @@ pub enum Operation {
     Allreduce,
     /// `MPI_Alltoall`.
     Alltoall,
+    /// `MPI_Alltoallv` with counts near their mean ([`crate::counts`]).
+    Alltoallv,
+    /// `MPI_Alltoallv` in which a quarter of the counts is zero.
+    AlltoallvSparse,
     /// `MPI_Gather`.
     Gather,
 }
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 5] = [Self::Bcast, Self::Reduce, Self::Allreduce, Self::Alltoall, Self::Gather];
+    pub const ALL: [Operation; 7] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Alltoall,
+        Self::Alltoallv,
+        Self::AlltoallvSparse,
+        Self::Gather,
+    ];
 
-    /// Lower-case name, as on the command line and in Nagare's report.
+    /// Those that are measured where none are named: one for every function of MPI.
+    pub fn usual() -> impl Iterator<Item = Operation> {
+        Self::ALL.into_iter().filter(|operation| operation.name() == operation.function())
+    }
+
+    /// Lower-case name, as on the command line.
     pub const fn name(self) -> &'static str {
+        match self {
+            Self::AlltoallvSparse => "alltoallv_sparse",
+            other => other.function(),
+        }
+    }
+
+    /// Lower-case name of MPI's function, as in Nagare's report and the library's variables.
+    pub const fn function(self) -> &'static str {
         match self {
             Self::Bcast => "bcast",
             Self::Reduce => "reduce",
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
+            Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
             Self::Gather => "gather",
         }
     }
@@ -41,12 +67,17 @@ impl Operation {
 
     /// The collective by which Nagare knows it; `None` if it plans none of that name.
     pub fn planned(self) -> Option<Collective> {
-        Collective::from_name(self.name())
+        Collective::from_name(self.function())
     }
 
     /// Whether a rank has a block of its own for another: then sizes are told per rank pair.
     pub const fn per_pair(self) -> bool {
-        matches!(self, Self::Alltoall | Self::Gather)
+        matches!(self, Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather)
+    }
+
+    /// Whether blocks differ in length: then sizes are means.
+    pub const fn varies(self) -> bool {
+        matches!(self, Self::Alltoallv | Self::AlltoallvSparse)
     }
 }
 
@@ -63,7 +94,7 @@ mod tests {
     #[test]
     fn every_collective_of_nagare_is_measured() {
         for collective in Collective::ALL {
-            assert!(Operation::ALL.iter().any(|operation| operation.planned() == Some(collective)), "{collective}");
+            assert!(Operation::usual().any(|operation| operation.planned() == Some(collective)), "{collective}");
         }
     }
 

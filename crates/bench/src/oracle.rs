@@ -6,7 +6,7 @@
 //! * MPICH: `MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM`, and with `MPIR_CVAR_DEVICE_COLLECTIVES` whether the device may put a
 //!   composition of its own around it; both read at every call.
 //!
-//! Left out are algorithms for two ranks only, and of `MPI_Alltoall` those that work in place only.
+//! Left out are algorithms for two ranks only, and of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only.
 
 use crate::operation::Operation;
 
@@ -21,11 +21,15 @@ pub enum Family {
 
 /// The variable without which Open MPI's others say nothing.
 pub const DYNAMIC_RULES: &str = "coll_tuned_use_dynamic_rules";
-/// Segment sizes where the algorithm has segments, bytes; 0: none.
-pub const SEGMENTS: [u64; 6] = [0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 128 << 10];
+/// Segment sizes where the algorithm has segments, bytes, the most promising first; 0: none.
+pub const SEGMENTS: [u64; 6] = [8 << 10, 32 << 10, 4 << 10, 16 << 10, 128 << 10, 0];
+/// Longest message that is tried where whole vectors follow each other, P in all: longer ones take P times what the links need.
+pub const WHOLE: u64 = 64 << 10;
+/// So many segment sizes of every algorithm come before the others of the first.
+const FIRST: usize = 2;
 
 /// A value of a control variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// A number.
     Number(i32),
@@ -57,20 +61,26 @@ pub struct Setting {
 struct Tuned {
     name: &'static str,
     segmented: bool,
+    /// Whether it comes after everything else, and only up to [`WHOLE`]: the root talks to all ranks itself.
+    last: bool,
     /// A further variable, the end of its name, with the values to be tried.
     further: Option<(&'static str, &'static [i32])>,
 }
 
 const fn plain(name: &'static str) -> Tuned {
-    Tuned { name, segmented: false, further: None }
+    Tuned { name, segmented: false, last: false, further: None }
 }
 
 const fn segmented(name: &'static str) -> Tuned {
-    Tuned { name, segmented: true, further: None }
+    Tuned { name, segmented: true, last: false, further: None }
+}
+
+const fn last(name: &'static str) -> Tuned {
+    Tuned { name, segmented: false, last: true, further: None }
 }
 
 const fn chain() -> Tuned {
-    Tuned { name: "chain", segmented: true, further: Some(("chain_fanout", &[2, 4])) }
+    Tuned { name: "chain", segmented: true, last: false, further: Some(("chain_fanout", &[2, 4])) }
 }
 
 impl Family {
@@ -113,7 +123,7 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
             segmented("binary_tree"),
             segmented("binomial"),
             plain("scatter_allgather"),
-            plain("basic_linear"),
+            last("basic_linear"),
         ],
         Operation::Reduce => vec![
             segmented("pipeline"),
@@ -122,7 +132,7 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
             segmented("in-order_binary"),
             plain("rabenseifner"),
             segmented("binomial"),
-            plain("linear"),
+            last("linear"),
         ],
         Operation::Allreduce => vec![
             plain("ring"),
@@ -130,29 +140,31 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
             plain("rabenseifner"),
             plain("recursive_doubling"),
             plain("nonoverlapping"),
-            plain("basic_linear"),
+            last("basic_linear"),
         ],
         Operation::Alltoall => vec![
             plain("pairwise"),
-            Tuned { name: "linear_sync", segmented: false, further: Some(("max_requests", &[0, 2, 8])) },
+            Tuned { name: "linear_sync", segmented: false, last: false, further: Some(("max_requests", &[0, 2, 8])) },
             plain("linear"),
             plain("modified_bruck"),
         ],
+        Operation::Alltoallv | Operation::AlltoallvSparse => vec![plain("pairwise"), plain("basic_linear")],
         Operation::Gather => vec![plain("basic_linear"), segmented("linear_sync"), plain("binomial")],
     }
 }
 
 fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for Tuned { name, segmented, further } in tuned(operation) {
+    for Tuned { name, segmented, last, further } in tuned(operation) {
         let segments = if segmented { &SEGMENTS[..] } else { &[0] };
-        // A segment as long as the message is none.
-        let segments = segments.iter().filter(|&&segment| segment < bytes || segment == 0);
-        for &segment in segments {
+        // A segment as long as the message is none; without one, ranks in a row have the whole vector one after the other.
+        let one_by_one = |segment| segment == 0 && (last || matches!(name, "pipeline" | "chain"));
+        let segments = segments.iter().filter(|&&segment| segment < bytes && (bytes <= WHOLE || !one_by_one(segment)));
+        for (number, &segment) in segments.enumerate() {
             let values = further.map_or(&[][..], |(_, values)| values);
             let values = values.iter().map(|&value| Some(value)).chain(values.is_empty().then_some(None));
             for value in values {
-                let variable = |end: &str| format!("coll_tuned_{operation}_algorithm{end}");
+                let variable = |end: &str| format!("coll_tuned_{}_algorithm{end}", operation.function());
                 let mut variables = vec![(variable(""), Value::Item(name))];
                 if segmented {
                     variables.push((variable("_segmentsize"), Value::Number(segment as i32)));
@@ -165,42 +177,94 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
                     variables.push((variable(&format!("_{end}")), Value::Number(value)));
                     text += &format!(" {end}={value}");
                 }
-                settings.push(Setting { name: text, variables, component: None });
+                settings.push(((last, number >= FIRST), Setting { name: text, variables, component: None }));
             }
         }
     }
     let components: &[&str] = match operation {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
         Operation::Allreduce | Operation::Gather => &["han"],
-        Operation::Alltoall => &[],
+        Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => &[],
     };
-    settings.extend(components.iter().map(|&component| Setting {
-        name: component.to_owned(),
-        variables: Vec::new(),
-        component: Some(component),
+    settings.extend(components.iter().map(|&component| {
+        let name = component.to_owned();
+        ((false, false), Setting { name, variables: Vec::new(), component: Some(component) })
     }));
-    settings
+    // Stable: inside each turn the algorithms stay in their order.
+    settings.sort_by_key(|&(turn, _)| turn);
+    settings.into_iter().map(|(_, setting)| setting).collect()
+}
+
+/// An algorithm of MPICH: its name, and further variables with the words that tell them apart.
+struct Intra(&'static str, &'static [(&'static str, Value, &'static str)]);
+
+/// How many messages a rank of `scattered` has on their way at a time.
+const THROTTLE: &str = "MPIR_CVAR_ALLTOALL_THROTTLE";
+const IGATHER: &str = "MPIR_CVAR_IGATHER_INTRA_ALGORITHM";
+const IGATHER_FANOUT: &str = "MPIR_CVAR_IGATHER_TREE_KVAL";
+const IALLTOALLV: &str = "MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM";
+
+fn intra(operation: Operation) -> &'static [Intra] {
+    match operation {
+        Operation::Bcast => &[
+            Intra("scatter_ring_allgather", &[]),
+            Intra("scatter_recursive_doubling_allgather", &[]),
+            Intra("binomial", &[]),
+            Intra("smp", &[]),
+            Intra("pipelined_tree", &[]),
+            Intra("nb", &[]),
+        ],
+        Operation::Reduce => {
+            &[Intra("reduce_scatter_gather", &[]), Intra("binomial", &[]), Intra("smp", &[]), Intra("nb", &[])]
+        }
+        Operation::Allreduce => &[
+            Intra("reduce_scatter_allgather", &[]),
+            Intra("recursive_doubling", &[]),
+            Intra("smp", &[]),
+            Intra("ring", &[]),
+            Intra("nb", &[]),
+        ],
+        Operation::Alltoall => &[
+            Intra("pairwise", &[]),
+            Intra("scattered", &[]),
+            Intra("scattered", &[(THROTTLE, Value::Number(2), "throttle=2")]),
+            Intra("scattered", &[(THROTTLE, Value::Number(8), "throttle=8")]),
+            Intra("brucks", &[]),
+            Intra("nb", &[]),
+        ],
+        Operation::Alltoallv | Operation::AlltoallvSparse => &[
+            Intra("scattered", &[]),
+            Intra("scattered", &[(THROTTLE, Value::Number(2), "throttle=2")]),
+            Intra("scattered", &[(THROTTLE, Value::Number(8), "throttle=8")]),
+            Intra("nb", &[]),
+            Intra("nb", &[(IALLTOALLV, Value::Item("sched_blocked"), "sched_blocked")]),
+            Intra("nb", &[(IALLTOALLV, Value::Item("tsp_scattered"), "tsp_scattered")]),
+            Intra("nb", &[(IALLTOALLV, Value::Item("tsp_blocked"), "tsp_blocked")]),
+        ],
+        Operation::Gather => &[
+            Intra("binomial", &[]),
+            Intra("nb", &[]),
+            Intra(
+                "nb",
+                &[(IGATHER, Value::Item("tsp_tree"), "tsp_tree"), (IGATHER_FANOUT, Value::Number(2), "tree_kval=2")],
+            ),
+            Intra(
+                "nb",
+                &[(IGATHER, Value::Item("tsp_tree"), "tsp_tree"), (IGATHER_FANOUT, Value::Number(8), "tree_kval=8")],
+            ),
+        ],
+    }
 }
 
 fn mpich(operation: Operation) -> Vec<Setting> {
-    let algorithms: &[&str] = match operation {
-        Operation::Bcast => &[
-            "scatter_ring_allgather",
-            "scatter_recursive_doubling_allgather",
-            "binomial",
-            "smp",
-            "pipelined_tree",
-            "nb",
-        ],
-        Operation::Reduce => &["reduce_scatter_gather", "binomial", "smp", "nb"],
-        Operation::Allreduce => &["reduce_scatter_allgather", "recursive_doubling", "smp", "ring", "nb"],
-        Operation::Alltoall => &["pairwise", "scattered", "brucks", "nb"],
-        Operation::Gather => &["binomial", "nb"],
-    };
-    let variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", operation.name().to_uppercase());
-    let setting = |algorithm: &'static str, device: bool| {
+    let variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", operation.function().to_uppercase());
+    let setting = |&Intra(algorithm, further): &Intra, device: bool| {
         let mut variables = vec![(variable.clone(), Value::Item(algorithm))];
         let mut name = algorithm.to_owned();
+        for &(variable, value, words) in further {
+            variables.push((variable.to_owned(), value));
+            name += &format!(" {words}");
+        }
         if !device {
             variables.push(("MPIR_CVAR_DEVICE_COLLECTIVES".to_owned(), Value::Item("none")));
             name += " no-device";
@@ -208,8 +272,8 @@ fn mpich(operation: Operation) -> Vec<Setting> {
         Setting { name, variables, component: None }
     };
     // Its own choice with its device is what stock is.
-    let pairs = algorithms.iter().flat_map(|&algorithm| [(algorithm, true), (algorithm, false)]);
-    pairs.chain([("auto", false)]).map(|(algorithm, device)| setting(algorithm, device)).collect()
+    let pairs = intra(operation).iter().flat_map(|algorithm| [(algorithm, true), (algorithm, false)]);
+    pairs.chain([(&Intra("auto", &[]), false)]).map(|(algorithm, device)| setting(algorithm, device)).collect()
 }
 
 /// Items by which MPICH's descriptions are read.
@@ -228,11 +292,16 @@ const ITEMS: &[&str] = &[
     "reduce_scatter_allgather",
     "reduce_scatter_gather",
     "ring",
+    "sched_auto",
+    "sched_blocked",
     "scatter_recursive_doubling_allgather",
     "scatter_ring_allgather",
     "scattered",
     "smp",
     "tree",
+    "tsp_blocked",
+    "tsp_scattered",
+    "tsp_tree",
 ];
 
 /// The items of a variable of MPICH with their numbers, from its description: `auto - Internal …` and then one `NAME - …` per
@@ -283,6 +352,38 @@ mod tests {
     }
 
     #[test]
+    fn whole_vectors_one_after_the_other_are_for_short_ones() {
+        let names = |bytes| {
+            let settings = Family::OpenMpi.settings(Operation::Bcast, bytes).into_iter();
+            settings.map(|setting| setting.name).collect::<Vec<_>>()
+        };
+        let (short, long) = (names(WHOLE), names(2 * WHOLE));
+        for whole in ["pipeline", "chain chain_fanout=2", "basic_linear"] {
+            assert!(short.iter().any(|name| name == whole) && !long.iter().any(|name| name == whole), "{whole}");
+        }
+        // The tree of whole vectors takes log P times as long, not P times.
+        assert!(long.iter().any(|name| name == "binomial"));
+        assert_eq!(long[..2], ["pipeline 8K", "pipeline 32K"]);
+        assert_eq!(short.last().map(String::as_str), Some("basic_linear"));
+    }
+
+    #[test]
+    fn gather_and_alltoallv_have_variables_of_their_own() {
+        let first = |family: Family, operation| family.settings(operation, 1 << 20).swap_remove(0).variables;
+        for operation in [Operation::Alltoallv, Operation::AlltoallvSparse] {
+            let open_mpi = [("coll_tuned_alltoallv_algorithm".to_owned(), Value::Item("pairwise"))];
+            assert_eq!(first(Family::OpenMpi, operation), open_mpi);
+            let mpich = [("MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM".to_owned(), Value::Item("scattered"))];
+            assert_eq!(first(Family::Mpich, operation), mpich);
+        }
+        assert_eq!(first(Family::OpenMpi, Operation::Gather)[0].0, "coll_tuned_gather_algorithm");
+        let trees = Family::Mpich.settings(Operation::Gather, 1 << 20);
+        let trees = trees.iter().filter(|setting| setting.name.starts_with("nb tsp_tree tree_kval=8"));
+        assert!(trees.clone().all(|tree| tree.variables.contains(&(IGATHER_FANOUT.to_owned(), Value::Number(8)))));
+        assert_eq!(trees.count(), 2);
+    }
+
+    #[test]
     fn numbers_of_mpich_are_the_places_in_its_description() {
         // As MPICH 4.0.2 tells it, without line breaks.
         let text = "Variable to select bcast algorithmauto - Internal algorithm selection (can be overridden with \
@@ -294,5 +395,12 @@ mod tests {
         let lines = "Selects\nnovel - Internal\npipelined_tree - Force a tree\ntree - Force a tree";
         let items = items_in_description(lines);
         assert_eq!(items, [("pipelined_tree".to_owned(), 1), ("tree".to_owned(), 2)]);
+        let text = "Variable to select ialltoallv algorithmauto - Internal algorithm selectionsched_auto - Internal algorithm \
+                    selection for sched-based algorithmssched_blocked           - Force blocked algorithmsched_inplace           - \
+                    Force inplace algorithmtsp_scattered       - Force generic transport based scattered algorithmtsp_blocked         - \
+                    Force generic transport blocked algorithm";
+        let items = items_in_description(text);
+        let expected = [("auto", 0), ("sched_auto", 1), ("sched_blocked", 2), ("tsp_scattered", 4), ("tsp_blocked", 5)];
+        assert_eq!(items, expected.map(|(name, number)| (name.to_owned(), number)));
     }
 }

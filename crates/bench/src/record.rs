@@ -26,6 +26,11 @@ pub enum Line {
     Goodput(Goodput),
     /// What a message costs whatever its size.
     Message(Message),
+    /// What other programs did during the tests of the network.
+    Others {
+        /// [`Results::others`].
+        processors: f64,
+    },
     /// One collective and size.
     Cell(Cell),
     /// Last, if all went well.
@@ -44,6 +49,9 @@ pub struct Job {
     /// TCP's congestion control on the host of rank 0; `None` where the system does not tell.
     #[serde(default)]
     pub congestion: Option<String>,
+    /// Root of the collectives that have one.
+    #[serde(default)]
+    pub root: u32,
 }
 
 /// Messages sent at the same time, all of the same size.
@@ -85,11 +93,11 @@ pub const GAP: &str = "gap";
 /// One collective and size, in all configurations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The collective; the root, if it has one, is rank 0.
+    /// The collective.
     pub collective: Operation,
-    /// Bytes of the vector of a rank; for Alltoall and Gather of the blocks of all ranks together.
+    /// Bytes of the vector of a rank; where ranks have blocks for each other, of the blocks of all ranks together.
     pub bytes: u64,
-    /// Bytes per rank pair for Alltoall and Gather, otherwise as `bytes`.
+    /// Bytes per rank pair where ranks have blocks for each other, of Alltoallv in the mean; otherwise as `bytes`.
     pub block: u64,
     /// In the order in which they took turns.
     pub timings: Vec<Timing>,
@@ -99,6 +107,9 @@ pub struct Cell {
     /// Whether this machine could not have carried the traffic at the links' rates.
     #[serde(default)]
     pub cpu_bound: bool,
+    /// Processors that other programs kept busy meanwhile, on the machine of rank 0; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
     /// What the library was told to run, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oracle: Option<Oracle>,
@@ -161,9 +172,10 @@ pub struct Results {
     pub command: String,
     /// The machine and its kernel.
     pub machine: String,
-    /// Processes that wanted a processor just before, as the kernel averages over a minute.
+    /// Processors that other programs kept busy during the tests of the network, on the machine of rank 0; rather too little
+    /// than too much. `None` where that is not known.
     #[serde(default)]
-    pub load: Option<f64>,
+    pub others: Option<f64>,
     /// Whether the program came to its end.
     pub complete: bool,
     /// What ran.
@@ -201,7 +213,16 @@ impl Timing {
 impl Cell {
     /// A cell in which nothing is measured yet.
     pub fn new(collective: Operation, bytes: u64, block: u64) -> Self {
-        Self { collective, bytes, block, timings: Vec::new(), limit: None, cpu_bound: false, oracle: None }
+        Self {
+            collective,
+            bytes,
+            block,
+            timings: Vec::new(),
+            limit: None,
+            cpu_bound: false,
+            others: None,
+            oracle: None,
+        }
     }
 
     /// The fastest setting that the library was told, by its median.
@@ -227,6 +248,11 @@ impl Results {
     /// What a message costs by a test, microseconds.
     pub fn message(&self, test: &str) -> Option<f64> {
         self.messages.iter().find(|message| message.test == test).map(|message| message.microseconds)
+    }
+
+    /// Number of cells during which other programs kept more than `processors` busy.
+    pub fn disturbed(&self, processors: f64) -> usize {
+        self.cells.iter().filter(|cell| cell.others.is_some_and(|others| others > processors)).count()
     }
 
     /// The cell of a collective and size.

@@ -102,6 +102,7 @@ emulated: they are for planning only. Works as root, and for other users where t
     #[command(after_help = "Examples:
   nagare bench --fabric tree8 --ppn 2 --out results
   nagare bench --fabric mlfm36 --np 32 --map balanced --mpi mpich --sizes 64K,1M,4M --collectives bcast,reduce
+  nagare bench --fabric tree8 --ppn 2 --collectives allreduce --algorithms stock,default,ring
   nagare bench --fabric tree8 --ppn 2 --oracle --out results
   nagare bench compare before.json after.json
   nagare bench table --plots benchmarks docs/benchmarks/*.json

@@ -4,7 +4,7 @@ mod markdown;
 
 use crate::bench_compare::{CompareArgs, compare};
 
-use crate::bench_table::{legend, network, suggestion, timings};
+use crate::bench_table::{legend, network, root, suggestion, timings};
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::output::print;
@@ -27,8 +27,8 @@ use std::process::ExitCode;
 
 /// File name of the program that is measured with.
 const PROGRAM: &str = "nagare-bench";
-/// Load above which figures cannot be trusted.
-const BUSY: f64 = 1.0;
+/// Processors kept busy by other programs above which figures cannot be trusted.
+const BUSY: f64 = 0.25;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -69,13 +69,21 @@ struct MeasureArgs {
     /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
-    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; of Alltoall and Gather all blocks together
-    /// [default: 8 to 4M in powers of two]
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; of Alltoall, Alltoallv and Gather all blocks
+    /// together [default: 8 to 4M in powers of two]
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
-    /// bcast, reduce, allreduce, alltoall, gather, separated by commas [default: all]
+    /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, separated by commas [default: all but
+    /// alltoallv_sparse, in which a quarter of the counts is zero]
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
+    /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by commas
+    /// [default: all]
+    #[arg(long, value_name = "NAME,…")]
+    algorithms: Option<String>,
+    /// Root of the collectives that have one
+    #[arg(long, value_name = "RANK", default_value_t = 0)]
+    root: u32,
     /// Time for one collective and size, with all configurations; three iterations are made in any case
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
@@ -120,7 +128,9 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     let lines = out.join(format!("{name}.jsonl"));
     let text = |path: &Path| path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()));
     let mut words = vec![text(&lines)?, "--budget".to_owned(), args.budget.to_string()];
-    for (option, value) in [("--sizes", &args.sizes), ("--collectives", &args.collectives)] {
+    words.extend(["--root".to_owned(), args.root.to_string()]);
+    let lists = [("--sizes", &args.sizes), ("--collectives", &args.collectives), ("--algorithms", &args.algorithms)];
+    for (option, value) in lists {
         words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
     }
     if args.oracle {
@@ -144,10 +154,9 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         environment: environment(args.oracle, family),
         command,
     };
-    let load = load();
     let outcome = testbed_run::run(&run).and_then(|code| {
         let complete = code == ExitCode::SUCCESS;
-        let results = Results { load, ..results(&lines, name, args, &chosen.fabric, complete)? };
+        let results = results(&lines, name, args, &chosen.fabric, complete)?;
         finish(&results, &out)?;
         Ok(code)
     });
@@ -216,7 +225,7 @@ fn results(lines: &Path, name: String, args: &MeasureArgs, fabric: &Fabric, comp
         map: args.map.clone(),
         command: std::env::args().skip(1).fold("nagare".to_owned(), |line, word| line + " " + &word),
         machine: machine(),
-        load: None,
+        others: None,
         complete: complete && read.last() == Some(&Line::End),
         job: Default::default(),
         goodput: Vec::new(),
@@ -228,6 +237,7 @@ fn results(lines: &Path, name: String, args: &MeasureArgs, fabric: &Fabric, comp
             Line::Job(job) => results.job = job,
             Line::Goodput(goodput) => results.goodput.push(goodput),
             Line::Message(message) => results.messages.push(message),
+            Line::Others { processors } => results.others = Some(processors),
             Line::Cell(cell) => results.cells.push(cell),
             Line::End => {}
         }
@@ -246,11 +256,6 @@ fn machine() -> String {
     let cores = info.lines().filter(|line| line.starts_with("processor")).count();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!("{cores} × {}, Linux {}", model.map_or("unknown processor", |(_, model)| model), kernel.trim())
-}
-
-/// The load average of the last minute.
-fn load() -> Option<f64> {
-    fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
 /// Files and tables.
@@ -272,22 +277,33 @@ fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
     let congestion = job.congestion.as_deref().unwrap_or("unknown");
     let suggestion = suggestion(results).map(|lines| format!("for the fabric's file:\n{lines}")).unwrap_or_default();
     print(&format!(
-        "{fabric}, {} ranks, map {map}; {}, {nagare}; TCP congestion control {congestion}; {machine}\n\n{}{suggestion}\n{}{}\n\
+        "{fabric}, {} ranks, map {map}{}; {}, {nagare}; TCP congestion control {congestion}; {machine}\n\n{}{suggestion}\n{}{}\n\
          written: {name}.json and {plots} plot(s) in {}\n",
         job.hosts.len(),
+        root(results),
         job.mpi,
         network(results).boxed(),
         timings(results).boxed(),
         legend(results),
         out.display()
     ))?;
-    if let Some(load) = results.load.filter(|&load| load > BUSY) {
-        eprintln!(
-            "nagare: the machine was busy (load {load:.1} before the start): the times are not those of the links"
-        );
+    if let Some(text) = disturbance(results) {
+        eprintln!("nagare: {text}");
     }
     if !results.complete {
         eprintln!("nagare: the benchmark did not come to its end; what it measured until then is above");
     }
     Ok(())
+}
+
+/// What other programs did meanwhile, if that was much.
+fn disturbance(results: &Results) -> Option<String> {
+    let (cells, disturbed) = (results.cells.len(), results.disturbed(BUSY));
+    let meanwhile =
+        format!("other programs used more than {BUSY} of a processor during {disturbed} of {cells} measurements");
+    let before = results.others.filter(|&others| others > BUSY);
+    let before =
+        before.map(|others| format!("other programs used {others:.1} processors during the test of the network"));
+    let found: Vec<String> = before.into_iter().chain((disturbed > 0).then_some(meanwhile)).collect();
+    (!found.is_empty()).then(|| format!("{}: not all times are those of the links", found.join(", ")))
 }

@@ -109,6 +109,14 @@ pub fn timings(results: &Results) -> Grid {
     Grid { header, rows: results.cells.iter().map(row).collect() }
 }
 
+/// `, root R` where that is not rank 0.
+pub fn root(results: &Results) -> String {
+    match results.job.root {
+        0 => String::new(),
+        root => format!(", root {root}"),
+    }
+}
+
 /// What the columns of [`timings`] are.
 pub fn legend(results: &Results) -> String {
     let mut text =
@@ -117,6 +125,9 @@ pub fn legend(results: &Results) -> String {
             .to_owned();
     if results.cells.iter().any(|cell| cell.oracle.is_some()) {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
+    }
+    if results.cells.iter().any(|cell| cell.collective.varies()) {
+        text += "Bytes per pair of Alltoallv are means, from which the pairs' own differ.\n";
     }
     if results.cells.iter().any(|cell| cell.cpu_bound) {
         text += "* more than this machine carried in the test of the network: its processors, not the links, are the limit.\n";

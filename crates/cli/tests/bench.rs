@@ -138,7 +138,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     if cubic.is_ok_and(|allowed| allowed.contains("cubic")) {
         assert_eq!(text(job, "congestion"), "cubic");
     }
-    // Blocks of two bytes hold no element: Alltoall and Gather are measured with the larger size alone.
+    // Blocks of two bytes hold no element: what has blocks is measured with the larger size alone.
     let cells: Vec<(&str, u64, u64)> = list(&results, "cells")
         .iter()
         .map(|cell| (text(cell, "collective"), cell["bytes"].as_u64().unwrap(), cell["block"].as_u64().unwrap()))
@@ -146,7 +146,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     let (k, pair) = (65536, 16384);
     let mut expected: Vec<(&str, u64, u64)> =
         ["bcast", "reduce", "allreduce"].iter().flat_map(|&name| [(name, 8, 8), (name, k, k)]).collect();
-    expected.extend([("alltoall", k, pair), ("gather", k, pair)]);
+    expected.extend([("alltoall", k, pair), ("alltoallv", k, pair), ("gather", k, pair)]);
     assert_eq!(cells, expected);
     // Seconds for one byte at 100 Mbit/s with 1448 bytes of data in a frame of 1514.
     let byte = 8.0 / 100e6 * 1514.0 / 1448.0;
@@ -159,11 +159,13 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             // Three quarters of the vector out of and into every host, twice.
             "allreduce" => 1.5 * n,
             // From two ranks of a leaf to the two of the other: four of sixteen blocks, each a quarter of the vector.
-            "alltoall" => n,
+            "alltoall" | "alltoallv" => n,
             // Into the root's host: all blocks but its own.
             _ => 0.75 * n,
         };
-        assert!((number(cell, "limit") / (links * byte) - 1.0).abs() < 1e-6, "{name}: {}", cell["limit"]);
+        // Each block of Alltoallv is up to a tenth longer or shorter than the mean.
+        let tolerance = if name == "alltoallv" { 0.1 } else { 1e-6 };
+        assert!((number(cell, "limit") / (links * byte) - 1.0).abs() < tolerance, "{name}: {}", cell["limit"]);
         let mut configurations = BTreeSet::new();
         for timing in list(cell, "timings") {
             let (configuration, ran) = (text(timing, "configuration"), text(timing, "ran"));
@@ -176,7 +178,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             }
         }
         let wanted: &[&str] = match name {
-            "gather" => &["stock"],
+            "gather" | "alltoallv" => &["stock"],
             "alltoall" => &["stock", "default", "xor"],
             _ => &["stock", "default", "two_tree", "grouped_two_tree"],
         };
@@ -188,11 +190,15 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     assert_eq!(messages.iter().map(|message| text(message, "test")).collect::<Vec<_>>(), ["latency", "gap"]);
     assert_eq!(messages[0]["flows"], serde_json::json!([[0, 2]]));
     assert_eq!(messages[1]["flows"], serde_json::json!([[0, 1], [1, 2], [2, 3], [3, 0]]));
-    for operation in ["bcast", "reduce", "allreduce", "alltoall", "gather"] {
+    for operation in ["bcast", "reduce", "allreduce", "alltoall", "alltoallv", "gather"] {
         let svg = std::fs::read_to_string(bench.bed.path(&format!("a-{operation}.svg"))).unwrap();
         assert_well_formed(&svg);
         assert!(svg.contains("stock MPI") && !svg.contains("best forced stock"), "{svg}");
-        let axis = if ["alltoall", "gather"].contains(&operation) { "per rank pair" } else { "bytes of the vector" };
+        let axis = if ["alltoall", "alltoallv", "gather"].contains(&operation) {
+            "per rank pair"
+        } else {
+            "bytes of the vector"
+        };
         assert!(svg.contains(axis), "{operation}: {svg}");
     }
     let shown = stdout(&output);
@@ -221,7 +227,7 @@ fn compare_and_table(bench: &Bench) {
     let table: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("| collective |")).collect();
     let table: Vec<usize> =
         table.iter().take_while(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
-    assert_eq!((table.len(), table.iter().collect::<BTreeSet<_>>().len()), (10, 1), "{page}");
+    assert_eq!((table.len(), table.iter().collect::<BTreeSet<_>>().len()), (11, 1), "{page}");
     let missing = bench.bed.path("none.json");
     let (code, error) = failure_of(&["bench", "table", missing.to_str().unwrap()]);
     assert!(code == 2 && error.contains("none.json") && error.lines().count() == 1, "{error}");
@@ -233,7 +239,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
     if missing() {
         return;
     }
-    let options = ["--sizes", "16K", "--collectives", "bcast,gather", "--budget", "0.2", "--name", "o"];
+    let options = ["--sizes", "16K", "--collectives", "bcast,alltoallv,gather", "--budget", "0.2", "--name", "o"];
     let Some(output) = bench.run(&[&options[..], &["--oracle", "--oracle-budget", "5"]].concat()) else { return };
     bench.assert_nothing_stays();
     let results = bench.json("o.json");
@@ -242,8 +248,10 @@ fn the_oracle_tries_what_the_library_can_be_told() {
         let names: BTreeSet<&str> = tried.iter().map(|tried| text(tried, "setting")).collect();
         let wanted: &[&str] = match text(cell, "collective") {
             "bcast" => &["pipeline 8K", "chain 4K chain_fanout=4", "scatter_allgather", "binomial", "han"],
+            "alltoallv" => &["pairwise", "basic_linear"],
             _ => &["basic_linear", "binomial", "linear_sync", "han"],
         };
+        // A block of Gather and Alltoallv is a quarter of the vector.
         assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
         assert!(!names.iter().any(|name| name.contains("16K")), "a segment as long as the message: {names:?}");
         for tried in tried {
@@ -259,7 +267,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
         let timings = list(cell, "timings");
         let forced: Vec<&Value> =
             timings.iter().filter(|timing| text(timing, "configuration").starts_with("stock: ")).collect();
-        assert_eq!(forced.len(), count.min(3), "{cell}");
+        assert!((1..=count.min(3)).contains(&forced.len()), "{cell}");
         for timing in forced {
             // As many iterations as the others had, and nothing of Nagare's in them.
             assert_eq!(timing["iterations"], timings[0]["iterations"], "{timing}");
@@ -278,6 +286,42 @@ fn the_oracle_tries_what_the_library_can_be_told() {
     let path = path.to_str().unwrap();
     let compared = common::rows(&stdout_of(&["bench", "compare", path, path]));
     assert!(compared.iter().any(|row| row[..3] == ["bcast", "16K", "best stock"]), "{compared:?}");
+}
+
+#[test]
+fn only_what_is_asked_for_takes_turns_and_any_rank_is_the_root() {
+    let bench = Bench::new("some");
+    if missing() {
+        return;
+    }
+    let options = ["--sizes", "16K", "--budget", "0.2", "--name", "s", "--root", "2", "--algorithms", "ring,stock"];
+    let collectives = ["--collectives", "reduce,allreduce,alltoallv_sparse,gather"];
+    let Some(output) = bench.run(&[&options[..], &collectives].concat()) else { return };
+    bench.assert_nothing_stays();
+    let results = bench.json("s.json");
+    assert_eq!(results["job"]["root"], 2);
+    assert!(stdout(&output).contains(", root 2;"), "{}", stdout(&output));
+    let cells = list(&results, "cells");
+    let measured: Vec<(&str, Vec<&str>)> = cells
+        .iter()
+        .map(|cell| {
+            let timings = list(cell, "timings").iter().map(|timing| text(timing, "configuration"));
+            (text(cell, "collective"), timings.collect())
+        })
+        .collect();
+    let expected = [
+        ("reduce", vec!["stock"]),
+        ("allreduce", vec!["stock", "ring"]),
+        ("alltoallv_sparse", vec!["stock"]),
+        ("gather", vec!["stock"]),
+    ];
+    assert_eq!(measured, expected);
+    // What is left is told from the second cell on.
+    let progress: Vec<String> =
+        stderr(&output).lines().filter(|line| line.contains(" of 4")).map(str::to_owned).collect();
+    assert_eq!(progress.len(), 4, "{progress:?}");
+    assert!(progress[0].starts_with("1 of 4: reduce") && !progress[0].contains("left"), "{progress:?}");
+    assert!(progress[1..].iter().all(|line| line.contains(" left: ")), "{progress:?}");
 }
 
 #[test]
@@ -342,7 +386,11 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
     }
     for (options, part) in [
         (&["--sizes", "8,6"][..], "'6'"),
-        (&["--collectives", "scatter"], "'scatter' is not bcast, reduce, allreduce, alltoall, gather"),
+        (
+            &["--collectives", "scatter"],
+            "'scatter' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather",
+        ),
+        (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
         (&["--map", "nowhere"], "nowhere"),
         (&["--congestion", "slow"], "'slow'"),
     ] {

@@ -1,7 +1,8 @@
 //! The one table of algorithms: names, what they implement, what they need, and how a plan is made.
 
 use crate::collective::Collective;
-use crate::cost::{self, Message, Prediction, Profile, Segments, Wires};
+use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
+use crate::execute::Pacing;
 use crate::pattern::{self, Line, Seats, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
@@ -26,6 +27,10 @@ pub enum Algorithm {
     TwoLevelRing,
     /// XOR exchange with virtual ranks.
     Xor,
+    /// A pipeline of nodes that ends at the root.
+    Relay,
+    /// A binomial tree of nodes.
+    Tree,
 }
 
 /// A row of the table.
@@ -103,6 +108,22 @@ pub const ALGORITHMS: &[Spec] = &[
         by_cost: false,
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
+    Spec {
+        algorithm: Algorithm::Relay,
+        name: "relay",
+        collectives: &[Collective::Gather],
+        round: "block",
+        by_cost: false,
+        summary: "a pipeline of nodes to the root: each sends its own blocks, then passes on those from behind it",
+    },
+    Spec {
+        algorithm: Algorithm::Tree,
+        name: "tree",
+        collectives: &[Collective::Gather],
+        round: "step",
+        by_cost: false,
+        summary: "a binomial tree of nodes to the root; each message holds all blocks below it",
+    },
 ];
 
 impl Algorithm {
@@ -134,7 +155,7 @@ impl std::fmt::Display for Algorithm {
 }
 
 /// Steps of an exchange that may be under way at the same time.
-const STEPS: u32 = 2;
+const STEPS: u32 = u32::MAX;
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
@@ -145,6 +166,7 @@ pub struct Planner {
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
+    room: OnceLock<u64>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -158,6 +180,7 @@ impl Planner {
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
+            room: OnceLock::new(),
             profiles: Default::default(),
         }
     }
@@ -206,6 +229,8 @@ impl Planner {
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, STEPS),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
+            Algorithm::Tree => pattern::gather_tree(self.grouped(), self.line(), self.seats(), root, rank),
         })
     }
 
@@ -224,6 +249,16 @@ impl Planner {
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
         });
         profile.as_ref()
+    }
+
+    /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
+    pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
+        let meeting = match algorithm {
+            Algorithm::TwoLevelRing | Algorithm::Xor => Meeting::Anyone,
+            _ => return None,
+        };
+        let room = self.room.get_or_init(|| cost::room(&self.topology, self.grouped(), meeting));
+        Some(cost::exchange_pacing(*room, block))
     }
 
     /// What all candidates for `collective` cost.
@@ -274,6 +309,8 @@ impl Planner {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::Relay => vec!["relay".to_owned()],
+            Algorithm::Tree => vec!["in the node".to_owned(), "between nodes".to_owned()],
         }
     }
 

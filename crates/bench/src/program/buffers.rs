@@ -1,19 +1,50 @@
 //! Data of a collective: what goes in, and whether what comes out is right.
 
+use crate::together::Together;
+use mpi::Count;
 use mpi::collective::SystemOperation;
+use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use nagare_bench::counts::{ELEMENT, count};
 use nagare_bench::operation::Operation;
-
-const ROOT: i32 = 0;
 
 /// Bytes per rank pair where ranks have blocks for each other, otherwise all; `None` if `bytes` is too little for blocks of one element.
 pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
     if !collective.per_pair() {
         return Some(bytes);
     }
-    let block = bytes / size as u64 / 4 * 4;
+    let block = bytes / size as u64 / ELEMENT * ELEMENT;
     (block > 0).then_some(block)
+}
+
+/// Elements of one block after the other.
+struct Blocks {
+    counts: Vec<Count>,
+    starts: Vec<Count>,
+    data: Vec<i32>,
+}
+
+impl Blocks {
+    /// Blocks of so many elements, all zero.
+    fn new(lengths: impl IntoIterator<Item = u64>) -> Self {
+        let counts: Vec<Count> = lengths.into_iter().map(|length| length as Count).collect();
+        let mut end = 0;
+        let mut starts = Vec::new();
+        for count in &counts {
+            starts.push(end);
+            end += count;
+        }
+        let data = vec![0; end as usize];
+        Self { counts, starts, data }
+    }
+
+    /// Number of a block, and its elements.
+    fn iter(&self) -> impl Iterator<Item = (i32, &[i32])> {
+        let slices =
+            self.starts.iter().zip(&self.counts).map(|(&start, &count)| &self.data[start as usize..][..count as usize]);
+        (0..).zip(slices)
+    }
 }
 
 /// Buffers of one rank for one collective and size.
@@ -21,10 +52,9 @@ pub struct Buffers {
     collective: Operation,
     rank: i32,
     size: i32,
-    /// Elements of a block.
-    count: usize,
-    send: Vec<i32>,
-    receive: Vec<i32>,
+    root: i32,
+    send: Blocks,
+    receive: Blocks,
 }
 
 /// Element `i` of what `from` has for `to`: different for every pair, and small enough for sums over all ranks.
@@ -33,40 +63,57 @@ fn value(from: i32, to: i32, i: usize) -> i32 {
 }
 
 impl Buffers {
-    /// Buffers for blocks of `bytes`.
-    pub fn new(collective: Operation, bytes: u64, rank: i32, size: i32) -> Self {
-        let count = bytes as usize / 4;
-        let blocks = if collective == Operation::Alltoall { size } else { 1 };
-        let send = (0..blocks).flat_map(|to| (0..count).map(move |i| value(rank, to, i))).collect::<Vec<_>>();
-        let receive = match collective {
-            Operation::Gather if rank == ROOT => vec![0; count * size as usize],
-            Operation::Gather => Vec::new(),
-            _ => vec![0; send.len()],
+    /// Buffers for blocks of `bytes`, of Alltoallv in the mean.
+    pub fn new(collective: Operation, bytes: u64, together: &Together, root: i32) -> Self {
+        let Together { rank, size, .. } = *together;
+        let elements = bytes / ELEMENT;
+        let between = |from: i32, to: i32| count(collective, elements, from as u32, to as u32);
+        let one = || Blocks::new([elements]);
+        let nothing = || Blocks::new([]);
+        let (mut send, receive) = match collective {
+            Operation::Bcast | Operation::Allreduce => (one(), one()),
+            Operation::Reduce => (one(), if rank == root { one() } else { nothing() }),
+            Operation::Gather if rank == root => (one(), Blocks::new((0..size).map(|_| elements))),
+            Operation::Gather => (one(), nothing()),
+            Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => (
+                Blocks::new((0..size).map(|to| between(rank, to))),
+                Blocks::new((0..size).map(|from| between(from, rank))),
+            ),
         };
-        Self { collective, rank, size, count, send, receive }
+        let values =
+            (0..).zip(&send.counts).flat_map(|(to, &count)| (0..count).map(move |i| value(rank, to, i as usize)));
+        send.data = values.collect();
+        Self { collective, rank, size, root, send, receive }
     }
 
     /// Fills the buffers for a call, so that a result of an earlier one cannot pass for this one's.
     pub fn prepare(&mut self) {
-        if self.collective == Operation::Bcast && self.rank == ROOT {
-            self.receive.copy_from_slice(&self.send);
+        if self.collective == Operation::Bcast && self.rank == self.root {
+            self.receive.data.copy_from_slice(&self.send.data);
         } else {
-            self.receive.fill(-1);
+            self.receive.data.fill(-1);
         }
     }
 
     /// The call, on all ranks of `comm`, numbered as in the world.
     pub fn call(&mut self, comm: &SimpleCommunicator) {
-        let root = comm.process_at_rank(ROOT);
-        let (send, receive) = (&self.send[..], &mut self.receive[..]);
+        let root = comm.process_at_rank(self.root);
+        let is_root = self.rank == self.root;
+        let (send, receive) = (&self.send.data[..], &mut self.receive.data[..]);
         match self.collective {
             Operation::Bcast => root.broadcast_into(receive),
-            Operation::Reduce if self.rank == ROOT => root.reduce_into_root(send, receive, SystemOperation::sum()),
+            Operation::Reduce if is_root => root.reduce_into_root(send, receive, SystemOperation::sum()),
             Operation::Reduce => root.reduce_into(send, SystemOperation::sum()),
             Operation::Allreduce => comm.all_reduce_into(send, receive, SystemOperation::sum()),
-            Operation::Gather if self.rank == ROOT => root.gather_into_root(send, receive),
+            Operation::Gather if is_root => root.gather_into_root(send, receive),
             Operation::Gather => root.gather_into(send),
             Operation::Alltoall => comm.all_to_all_into(send, receive),
+            Operation::Alltoallv | Operation::AlltoallvSparse => {
+                let (counts, starts) = (&self.receive.counts[..], &self.receive.starts[..]);
+                let from = Partition::new(send, &self.send.counts[..], &self.send.starts[..]);
+                let mut to = PartitionMut::new(receive, counts, starts);
+                comm.all_to_all_varcount_into(&from, &mut to);
+            }
         }
     }
 
@@ -75,26 +122,27 @@ impl Buffers {
     /// # Errors
     /// The first that is wrong.
     pub fn verify(&self) -> Result<(), String> {
-        if matches!(self.collective, Operation::Reduce | Operation::Gather) && self.rank != ROOT {
-            return Ok(());
-        }
-        for (at, &got) in self.receive.iter().enumerate() {
-            let (from, i) = (at / self.count, at % self.count);
-            let expected = match self.collective {
-                Operation::Bcast => value(ROOT, 0, i),
-                Operation::Gather => value(from as i32, ROOT, i),
-                Operation::Alltoall => value(from as i32, self.rank, i),
-                // The sum over all ranks of value(rank, 0, i).
-                Operation::Reduce | Operation::Allreduce => {
-                    31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32
+        for (from, block) in self.receive.iter() {
+            for (i, &got) in block.iter().enumerate() {
+                let expected = match self.collective {
+                    Operation::Bcast => value(self.root, 0, i),
+                    // Senders of Gather number their one block 0.
+                    Operation::Gather => value(from, 0, i),
+                    Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => {
+                        value(from, self.rank, i)
+                    }
+                    // The sum over all ranks of value(rank, 0, i).
+                    Operation::Reduce | Operation::Allreduce => {
+                        31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32
+                    }
+                };
+                if got != expected {
+                    let bytes = self.receive.data.len() as u64 * ELEMENT;
+                    return Err(format!(
+                        "{} of {bytes} bytes: element {i} of block {from} is {got}, expected {expected}",
+                        self.collective
+                    ));
                 }
-            };
-            if got != expected {
-                let bytes = self.receive.len() * 4;
-                return Err(format!(
-                    "{} of {bytes} bytes: element {i} of block {from} is {got}, expected {expected}",
-                    self.collective
-                ));
             }
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! `nagare-bench`: stock and Nagare by turns in one job.
 //!
 //! ```text
-//!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] [--budget 10] \
-//!     [--oracle-budget 10]
+//!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] \
+//!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10]
 //! ```
 //!
 //! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures the
@@ -17,20 +17,23 @@ mod nagare;
 mod sweep;
 mod together;
 mod tuner;
+mod watch;
 
 use measure::Setup;
 use mpi::traits::Communicator;
 use nagare::Nagare;
 use nagare_bench::arguments::Arguments;
 use nagare_bench::operation::Operation;
+use nagare_bench::progress::{duration, remaining};
 use nagare_bench::record::{Job, Line};
 use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sweep::{Library, Sweep};
 use together::Together;
 use tuner::Tuner;
+use watch::Watch;
 
 /// After which nothing is on its way any more.
 const SETTLED: Duration = Duration::from_millis(500);
@@ -81,27 +84,42 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let version = nagare.as_ref().map(Nagare::version);
     let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok();
     let congestion = congestion.map(|text| text.trim().to_owned());
-    out.write(&Line::Job(Job { nagare: version, mpi: mpi.clone(), hosts: hosts.clone(), congestion }))?;
+    let root = i32::try_from(arguments.root).ok().filter(|&root| root < together.size);
+    let root = root.ok_or_else(|| format!("--root {}: there are {} ranks", arguments.root, together.size))?;
+    let job = Job { nagare: version, mpi: mpi.clone(), hosts: hosts.clone(), congestion, root: arguments.root };
+    out.write(&Line::Job(job))?;
+    let watch = Watch::new(together)?;
+    let since = watch.now();
     for goodput in goodput::measure(together, &hosts)? {
         out.write(&Line::Goodput(goodput))?;
     }
     for message in messages::measure(together, &hosts) {
         out.write(&Line::Message(message))?;
     }
+    if let Some(processors) = watch.others(&since) {
+        out.write(&Line::Others { processors })?;
+    }
     let told = arguments.oracle.zip(tuner);
     let library =
         told.map(|(budget, tuner)| Library::new(together, nagare.as_ref(), tuner, &mpi, budget)).transpose()?;
-    let (library, budget) = (library.as_ref(), arguments.budget);
-    let setup = Setup { together, nagare: nagare.as_ref(), library, budget };
+    let (library, budget, algorithms) = (library.as_ref(), arguments.budget, arguments.algorithms.as_deref());
+    let setup = Setup { together, nagare: nagare.as_ref(), library, algorithms, root, budget };
     let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
-    let cells: Vec<_> = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some()).collect();
-    for (number, &(collective, bytes)) in (1..).zip(&cells) {
-        out.say(&format!("{number} of {}: {collective}, {bytes} bytes", cells.len()));
+    let cells = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some());
+    let cells: Vec<_> = cells.filter(|&(c, _)| measure::has_configurations(&setup, c)).collect();
+    let mut done = Vec::new();
+    for (number, &(collective, bytes)) in cells.iter().enumerate() {
+        let to_come = cells[number..].iter().map(|cell| cell.1);
+        let left = remaining(&done, to_come).map_or(String::new(), |left| format!("; {} left", duration(left)));
+        out.say(&format!("{} of {}{left}: {collective}, {bytes} bytes", number + 1, cells.len()));
         if sweep.as_ref().is_none_or(|(of, _)| *of != collective) {
             sweep = library.map(|library| (collective, Sweep::new(library, collective)));
         }
-        let cell = measure::cell(&setup, collective, bytes, sweep.as_mut().map(|(_, sweep)| sweep))?;
+        let (start, since) = (Instant::now(), watch.now());
+        let mut cell = measure::cell(&setup, collective, bytes, sweep.as_mut().map(|(_, sweep)| sweep))?;
+        cell.others = watch.others(&since);
+        done.push((bytes, start.elapsed().as_secs_f64()));
         if let Some(oracle) = &cell.oracle {
             let tried = oracle.tried.iter().filter(|tried| tried.seconds.is_some()).count();
             out.say(&format!("    {tried} of {} settings of the library tried", oracle.tried.len()));

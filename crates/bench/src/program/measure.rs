@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// Seconds from which on what the first call does besides, making connections and opening TCP's windows, is none of its time.
+pub const LONG: f64 = 0.25;
 /// Rules by which Nagare leaves everything to the library.
 const ALL_STOCK: &str = "all=stock";
 
@@ -24,6 +26,10 @@ pub struct Setup<'a> {
     pub nagare: Option<&'a Nagare>,
     /// What tells the library what to run, if that is asked for.
     pub library: Option<&'a Library<'a>>,
+    /// Names of the configurations that are measured; `None`: all.
+    pub algorithms: Option<&'a [String]>,
+    /// Root of the collectives that have one.
+    pub root: i32,
     /// Time for one cell without what the library is told.
     pub budget: Duration,
 }
@@ -62,24 +68,34 @@ impl Configuration {
     }
 }
 
-/// Stock, Nagare's choice, and every algorithm of Nagare's that implements the operation.
-fn configurations(nagare: Option<&Nagare>, operation: Operation) -> Vec<Configuration> {
-    let stock = Configuration::new(STOCK, Some(ALL_STOCK.to_owned()));
-    let Some(collective) = operation.planned().filter(|_| nagare.is_some()) else { return vec![stock] };
-    let able = ALGORITHMS.iter().filter(|spec| spec.algorithm.implements(collective));
-    let forced = able.map(|spec| Configuration::new(spec.name, Some(format!("{collective}={}", spec.name))));
-    [stock, Configuration::new(DEFAULT, None)].into_iter().chain(forced).collect()
+/// Stock, Nagare's choice, and every algorithm of Nagare's that implements the operation, or those of them that are asked for.
+fn configurations(setup: &Setup, operation: Operation) -> Vec<Configuration> {
+    let mut all = vec![Configuration::new(STOCK, Some(ALL_STOCK.to_owned()))];
+    if let Some(collective) = operation.planned().filter(|_| setup.nagare.is_some()) {
+        let able = ALGORITHMS.iter().filter(|spec| spec.algorithm.implements(collective));
+        let forced = able.map(|spec| Configuration::new(spec.name, Some(format!("{collective}={}", spec.name))));
+        all.push(Configuration::new(DEFAULT, None));
+        all.extend(forced);
+    }
+    all.retain(|configuration| setup.algorithms.is_none_or(|named| named.contains(&configuration.name)));
+    all
 }
 
-/// Measures; all ranks do so together. The first round warms up. At least three follow, whatever the time.
+/// Whether there is anything to measure.
+pub fn has_configurations(setup: &Setup, operation: Operation) -> bool {
+    setup.library.is_some() || !configurations(setup, operation).is_empty()
+}
+
+/// Measures; all ranks do so together. The first round warms up, unless every call of it was [`LONG`]. At least three count,
+/// whatever the time.
 ///
 /// # Errors
 /// If a result is wrong or Nagare does not take a configuration.
 pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut Sweep>) -> Result<Cell, String> {
     let together = setup.together;
     let block = block(operation, bytes, together.size).unwrap_or(bytes);
-    let mut buffers = Buffers::new(operation, block, together.rank, together.size);
-    let mut configurations = configurations(setup.nagare, operation);
+    let mut buffers = Buffers::new(operation, block, together, setup.root);
+    let mut configurations = configurations(setup, operation);
     let mut cell = Cell::new(operation, bytes, block);
     if let Some(sweep) = sweep {
         // Where the library's variables hold for every communicator, nothing of Nagare's must run in their place.
@@ -91,17 +107,21 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         cell.oracle = Some(oracle);
     }
     let start = Instant::now();
+    let mut counted = 0;
     for round in 0..=MOST {
         for configuration in &mut configurations {
             let time = once(setup, operation, configuration, &mut buffers)?;
-            if round > 0 {
-                configuration.times.push(time);
-            }
+            configuration.times.push(time);
+        }
+        if round == 0 && configurations.iter().flat_map(|configuration| &configuration.times).any(|&time| time < LONG) {
+            configurations.iter_mut().for_each(|configuration| configuration.times.clear());
+        } else {
+            counted += 1;
         }
         // The same at every rank: the times are, and the clock that is furthest ahead decides.
         let elapsed = together.largest(start.elapsed().as_secs_f64());
         let stable = configurations.iter().all(|configuration| is_stable(&configuration.times));
-        if round >= LEAST && (stable || elapsed >= setup.budget.as_secs_f64()) {
+        if counted >= LEAST && (stable || elapsed >= setup.budget.as_secs_f64()) {
             break;
         }
     }

@@ -79,7 +79,7 @@ impl Nagare {
         length = unsafe { (self.report)(format, text.as_mut_ptr().cast(), text.len()) }.min(length);
         let report: Report =
             serde_json::from_slice(&text[..length]).map_err(|error| format!("nagare_report: {error}"))?;
-        let rows = report.rows.into_iter().filter(|row| row.collective == operation.name());
+        let rows = report.rows.into_iter().filter(|row| row.collective == operation.function());
         Ok(rows.map(|row| (what_ran(&row), row.calls)).collect())
     }
 }

@@ -2,6 +2,7 @@
 //! by turns with the other configurations.
 
 use crate::buffers::Buffers;
+use crate::measure::LONG;
 use crate::nagare::Nagare;
 use crate::together::Together;
 use crate::tuner::Tuner;
@@ -12,19 +13,11 @@ use mpi::traits::Communicator;
 use nagare_bench::operation::Operation;
 use nagare_bench::oracle::{DYNAMIC_RULES, Family, Setting, Value};
 use nagare_bench::record::{Oracle, Tried};
+use nagare_bench::search::{Search, finalists};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
-/// Settings that go on.
-const FINALISTS: usize = 3;
-/// A setting this many times slower than the fastest is left out at the next size …
-const HOPELESS: f64 = 4.0;
-/// … if trying it would take more than this part of the time.
-const WORTHWHILE: f64 = 0.02;
-/// Sizes up to this factor apart are like enough for both: the order of algorithms changes with the size.
-const NEAR: u64 = 64;
 
 /// What is the same for all operations.
 pub struct Library<'a> {
@@ -103,14 +96,13 @@ pub struct Sweep<'a> {
     operation: Operation,
     /// Settings made so far by name, or why they cannot be used.
     ready: BTreeMap<String, Result<Rc<Ready>, String>>,
-    /// Bytes and seconds of the last trial, by name.
-    known: BTreeMap<String, (u64, f64)>,
+    search: Search,
 }
 
 impl<'a> Sweep<'a> {
     /// For `operation`, with nothing tried yet.
     pub fn new(library: &'a Library<'a>, operation: Operation) -> Self {
-        Self { library, operation, ready: BTreeMap::new(), known: BTreeMap::new() }
+        Self { library, operation, ready: BTreeMap::new(), search: Search::default() }
     }
 
     /// Tries all settings with vectors of `bytes` (and blocks of `block`) while there is time. Returns the fastest.
@@ -124,26 +116,19 @@ impl<'a> Sweep<'a> {
         buffers: &mut Buffers,
     ) -> Result<(Vec<Rc<Ready>>, Oracle), String> {
         let Library { together, family, budget, .. } = *self.library;
-        let start = Instant::now();
-        let mut settings: Vec<(f64, Setting)> = Vec::new();
-        for setting in family.settings(self.operation, block) {
-            settings.push((self.expected(&setting.name, bytes), setting));
-        }
-        settings.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let least = settings.iter().map(|setting| setting.0).filter(|&seconds| seconds > 0.0).fold(f64::MAX, f64::min);
+        let (start, budget) = (Instant::now(), budget.as_secs_f64());
+        let mut untried = family.settings(self.operation, block);
         let mut oracle = Oracle { how: family.how().to_owned(), ..Oracle::default() };
         let mut times: Vec<(f64, Rc<Ready>)> = Vec::new();
-        for (expected, setting) in settings {
-            let left = budget.as_secs_f64() - together.largest(start.elapsed().as_secs_f64());
-            let slow = expected > HOPELESS * least && expected > WORTHWHILE * budget.as_secs_f64();
-            let outcome = match () {
-                () if left <= 0.0 || expected > left => Err("no time left".to_owned()),
-                () if slow => Err(format!("{:.0} times the fastest at a smaller size", expected / least)),
-                () => self.once(&setting, buffers)?,
+        while let Some(setting) = self.search.take(&mut untried, bytes) {
+            let elapsed = together.largest(start.elapsed().as_secs_f64());
+            let outcome = match self.search.objection(&setting.name, bytes, elapsed, budget) {
+                Some(reason) => Err(reason),
+                None => self.once(&setting, buffers)?,
             };
             let (seconds, left_out) = match outcome {
                 Ok((seconds, ready)) => {
-                    self.known.insert(setting.name.clone(), (bytes, seconds));
+                    self.search.learn(&setting.name, bytes, seconds);
                     times.push((seconds, ready));
                     (Some(seconds), None)
                 }
@@ -151,25 +136,13 @@ impl<'a> Sweep<'a> {
             };
             oracle.tried.push(Tried { setting: setting.name, seconds, left_out });
         }
-        times.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let fastest: Vec<Rc<Ready>> = times.into_iter().take(FINALISTS).map(|(_, ready)| ready).collect();
+        let fastest = finalists(times);
         oracle.fastest = fastest.iter().map(|ready| (ready.name.clone(), ready.told.clone())).collect();
         Ok((fastest, oracle))
     }
 
-    /// Seconds by the last trial of the setting or, where its segment size is new, of the same algorithm, if that was with a
-    /// size near `bytes`; otherwise 0.
-    fn expected(&self, name: &str, bytes: u64) -> f64 {
-        let algorithm = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
-        let near = |&&(size, _): &&(u64, f64)| size.max(bytes) <= size.min(bytes).saturating_mul(NEAR);
-        let scaled = |&(size, seconds): &(u64, f64)| seconds * bytes as f64 / size as f64;
-        let alike = self.known.iter().filter(|(other, _)| algorithm(other) == algorithm(name));
-        let of_algorithm = alike.map(|(_, known)| known).filter(near).map(scaled).reduce(f64::min);
-        let own = self.known.get(name).filter(|known| near(known)).map(scaled);
-        own.or(of_algorithm).unwrap_or(0.0)
-    }
-
-    /// One call, or why there is none. The first one with a setting is preceded by another, which makes connections.
+    /// One call, or why there is none. The first one with a setting makes connections and is followed by another, unless it
+    /// was [`LONG`].
     #[allow(clippy::type_complexity, reason = "the inner result is what becomes of one setting")]
     fn once(&mut self, setting: &Setting, buffers: &mut Buffers) -> Result<Result<(f64, Rc<Ready>), String>, String> {
         let fresh = !self.ready.contains_key(&setting.name);
@@ -184,7 +157,8 @@ impl<'a> Sweep<'a> {
         };
         let together = self.library.together;
         let mut seconds = 0.0;
-        for _ in 0..=u8::from(fresh) {
+        let mut calls = 1 + u8::from(fresh);
+        while calls > 0 {
             seconds = ready.with(self.library, |communicator| {
                 buffers.prepare();
                 together.barrier();
@@ -198,6 +172,7 @@ impl<'a> Sweep<'a> {
                 self.ready.insert(setting.name.clone(), Err(reason.clone()));
                 return Ok(Err(reason));
             }
+            calls = if seconds < LONG { calls - 1 } else { 0 };
         }
         Ok(Ok((seconds, ready)))
     }

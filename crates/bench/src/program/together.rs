@@ -40,6 +40,16 @@ impl<'c> Together<'c> {
         self.largest(0.0);
     }
 
+    /// Every rank's number, at rank 0; nothing at the others.
+    pub fn numbers(&self, own: u64) -> Vec<u64> {
+        if self.rank != 0 {
+            self.world.process_at_rank(0).send(&own);
+            return Vec::new();
+        }
+        let others = (1..self.size).map(|rank| self.world.process_at_rank(rank).receive::<u64>().0);
+        std::iter::once(own).chain(others).collect()
+    }
+
     /// Every rank's text, at every rank.
     ///
     /// # Errors

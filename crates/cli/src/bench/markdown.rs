@@ -1,8 +1,8 @@
 //! `nagare bench table`: results as Markdown.
 
-use super::BUSY;
+use super::disturbance;
 use crate::bench_compare::read;
-use crate::bench_table::{legend, network, suggestion, timings};
+use crate::bench_table::{legend, network, root, suggestion, timings};
 use crate::output::print;
 use clap::Args;
 use nagare_bench::operation::Operation;
@@ -37,16 +37,14 @@ macro_rules! line {
 fn section(run: &Results, plots: Option<&str>) -> String {
     let mut text = String::new();
     let ranks = run.job.hosts.len();
-    line!(text, "## {}: {ranks} ranks, map {}\n", run.fabric, run.map);
+    line!(text, "## {}: {ranks} ranks, map {}{}\n", run.fabric, run.map, root(run));
     let nagare = run.job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
     let congestion = run.job.congestion.as_deref().unwrap_or("unknown");
     line!(text, "{}, {nagare}; TCP congestion control {congestion}; {}.\n", run.job.mpi, run.machine);
     line!(text, "```sh\n{}\n```\n", run.command);
-    if let Some(load) = run.load.filter(|&load| load > BUSY) {
-        line!(
-            text,
-            "The machine was busy with something else (load {load:.1}): the times are not those of the links.\n"
-        );
+    if let Some(disturbance) = disturbance(run) {
+        let (first, rest) = disturbance.split_at(1);
+        line!(text, "{}{rest}.\n", first.to_uppercase());
     }
     if !run.complete {
         line!(text, "The run did not come to its end.\n");

@@ -11,9 +11,11 @@
 
 mod fill;
 mod profile;
+mod room;
 mod wires;
 
 pub use profile::Profile;
+pub use room::{Meeting, exchange_pacing, room};
 pub use wires::Wires;
 
 use crate::fabric::MessageCost;

@@ -38,6 +38,9 @@ pub struct Pacing {
     pub segment: u64,
     /// Segments of one stream that may be on their way unreceived, at least 2.
     pub window: u64,
+    /// Units that earlier sends of the list may still have unfinished when a send starts; `None` for any number. With synchronous
+    /// sends this bounds what a rank has in the network, whatever the receivers do.
+    pub ahead: Option<u64>,
 }
 
 /// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run on the
@@ -89,6 +92,7 @@ pub struct Executor<'p> {
     /// Next hop to become active.
     next: usize,
     window: u64,
+    ahead: u64,
     /// Scratch segments of one combination.
     ring: u64,
     /// The earlier combination that used the same ring.
@@ -146,6 +150,7 @@ impl<'p> Executor<'p> {
             active: Vec::new(),
             next: 0,
             window,
+            ahead: pacing.ahead.unwrap_or(u64::MAX),
             ring: ring.max(1),
             previous_on_ring,
             in_place,
@@ -344,7 +349,15 @@ impl<'p> Executor<'p> {
         let every = ((self.window - 1) / 2).max(1);
         let mut moved = false;
         loop {
-            let ready = self.active.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
+            let mut unfinished: u64 = 0;
+            let near = self.active.iter().copied().take_while(|&h| {
+                let near = unfinished <= self.ahead;
+                if self.hop(h).action == Action::Send {
+                    unfinished = unfinished.saturating_add(self.streams[h as usize].remaining());
+                }
+                near
+            });
+            let ready = near.filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);
                 stream.posted < stream.segments && self.has_credit(h) && self.is_free(h, start, units)

@@ -36,6 +36,11 @@ impl Stream {
         self.done == self.segments
     }
 
+    /// Units of segments that are not done.
+    pub fn remaining(&self) -> u64 {
+        (self.end - self.begin).saturating_sub(self.done * self.length)
+    }
+
     /// First unit and number of units of a segment.
     pub fn segment(&self, index: u64) -> (u64, u64) {
         let start = self.begin + index * self.length;

@@ -3,6 +3,8 @@
 mod chain;
 mod exchange;
 mod gateway_two_tree;
+mod gather_relay;
+mod gather_tree;
 mod grouped_two_tree;
 mod inorder;
 mod node;
@@ -15,6 +17,8 @@ mod xor;
 pub use chain::chain;
 pub use exchange::{Step, exchange};
 pub use gateway_two_tree::gateway_two_tree;
+pub use gather_relay::gather_relay;
+pub use gather_tree::gather_tree;
 pub use grouped_two_tree::{grouped_two_tree, stage_names};
 pub use node::stage_names as stage_names_around;
 pub use order::Line;

@@ -1,0 +1,85 @@
+//! How much each rank has for each other in Alltoallv: near a mean and without order, as where keys are sorted, and the same
+//! in every run.
+
+use crate::operation::Operation;
+
+/// Bytes of an element.
+pub const ELEMENT: u64 = 4;
+/// How far a count may be from the mean, in hundredths of it.
+const SPREAD: u64 = 10;
+/// One pair of so many has nothing to send in the sparse variant; the others have so much more.
+const EMPTY: u64 = 4;
+
+/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`.
+pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
+    let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
+    match operation {
+        Operation::Alltoallv => spread(mean, drawn),
+        Operation::AlltoallvSparse if (drawn >> 32).is_multiple_of(EMPTY) => 0,
+        Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
+        _ => mean,
+    }
+}
+
+/// A number within [`SPREAD`] of `mean`.
+fn spread(mean: u64, drawn: u64) -> u64 {
+    let half = mean * SPREAD / 100;
+    mean - half + (drawn & 0xffff_ffff) % (2 * half + 1)
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): numbers
+/// next to each other become ones that have nothing in common.
+fn scrambled(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(operation: Operation, mean: u64, ranks: u32) -> Vec<u64> {
+        (0..ranks).flat_map(|from| (0..ranks).map(move |to| count(operation, mean, from, to))).collect()
+    }
+
+    #[test]
+    fn counts_are_near_their_mean_and_differ() {
+        for mean in [1, 2, 9, 10, 64, 1000, 1 << 20] {
+            let dense = counts(Operation::Alltoallv, mean, 32);
+            assert!(dense.iter().all(|&n| n.abs_diff(mean) * 10 <= mean), "{mean}");
+            let sum: u64 = dense.iter().sum();
+            let ratio = sum as f64 / (mean as f64 * 32.0 * 32.0);
+            assert!((ratio - 1.0).abs() < 0.01, "{mean}: {ratio}");
+        }
+        let dense = counts(Operation::Alltoallv, 1 << 20, 32);
+        // Neither direction of a pair, nor two neighbours, have the same.
+        assert!((1..32).all(|to| dense[to] != dense[to * 32] && dense[to] != dense[to - 1]));
+        let (least, most) = (dense.iter().min(), dense.iter().max());
+        assert!(least < Some(&(960 << 10)) && most > Some(&(1088 << 10)), "{least:?} to {most:?}");
+    }
+
+    #[test]
+    fn a_quarter_of_the_sparse_ones_is_zero_and_the_mean_stays() {
+        let sparse = counts(Operation::AlltoallvSparse, 3000, 64);
+        let empty = sparse.iter().filter(|&&n| n == 0).count() as f64 / 4096.0;
+        assert!((empty - 0.25).abs() < 0.03, "{empty}");
+        let mean = sparse.iter().sum::<u64>() as f64 / 4096.0;
+        assert!((mean / 3000.0 - 1.0).abs() < 0.04, "{mean}");
+    }
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        // The first two outputs of SplitMix64 with seed 0.
+        assert_eq!(scrambled(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(scrambled(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn other_operations_have_blocks_of_one_length() {
+        for operation in Operation::ALL.into_iter().filter(|operation| !operation.varies()) {
+            assert!(counts(operation, 17, 8).iter().all(|&n| n == 17), "{operation}");
+        }
+    }
+}

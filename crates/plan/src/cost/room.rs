@@ -1,0 +1,79 @@
+//! How many bytes a rank may have under way in an exchange before a switch has to drop some.
+//!
+//! ```text
+//!   8 ranks of a leaf ──►│▒▒▒▒▒▒ queue of the uplink: 128 packets ▒▒▒▒▒▒│──► one link         room: 128 packets / 8
+//! ```
+//! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange takes. What
+//! fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
+
+use super::wires::Wires;
+use crate::execute::Pacing;
+use crate::topology::{Hierarchy, Topology};
+
+/// Bytes of a packet in a queue.
+const PACKET: u64 = 1514;
+
+/// Bytes under way per rank where queues are not known, or too long to matter.
+const MOST: u64 = 96 << 10;
+
+/// Bytes per segment at most, and at least. Measured: smaller ones cost more time for their messages than they save.
+const SEGMENT: u64 = 16 << 10;
+const SMALLEST_SEGMENT: u64 = 1 << 10;
+
+/// Segments of one stream under way at most.
+const MOST_SEGMENTS: u64 = 16;
+
+/// Which senders can meet at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// All whose blocks go over it, in an order that knows nothing of links: as many as there are receivers behind it.
+    Anyone,
+    /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the next.
+    TwoNodes,
+}
+
+/// Bytes that one rank may have under way, at most 96 KiB.
+pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64 {
+    let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return MOST };
+    let mut wires = Wires::new(topology, hierarchy);
+    let nodes = hierarchy.node_count();
+    let mut on_node = vec![0u64; nodes as usize];
+    (0..topology.ranks()).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);
+    let widest = on_node.iter().copied().max().unwrap_or(1);
+    let senders = match meeting {
+        Meeting::TwoNodes => 2 * widest,
+        Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
+    };
+    (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+}
+
+/// The most ranks that can send over one link at the same time, each to a receiver of its own.
+fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
+    let nodes = on_node.len() as u32;
+    // Last node seen, and ranks, of both sides of every link.
+    let mut sides = vec![[(u32::MAX, 0u64); 2]; wires.count()];
+    for side in 0..2 {
+        for one in 0..nodes {
+            for other in (0..nodes).filter(|&other| other != one) {
+                let way = if side == 0 { wires.way(one, other) } else { wires.way(other, one) };
+                // A host waits for its own link; nothing is lost there.
+                for &link in way.links.iter().skip(1) {
+                    let (last, ranks) = &mut sides[link as usize][side];
+                    if *last != one {
+                        (*last, *ranks) = (one, *ranks + on_node[one as usize]);
+                    }
+                }
+            }
+        }
+    }
+    sides.iter().map(|[sources, targets]| sources.1.min(targets.1)).max().unwrap_or(1)
+}
+
+/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way.
+pub fn exchange_pacing(room: u64, block: u64) -> Pacing {
+    // A segment is confirmed by its receiver while the next is on its way: two thirds keep the link busy and the queue within
+    // its length nearly always.
+    let share = room / 3 * 2;
+    let segment = share.clamp(SMALLEST_SEGMENT, SEGMENT).min(block.max(1));
+    Pacing { segment, window: (room / segment).clamp(2, MOST_SEGMENTS), ahead: Some(share) }
+}

@@ -1,0 +1,122 @@
+//! Gather of small blocks through a binomial tree of nodes: few messages, each with all blocks below it.
+//!
+//! ```text
+//!   places of the nodes, the root's first          the message to a parent holds a run of places:
+//!            0                                        1 → 0: 1      3 → 2: 3      2 → 0: 2 3
+//!        ┌───┼───────┐                                5 → 4: 5      7 → 6: 7      6 → 4: 6 7      4 → 0: 4 5 6 7
+//!        1   2       4
+//!            3     ┌─┴─┐
+//!                  5   6
+//!                      7
+//! ```
+//! Node leaders hold the blocks below them in the order of places, and of slots inside a node, so that a message is one run. The
+//! root receives a run straight into the result where its ranks follow one another there, and else puts it in place by copies.
+//! Extra memory: the blocks below a rank, its own included.
+
+use super::order::Line;
+use super::two_level_ring::Seats;
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::topology::Hierarchy;
+
+/// Nodes by place, and how many ranks come before each.
+struct Order<'s> {
+    seats: &'s Seats,
+    nodes: Vec<u32>,
+    before: Vec<u32>,
+}
+
+impl<'s> Order<'s> {
+    fn new(line: &Line, seats: &'s Seats, home: u32) -> Self {
+        let nodes: Vec<u32> = (0..line.nodes()).map(|place| line.after(home, place, 0)).collect();
+        let mut before = vec![0];
+        for &node in &nodes {
+            before.push(before[before.len() - 1] + seats.on(node).len() as u32);
+        }
+        Self { seats, nodes, before }
+    }
+
+    /// Places below `place`, itself included.
+    fn below(&self, place: u32) -> std::ops::Range<u32> {
+        let nodes = self.nodes.len() as u32;
+        let span = if place == 0 { nodes } else { place & place.wrapping_neg() };
+        place..nodes.min(place + span)
+    }
+
+    /// Number of blocks before a place.
+    fn blocks_before(&self, place: u32) -> u32 {
+        self.before[place as usize]
+    }
+
+    /// Ranks of a run of places, in order.
+    fn ranks(&self, places: std::ops::Range<u32>) -> impl Iterator<Item = Rank> {
+        places.flat_map(|place| self.seats.on(self.nodes[place as usize]).iter().copied())
+    }
+}
+
+/// Plan of `rank` for Gather to `root`.
+pub fn gather_tree(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+    let home = hierarchy.node_of(root);
+    let own = hierarchy.node_of(rank);
+    let leader = hierarchy.leader(own, root);
+    let mut hops = Vec::new();
+    let mut push = |action, peer, parts, stage, step| {
+        hops.push(Hop { action, peer, parts, round: Round { stage, step }, tag: 0, turn: 0, after: Vec::new() });
+    };
+    let input = Parts { space: Space::Input, first: 0, count: 1 };
+    let (_, slot) = seats.seat(rank);
+    if rank != leader {
+        push(Action::Send, leader, input, 0, slot);
+        return RankPlan::new(rank, seats.ranks(), hops);
+    }
+    let order = Order::new(line, seats, home);
+    let place = line.place(own, home, 0);
+    let below = order.below(place);
+    let first = order.blocks_before(place);
+    let staged = order.blocks_before(below.end) - first;
+    let is_root = rank == root;
+    // Where a run of blocks goes: the result, if it is a run there too, or its place in the memory of this rank.
+    let run = |places: std::ops::Range<u32>| {
+        let (start, end) = (order.blocks_before(places.start), order.blocks_before(places.end));
+        Parts { space: Space::Stage, first: start - first, count: end - start }
+    };
+    let mut copies = Vec::new();
+    for (&local, slot) in seats.on(own).iter().zip(0..) {
+        let staged = Parts { space: Space::Stage, first: slot, count: 1 };
+        let parts = if is_root { Parts { space: Space::Output, first: local, count: 1 } } else { staged };
+        if local == rank {
+            push(Action::Copy { from: input }, rank, parts, 0, slot);
+        } else {
+            push(Action::Recv, local, parts, 0, slot);
+        }
+    }
+    let children = (0..u32::BITS).map(|bit| 1 << bit).take_while(|&distance| place + distance < below.end);
+    for (step, distance) in (0..).zip(children) {
+        let child = place + distance;
+        let places = order.below(child);
+        let from = hierarchy.leader(order.nodes[child as usize], root);
+        let staged = run(places.clone());
+        let ranks: Vec<Rank> = order.ranks(places).collect();
+        let straight = is_root && ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let parts =
+            if straight { Parts { space: Space::Output, first: ranks[0], count: staged.count } } else { staged };
+        push(Action::Recv, from, parts, 1, step);
+        if is_root && !straight {
+            let mut at = staged.first;
+            for run in ranks.chunk_by(|a, b| a + 1 == *b) {
+                let count = run.len() as u32;
+                copies.push((at, Parts { space: Space::Output, first: run[0], count }));
+                at += count;
+            }
+        }
+    }
+    for (at, parts) in copies {
+        let from = Parts { space: Space::Stage, first: at, count: parts.count };
+        push(Action::Copy { from }, rank, parts, 1, 0);
+    }
+    if !is_root {
+        let distance = place & place.wrapping_neg();
+        let parent = hierarchy.leader(order.nodes[(place - distance) as usize], root);
+        push(Action::Send, parent, run(below), 1, distance.trailing_zeros());
+    }
+    RankPlan { rank, parts: seats.ranks(), staged, hops }
+}
