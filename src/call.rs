@@ -190,7 +190,9 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
     let config = &shim.setup().config;
     let Decision { place, algorithm, bytes, .. } = *decision;
     let most = most_segment_bytes(shim, place);
-    if let Some(pacing) = place.planner.exchange_pacing(algorithm, bytes) {
+    // A rank that knows its own blocks only cannot cut by their size: both ends of a message must cut alike.
+    let block = if decision.sides.is_some() { u64::MAX } else { bytes };
+    if let Some(pacing) = place.planner.exchange_pacing(algorithm, block) {
         // Units are bytes here.
         let segment = config.segment.unwrap_or_else(|| pacing.segment.min(most));
         return Pacing { segment, window: config.window.unwrap_or(pacing.window), ..pacing };
