@@ -1,5 +1,5 @@
 /*
- * The four collectives Nagare accelerates, each with blocks of 256 KiB and checked. The
+ * Four collectives that Nagare accelerates, each with blocks of 256 KiB and checked. The
  * program knows nothing of Nagare: run it with and without.
  *
  *   mpicc -std=c11 -O2 -o hello hello.c

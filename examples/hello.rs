@@ -1,4 +1,4 @@
-//! The four collectives Nagare accelerates, each with blocks of 256 KiB and checked. The
+//! Four collectives that Nagare accelerates, each with blocks of 256 KiB and checked. The
 //! program knows nothing of Nagare: run it with and without.
 //!
 //! ```text

@@ -2,7 +2,7 @@
 
 use crate::blocks::{Blocks, Side};
 use crate::communicator::Communicator;
-use crate::datatype::{Shape, Typed};
+use crate::datatype::{self, Shape, Typed};
 use crate::real::Real;
 use crate::real::handles::IN_PLACE;
 use crate::shim::Shim;
@@ -55,15 +55,11 @@ impl Arguments {
             return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
         }
         let Typed { count, datatype, .. } = self.significant();
-        if count <= 0 || datatype == shim.real.handles.datatype_null {
+        if count <= 0 {
             return Err(if count == 0 { Reason::Empty } else { Reason::Argument });
         }
-        let mut size = 0;
-        // SAFETY: the datatype is not null; the library checks the rest itself.
-        if unsafe { (shim.real.mpi.type_size_x)(datatype, &raw mut size) } != 0 {
-            return Err(Reason::Argument);
-        }
-        match (size as u64).saturating_mul(count as u64) {
+        let size = datatype::size(shim.real, datatype).ok_or(Reason::Argument)?;
+        match size.saturating_mul(count as u64) {
             0 => Err(Reason::Empty),
             bytes => Ok(bytes),
         }
@@ -80,7 +76,11 @@ impl Arguments {
         }
         let (side, blocks) = if self.in_place() { (self.output, received) } else { (self.input, sent) };
         // SAFETY: MPI demands an entry for every rank.
-        unsafe { Side::new(real, side, blocks, ranks as u32) }.map(|side| side.bytes())
+        let elements = unsafe { blocks.elements(ranks as u32) }.ok_or(Reason::Argument)?;
+        if elements == 0 {
+            return Ok(0);
+        }
+        datatype::size(real, side.datatype).map(|size| size.saturating_mul(elements)).ok_or(Reason::Argument)
     }
 
     /// Whether the communicator is an intercommunicator.
@@ -107,8 +107,8 @@ impl Arguments {
 
     /// The buffer argument whose count and type are significant on every rank.
     pub fn significant(&self) -> Typed {
-        let of_result = matches!(self.collective, Collective::Alltoall | Collective::Gather);
-        if of_result && self.in_place() { self.output } else { self.input }
+        let of_both = matches!(self.collective, Collective::Alltoall | Collective::Gather);
+        if of_both && self.in_place() { self.output } else { self.input }
     }
 
     /// Whether this rank's contribution is in the result buffer.
@@ -157,13 +157,8 @@ impl Arguments {
         let two_types = matches!(self.collective, Collective::Alltoall | Collective::Gather);
         if two_types && has_output && !self.in_place() {
             let Typed { count, datatype, .. } = self.output;
-            if count <= 0 || datatype == shim.real.handles.datatype_null {
-                return wrong;
-            }
-            let mut size = 0;
-            // SAFETY: the datatype is not null.
-            let code = unsafe { (shim.real.mpi.type_size_x)(datatype, &raw mut size) };
-            if code != 0 || (size as u64).saturating_mul(count as u64) != bytes {
+            let of_result = u64::try_from(count).ok().zip(datatype::size(shim.real, datatype));
+            if of_result.map(|(count, size)| count.saturating_mul(size)) != Some(bytes) {
                 return wrong;
             }
         }

@@ -5,7 +5,7 @@
 //!   displacements  9     ?     1            (e: extent of the type; displacements of empty blocks mean nothing)
 //! ```
 
-use crate::datatype::{Shape, Typed};
+use crate::datatype::{self, Shape, Typed};
 use crate::packed::Piece;
 use crate::real::Real;
 #[cfg(mpi_large_count)]
@@ -35,7 +35,7 @@ pub enum Blocks {
 
 impl Blocks {
     /// Whether an array is missing.
-    pub fn is_null(&self) -> bool {
+    fn is_null(&self) -> bool {
         match self {
             Self::Int { counts, displacements } => counts.is_null() || displacements.is_null(),
             #[cfg(mpi_large_count)]
@@ -47,7 +47,7 @@ impl Blocks {
     ///
     /// # Safety
     /// The arrays must not be null and have an entry for `rank`.
-    pub unsafe fn entry(&self, rank: usize) -> (i64, i64) {
+    unsafe fn entry(&self, rank: usize) -> (i64, i64) {
         // SAFETY: as demanded.
         unsafe {
             match self {
@@ -58,6 +58,19 @@ impl Blocks {
                 Self::Large { counts, displacements } => (*counts.add(rank), *displacements.add(rank)),
             }
         }
+    }
+
+    /// Elements of all blocks together; `None` where the library has an error to report.
+    ///
+    /// # Safety
+    /// Arrays that are not null must have `ranks` entries.
+    pub unsafe fn elements(&self, ranks: u32) -> Option<u64> {
+        if self.is_null() {
+            return None;
+        }
+        // SAFETY: not null, and the caller vouches for the length.
+        let counts = (0..ranks as usize).map(|rank| unsafe { self.entry(rank) }.0);
+        counts.map(u64::try_from).try_fold(0u64, |sum, count| Some(sum.saturating_add(count.ok()?)))
     }
 }
 
@@ -94,26 +107,17 @@ impl Side {
     /// Arrays that are not null must have `ranks` entries.
     pub unsafe fn new(real: &Real, data: Typed, blocks: &Blocks, ranks: u32) -> Result<Self, Reason> {
         let wrong = Reason::Argument;
-        if blocks.is_null() {
-            return Err(wrong);
-        }
-        // SAFETY: not null, and the caller vouches for the length.
-        let entries: Vec<(i64, i64)> = (0..ranks as usize).map(|rank| unsafe { blocks.entry(rank) }).collect();
-        let mut side = Self { data, shape: Shape::BYTE, blocks: vec![Block::default(); entries.len()] };
-        if entries.iter().all(|&(count, _)| count == 0) {
+        let mut side = Self { data, shape: Shape::BYTE, blocks: vec![Block::default(); ranks as usize] };
+        // SAFETY: as demanded.
+        if unsafe { blocks.elements(ranks) }.ok_or(wrong)? == 0 {
             return Ok(side);
         }
-        if data.datatype == real.handles.datatype_null {
-            return Err(wrong);
-        }
-        let mut size = 0;
-        // SAFETY: the datatype is not null; the library checks the rest itself.
-        if unsafe { (real.mpi.type_size_x)(data.datatype, &raw mut size) } != 0 {
-            return Err(wrong);
-        }
+        let size = datatype::size(real, data.datatype).ok_or(wrong)?;
         side.shape = Shape::of(real, data.datatype);
-        for (block, (count, displacement)) in side.blocks.iter_mut().zip(entries) {
-            let bytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(size as u64)).ok_or(wrong)?;
+        for (rank, block) in side.blocks.iter_mut().enumerate() {
+            // SAFETY: the arrays are not null, and the caller vouches for the length.
+            let (count, displacement) = unsafe { blocks.entry(rank) };
+            let bytes = size.checked_mul(count as u64).ok_or(wrong)?;
             if bytes > 0 {
                 *block = Block { offset: displacement.wrapping_mul(side.shape.extent), elements: count, bytes };
             }
@@ -124,18 +128,13 @@ impl Side {
     }
 
     /// Whether no block has data.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.blocks.iter().all(|block| block.bytes == 0)
     }
 
     /// The buffer's address and type, unless nothing is done with them.
     pub fn significant(&self) -> Option<Typed> {
         (!self.is_empty()).then_some(self.data)
-    }
-
-    /// Bytes of all blocks.
-    pub fn bytes(&self) -> u64 {
-        self.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.bytes))
     }
 
     /// Offset of the lowest block.

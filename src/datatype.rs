@@ -18,6 +18,18 @@ pub struct Typed {
     pub datatype: MPI_Datatype,
 }
 
+/// Bytes of data in one element, `None` where the library has an error to report.
+#[inline]
+pub fn size(real: &Real, datatype: MPI_Datatype) -> Option<u64> {
+    let mut size = 0;
+    if datatype == real.handles.datatype_null {
+        return None;
+    }
+    // SAFETY: the datatype is not null; the library checks the rest itself.
+    let code = unsafe { (real.mpi.type_size_x)(datatype, &raw mut size) };
+    if code == 0 { u64::try_from(size).ok() } else { None }
+}
+
 /// Where the elements of a type lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
