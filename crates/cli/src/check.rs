@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 /// How the proof cuts vectors up: small enough that streams have several segments and run out of window.
-const PACING: Pacing = Pacing { segment: 3, window: 2, ahead: None };
+const PACING: Pacing = Pacing { segment: 3, window: 2, flow: None };
 
 /// The JSON form.
 #[derive(Serialize)]

@@ -78,7 +78,7 @@ fn no_delay(_: Rank) -> Duration {
 
 #[test]
 fn every_algorithm_moves_real_data_between_threads() {
-    let pacing = Pacing { segment: 16, window: 4, ahead: None };
+    let pacing = Pacing { segment: 16, window: 4, flow: None };
     for ranks in [2, 3, 7, 12] {
         let planner = planner(ranks);
         for length in [0, 1, 15, 16, 17, 1000] {
@@ -119,7 +119,7 @@ fn every_algorithm_moves_real_data_between_threads() {
 #[test]
 fn a_late_rank_has_at_most_a_window_waiting_for_it() {
     let planner = planner(9);
-    let pacing = Pacing { segment: 10, window: 6, ahead: None };
+    let pacing = Pacing { segment: 10, window: 6, flow: None };
     for collective in [Collective::Bcast, Collective::Reduce, Collective::Allreduce] {
         for late in [0, 4, 8] {
             let plans = planner.schedule(collective, Algorithm::GroupedTwoTree, 0).unwrap().plans;
@@ -143,7 +143,7 @@ fn the_window_holds_across_calls() {
     let planner = planner(3);
     let world = World::new(3, false);
     let plans = planner.schedule(Collective::Bcast, Algorithm::Chain, 0).unwrap().plans;
-    let pacing = Pacing { segment: 10, window: 6, ahead: None };
+    let pacing = Pacing { segment: 10, window: 6, flow: None };
     std::thread::scope(|scope| {
         for plan in &plans {
             let world = &world;
@@ -172,7 +172,7 @@ fn traffic_is_the_data_that_leaves_a_rank() {
     let plans = planner.schedule(Collective::Bcast, Algorithm::TwoTree, 0).unwrap().plans;
     let input = |_: Rank| vec![5; 100];
     let (_, results) =
-        run(&plans, Collective::Bcast, 0, &input, Pacing { segment: 10, window: 4, ahead: None }, &no_delay);
+        run(&plans, Collective::Bcast, 0, &input, Pacing { segment: 10, window: 4, flow: None }, &no_delay);
     assert_eq!(results[0].1, Traffic { messages: 10, units: 100 }, "half a vector to each of the two tops");
     assert_eq!(results.iter().map(|r| r.1.units).sum::<u64>(), 7 * 100);
 }
@@ -201,7 +201,7 @@ fn tokens_order_what_shares_no_data() {
     let world = World::new(3, false);
     let programs = plans.map(|plan| Program::new(plan, true).unwrap());
     let mut transports = [0, 1, 2].map(|rank| ThreadTransport::new(&world, rank, vec![10u64.pow(rank); 50]));
-    let pacing = Pacing { segment: 7, window: 64, ahead: None };
+    let pacing = Pacing { segment: 7, window: 64, flow: None };
     let mut credits = [(); 3].map(|()| Credits::default());
     let mut executors: Vec<_> = programs
         .iter()
@@ -266,7 +266,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     let hops = vec![hop(Action::Reduce, 1, data, vec![]), hop(Action::Reduce, 2, data, vec![])];
     let program = Program::new(RankPlan::new(0, 1, hops), true).unwrap();
     let mut transport = Reversed::default();
-    let pacing = Pacing { segment: 1, window: 8, ahead: None };
+    let pacing = Pacing { segment: 1, window: 8, flow: None };
     let mut credits = Credits::default();
     let executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
     executor.run(&mut transport).unwrap();
@@ -324,7 +324,7 @@ fn inconsistent_plans_are_refused_or_reported() {
     let world = World::new(2, false);
     let mut transport = ThreadTransport::new(&world, 0, vec![1, 2]);
     let mut credits = Credits::default();
-    let pacing = Pacing { segment: 1, window: 2, ahead: None };
+    let pacing = Pacing { segment: 1, window: 2, flow: None };
     let mut executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
     assert_eq!(executor.progress(&mut transport), Ok(false));
     assert_eq!(executor.traffic(), Traffic::default());

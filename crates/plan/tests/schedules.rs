@@ -8,7 +8,7 @@ use nagare_plan::topology::Topology;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-const SMALL: Pacing = Pacing { segment: 3, window: 2, ahead: None };
+const SMALL: Pacing = Pacing { segment: 3, window: 2, flow: None };
 
 /// First part, number of parts and round of the hops of one side of a stream.
 type Ends = Vec<(u32, u32, Round)>;
@@ -129,7 +129,7 @@ proptest! {
             for &collective in spec.collectives {
                 let schedule = planner.schedule(collective, spec.algorithm, root % ranks as u32).expect("implemented");
                 check_shape(&schedule);
-                let played = play(&schedule, units, Pacing { segment, window, ahead: None }, rendezvous);
+                let played = play(&schedule, units, Pacing { segment, window, flow: None }, rendezvous);
                 prop_assert_eq!(played, Ok(()), "{} {}", collective, spec.name);
             }
         }

@@ -38,9 +38,18 @@ pub struct Pacing {
     pub segment: u64,
     /// Segments of one stream that may be on their way unreceived, at least 2.
     pub window: u64,
-    /// Units that earlier sends of the list may still have unfinished when a send starts; `None` for any number. With synchronous
-    /// sends this bounds what a rank has in the network, whatever the receivers do.
-    pub ahead: Option<u64>,
+    /// What an exchange may have under way; `None` for anything that the windows of its streams allow.
+    pub flow: Option<Flow>,
+}
+
+/// Bounds on all streams of a rank together, in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Sent and not confirmed by the receivers, which every segment then is; `None` to confirm only as the windows ask for.
+    pub unconfirmed: Option<u64>,
+    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in step, so
+    /// that no two of them send to a third, without a message for it.
+    pub behind: u64,
 }
 
 /// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run on the
@@ -92,7 +101,7 @@ pub struct Executor<'p> {
     /// Next hop to become active.
     next: usize,
     window: u64,
-    ahead: u64,
+    flow: Option<Flow>,
     /// Scratch segments of one combination.
     ring: u64,
     /// The earlier combination that used the same ring.
@@ -150,7 +159,7 @@ impl<'p> Executor<'p> {
             active: Vec::new(),
             next: 0,
             window,
-            ahead: pacing.ahead.unwrap_or(u64::MAX),
+            flow: pacing.flow,
             ring: ring.max(1),
             previous_on_ring,
             in_place,
@@ -349,11 +358,11 @@ impl<'p> Executor<'p> {
         let every = ((self.window - 1) / 2).max(1);
         let mut moved = false;
         loop {
-            let mut unfinished: u64 = 0;
+            let mut behind = 0;
             let near = self.active.iter().copied().take_while(|&h| {
-                let near = unfinished <= self.ahead;
-                if self.hop(h).action == Action::Send {
-                    unfinished = unfinished.saturating_add(self.streams[h as usize].remaining());
+                let near = self.flow.is_none_or(|flow| behind <= flow.behind);
+                if matches!(self.hop(h).action, Action::Recv | Action::Reduce) {
+                    behind += self.streams[h as usize].remaining();
                 }
                 near
             });
@@ -371,7 +380,8 @@ impl<'p> Executor<'p> {
             let ticket = Ticket { hop, segment };
             let (start, units) = stream.segment(segment);
             let from = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            let synchronous = self.credits.spend(peer, tag, every, self.unconfirmed_to(peer) >= 2);
+            let forced = self.most_unconfirmed().is_some() || self.unconfirmed_to(peer) >= 2;
+            let synchronous = self.credits.spend(peer, tag, every, forced);
             if synchronous {
                 self.unconfirmed.insert(ticket, peer);
             }
@@ -383,6 +393,11 @@ impl<'p> Executor<'p> {
         }
     }
 
+    /// Units that may be unconfirmed, if they are bounded for all streams together.
+    fn most_unconfirmed(&self) -> Option<u64> {
+        self.flow.and_then(|flow| flow.unconfirmed)
+    }
+
     fn unconfirmed_to(&self, peer: Rank) -> usize {
         self.unconfirmed.values().filter(|&&p| p == peer).count()
     }
@@ -390,6 +405,13 @@ impl<'p> Executor<'p> {
     /// Whether a send may start another segment now.
     fn has_credit(&self, hop: u32) -> bool {
         let stream = &self.streams[hop as usize];
+        if let Some(most) = self.most_unconfirmed() {
+            let mut sends = self.active.iter().filter(|&&h| self.hop(h).action == Action::Send);
+            let under_way: u64 = sends.clone().map(|&h| self.streams[h as usize].under_way()).sum();
+            // The first send of the list never waits for those after it, whose receivers may wait for it.
+            let is_first = sends.next() == Some(&hop) && stream.posted == stream.done;
+            return is_first || under_way + stream.segment(stream.posted).1 <= most;
+        }
         let peer = self.hop(hop).peer;
         let own = self.unconfirmed.keys().filter(|t| t.hop == hop).count();
         if own < 2 && self.unconfirmed_to(peer) < 2 {

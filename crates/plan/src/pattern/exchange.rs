@@ -44,7 +44,7 @@ pub fn exchange(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, i
         starts.push(hops.len());
         let earlier = (starts.len() - 1).checked_sub(in_flight.max(1) as usize).filter(|&step| step > 0);
         let paced_by = earlier.map_or_else(Vec::new, |n| (starts[n] as u32..starts[n + 1] as u32).collect());
-        // The send first: what an executor lets a send wait for, the hops before it, must not be of its own step.
+        // The send first: it may wait for receives before it in the list, which must not be of its own step.
         if let Some(to) = to {
             hops.push(hop(Action::Send, to, block(Space::Input, to), step, paced_by));
         }
