@@ -46,7 +46,8 @@ rank 2 to rank 4. Rounds of a tree recur for every block of the vector.")]
   nagare check reduce --algorithm grouped_two_tree --fabric mlfm36 --np 32 --map balanced --deny-conflicts
   nagare check alltoall --algorithm xor --fabric ./cluster.toml --bytes 64K --json
 
-Two transfers of one round conflict when they share a direction of a link that has fewer cables than transfers.
+Two transfers of one round conflict when they share a direction of a link that has fewer cables than transfers. An exchange
+(alltoall) is played in time as well: when it is done, and which links get more than they can pass on, from when to when.
 Exit status: 0 if the schedule ends and every result is right, 1 if not (or on conflicts with --deny-conflicts), 2 if it could
 not be checked.")]
     Check(CheckArgs),
@@ -202,7 +203,7 @@ pub struct CheckArgs {
     /// Exit with status 1 if there are conflicts
     #[arg(long)]
     pub deny_conflicts: bool,
-    /// Conflicts to print, 0 for all; JSON has all
+    /// Conflicts to print (exchanges: links with conflicts), 0 for all; JSON has all
     #[arg(long, default_value_t = 50)]
     pub limit: usize,
 }
