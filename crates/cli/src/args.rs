@@ -127,6 +127,12 @@ pub struct ScheduleArgs {
     /// The root of reduce and bcast
     #[arg(long, default_value_t = 0)]
     pub root: u32,
+    /// Steps of an exchange under way at the same time, as NAGARE_STEPS
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=32))]
+    pub steps: u32,
+    /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
+    pub partners: u32,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -3,10 +3,9 @@
 use crate::args::CheckArgs;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table};
-use crate::plan::{header, whole};
+use crate::plan::{header, planner, whole};
 
 use anyhow::Context;
-use nagare_plan::algorithm::Planner;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{
@@ -52,8 +51,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     machine.check_root(args.schedule.root)?;
     let network = machine.network.as_ref();
     let (fabric, placement) = network.context("--fabric is missing: a schedule is checked on a network")?;
-    let planner = Planner::new(machine.topology.clone());
-    let schedule = whole(&planner, &args.schedule)?;
+    let schedule = whole(&planner(&machine, &args.schedule), &args.schedule)?;
     let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
     let report = check(fabric, placement, &rounds)?;
     // Alltoall's units are per pair of ranks: of many ranks one each is enough, and all that memory holds.

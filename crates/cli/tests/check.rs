@@ -94,6 +94,23 @@ fn an_exchange_is_played_in_time() {
 }
 
 #[test]
+fn steps_and_partners_of_an_exchange() {
+    let finish = |steps: &str, partners: &str| {
+        let exchange = ["check", "alltoall", "-a", "xor", "-f", "star16", "--bytes", "64K", "--json"];
+        let text = stdout_of(&[&exchange[..], &["--steps", steps, "--partners", partners]].concat());
+        let report: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(report["right"], true);
+        report["timeline"]["finish"].as_f64().unwrap()
+    };
+    // One step at a time waits for a message's 90 µs fifteen times, two at a time eight times.
+    for partners in ["1", "2"] {
+        assert!((finish("1", partners) - finish("2", partners) - 7.0 * 90e-6).abs() < 1e-9);
+    }
+    let exchange = ["plan", "alltoall", "-a", "xor", "-n", "8", "--partners", "2"];
+    assert!(stdout_of(&exchange).contains("step 4: 0→4 1→5 2→6 3→7 4→1 5→0 6→3 7→2\n"));
+}
+
+#[test]
 fn long_lists_are_cut_unless_asked_for() {
     let count = |check: &[&str], limit: &str, listed: &str| {
         let text = stdout_of(&[check, &["--limit", limit]].concat());

@@ -2,7 +2,7 @@
 
 use crate::collective::Collective;
 use crate::cost::{self, Message, Prediction, Profile, Segments, Wires};
-use crate::pattern::{self, Line, VirtualRanks, XorOptions};
+use crate::pattern::{self, Line, Partners, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,7 @@ pub struct Planner {
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
+    exchange: XorOptions,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -143,8 +144,21 @@ impl Planner {
             grouped: OnceLock::new(),
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
+            exchange: XorOptions::default(),
             profiles: Default::default(),
         }
+    }
+
+    /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are two.
+    pub fn with_steps(mut self, steps: u32) -> Self {
+        self.exchange.steps_in_flight = steps.max(1);
+        self
+    }
+
+    /// The same with one or two partners in each step of the XOR exchange; otherwise there is one.
+    pub fn with_partners(mut self, partners: Partners) -> Self {
+        self.exchange.partners = partners;
+        self
     }
 
     /// The facts it plans from.
@@ -184,7 +198,7 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, self.exchange),
         })
     }
 

@@ -17,4 +17,4 @@ pub use node::stage_names as stage_names_around;
 pub use order::Line;
 pub use ring::ring;
 pub use two_tree::{Edge, TwoTree};
-pub use xor::{VirtualRanks, XorOptions, xor};
+pub use xor::{Partners, VirtualRanks, XorOptions, xor};

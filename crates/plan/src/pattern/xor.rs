@@ -5,6 +5,11 @@
 //!   vrank = node · 4 + slot       node 0: 0 1 - -    node 1: 4 5 6 -    node 2: 8 9 - -    (node 3 is missing)
 //!   step t = 4·a + b: every rank of node n talks to node n XOR a only, slot s to slot s XOR b; who is missing is an idle step
 //! ```
+//! With two partners a step has two XOR values, t and u: half of the ranks send along t and receive along u, half the other way.
+//!
+//! ```text
+//!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
+//! ```
 //! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t choose the
 //! partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5 (US11656920).
 
@@ -18,6 +23,18 @@ pub struct VirtualRanks {
     of_rank: Vec<u32>,
     /// Rank of every virtual rank, `None` where padding left a hole.
     rank_of: Vec<Option<Rank>>,
+    /// Slots of a node, the padding included.
+    width: u32,
+}
+
+/// With whom a rank exchanges in one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partners {
+    /// It sends to the rank from which it receives.
+    #[default]
+    One,
+    /// It sends to one rank and receives from another, on other nodes where there are enough (claim 4).
+    Two,
 }
 
 /// How the steps follow one another.
@@ -25,12 +42,14 @@ pub struct VirtualRanks {
 pub struct XorOptions {
     /// Steps of a rank that may be under way at the same time; 1 completes a step before the next (claim 2).
     pub steps_in_flight: u32,
+    /// Partners of a step.
+    pub partners: Partners,
 }
 
 impl Default for XorOptions {
-    /// Two: the next exchange starts while the last segments of this one are still on the wire.
+    /// Two steps: the next exchange starts while the last segments of this one are still on the wire.
     fn default() -> Self {
-        Self { steps_in_flight: 2 }
+        Self { steps_in_flight: 2, partners: Partners::One }
     }
 }
 
@@ -45,7 +64,7 @@ impl VirtualRanks {
         for (rank, &vrank) in of_rank.iter().enumerate() {
             rank_of[vrank as usize] = Some(rank as Rank);
         }
-        Self { of_rank, rank_of }
+        Self { of_rank, rank_of, width }
     }
 
     /// Number of steps, step 0 (the rank's own block) included: a power of two.
@@ -62,46 +81,55 @@ impl VirtualRanks {
     pub fn partner(&self, rank: Rank, step: u32) -> Option<Rank> {
         self.rank_of[(self.of(rank) ^ step) as usize]
     }
+
+    /// Whom `rank` sends to and whom it receives from in step `step` with two partners; `None` where there is nobody.
+    ///
+    /// The step has two XOR values with the same highest bit, `step` itself and its mate. Ranks whose virtual rank lacks that
+    /// bit send along the first and receive along the second, the others the other way round. Either value leads from
+    /// one half to the other, so every send meets the receive of the same step; in the mate's step the values change places.
+    pub fn two_partners(&self, rank: Rank, step: u32) -> (Option<Rank>, Option<Rank>) {
+        let (along, back) = (self.partner(rank, step), self.partner(rank, self.mate(step)));
+        let highest = step.checked_ilog2().map_or(0, |bit| 1 << bit);
+        if self.of(rank) & highest == 0 { (along, back) } else { (back, along) }
+    }
+
+    /// The step with which `step` shares its values: of the next node where two nodes have the same highest bit, else of the
+    /// next slot. Steps 0 and 1 are their own.
+    fn mate(&self, step: u32) -> u32 {
+        match step {
+            0 | 1 => step,
+            _ if step >= 2 * self.width => step ^ self.width,
+            _ => step ^ 1,
+        }
+    }
 }
 
-/// Plan of `rank` for Alltoall: its own block is copied, then one exchange per step with a partner.
+/// Plan of `rank` for Alltoall: its own block is copied, then one exchange per step with its partner or partners.
 pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> RankPlan {
     let parts = virtual_ranks.of_rank.len() as u32;
     let block = |space, of: Rank| Parts { space, first: of, count: 1 };
-    let mut hops = vec![Hop {
-        action: Action::Copy { from: block(Space::Input, rank) },
-        peer: rank,
-        parts: block(Space::Output, rank),
-        round: Round { stage: 0, step: 0 },
-        tag: 0,
-        turn: 0,
-        after: Vec::new(),
-    }];
-    let ahead = options.steps_in_flight.max(1) as usize;
-    for step in 1..virtual_ranks.steps() {
-        let Some(partner) = virtual_ranks.partner(rank, step) else { continue };
+    let hop = |action, peer, space, step, after| {
         let round = Round { stage: 0, step };
-        let index = hops.len();
-        // Exchange k of this rank is hops 2k-1 (receive) and 2k (send).
-        let paced_by = (index + 1).checked_sub(2 * ahead).filter(|&send| send >= 2);
-        hops.push(Hop {
-            action: Action::Recv,
-            peer: partner,
-            parts: block(Space::Output, partner),
-            round,
-            tag: 0,
-            turn: 0,
-            after: Vec::new(),
-        });
-        hops.push(Hop {
-            action: Action::Send,
-            peer: partner,
-            parts: block(Space::Input, partner),
-            round,
-            tag: 0,
-            turn: 0,
-            after: paced_by.map_or_else(Vec::new, |send| vec![send as u32 - 1, send as u32]),
-        });
+        Hop { action, peer, parts: block(space, peer), round, tag: 0, turn: 0, after }
+    };
+    let mut hops = vec![hop(Action::Copy { from: block(Space::Input, rank) }, rank, Space::Output, 0, Vec::new())];
+    // As many lanes as steps may be under way, and in each what its next send waits for: what its steps have left.
+    let mut lanes = vec![Vec::new(); options.steps_in_flight.clamp(1, virtual_ranks.steps()) as usize];
+    let mut exchanges = 0;
+    for step in 1..virtual_ranks.steps() {
+        let (to, from) = match options.partners {
+            Partners::One => (virtual_ranks.partner(rank, step), virtual_ranks.partner(rank, step)),
+            Partners::Two => virtual_ranks.two_partners(rank, step),
+        };
+        if to.is_none() && from.is_none() {
+            continue;
+        }
+        let lane = exchanges % lanes.len();
+        exchanges += 1;
+        let first = hops.len() as u32;
+        hops.extend(from.map(|peer| hop(Action::Recv, peer, Space::Output, step, Vec::new())));
+        hops.extend(to.map(|peer| hop(Action::Send, peer, Space::Input, step, std::mem::take(&mut lanes[lane]))));
+        lanes[lane].extend(first..hops.len() as u32);
     }
     RankPlan { rank, parts, hops }
 }
