@@ -63,11 +63,14 @@ fn options_of_the_exchange() {
         (Mpi::OpenMpi4, 7, "1", "1"),
         (Mpi::OpenMpi4, 8, "1", "2"),
         (Mpi::OpenMpi4, 7, "4", "2"),
-        (Mpi::Mpich4, 4, "1", "2"),
+        (Mpi::Mpich4, 3, "1", "2"),
     ] {
         let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "alltoall=xor;all=stock");
         let job = job.set("NAGARE_TOPOLOGY", MACHINE).set("NAGARE_STEPS", steps).set("NAGARE_PARTNERS", partners);
-        let outcome = job.arguments(&["thin=8", "sizes=0,1,1000,4097,65536"]).run().verified("collectives");
+        let outcome = job
+            .arguments(&["thin=16", "sizes=0,1,1000,4097,65536", "comms=world,reversed,part"])
+            .run()
+            .verified("collectives");
         assert!(outcome.report().ours("alltoall") > 0, "{:?}", outcome.report());
     }
 }
