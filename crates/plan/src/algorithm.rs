@@ -3,7 +3,7 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
-use crate::pattern::{self, Line, Seats, VirtualRanks, XorOptions};
+use crate::pattern::{self, Line, Partners, Seats, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -154,9 +154,6 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
-/// Steps of an exchange that may be under way at the same time.
-const STEPS: u32 = u32::MAX;
-
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
 pub struct Planner {
@@ -167,6 +164,7 @@ pub struct Planner {
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
     room: OnceLock<u64>,
+    exchange: XorOptions,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -181,8 +179,22 @@ impl Planner {
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
             room: OnceLock::new(),
+            exchange: XorOptions::default(),
             profiles: Default::default(),
         }
+    }
+
+    /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many as the
+    /// network has room for.
+    pub fn with_steps(mut self, steps: u32) -> Self {
+        self.exchange.steps_in_flight = Some(steps.max(1));
+        self
+    }
+
+    /// The same with one or two partners in each step of the XOR exchange; otherwise there is one.
+    pub fn with_partners(mut self, partners: Partners) -> Self {
+        self.exchange.partners = partners;
+        self
     }
 
     /// The facts it plans from.
@@ -227,10 +239,10 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, STEPS),
-            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.exchange.steps_in_flight),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Tree => pattern::gather_tree(self.grouped(), self.line(), self.seats(), root, rank),
+            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, self.exchange),
         })
     }
 

@@ -1,12 +1,13 @@
 //! What exchanges have in common: a rank's own block is copied, then it sends and receives one block per step.
 //!
 //! ```text
-//!   step        1        2        3        4            two steps in flight: the send of step 3 starts when this rank's
+//!   step        1        2        3        4            with two steps in flight the send of step 3 starts when this rank's
 //!   send       ├────────┤├───────┤                      send and receive of step 1 are complete, whatever other ranks do
 //!   receive    ├──────┤ ├─────────┤
 //!                                 ├───── …
 //! ```
 
+use crate::execute::ACTIVE_HOPS;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 
 /// One step of an exchange as one rank sees it; `None` where it is idle.
@@ -20,9 +21,9 @@ pub struct Step {
     pub from: Option<Rank>,
 }
 
-/// Plan of `rank`, one of `ranks`, for an exchange of `steps`; at most `in_flight` of them are under way at the same time, and
-/// 1 completes each before the next.
-pub fn exchange(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, in_flight: u32) -> RankPlan {
+/// Plan of `rank`, one of `ranks`, for an exchange of `steps`; with `in_flight`, at most so many of them are under way at the same
+/// time, and 1 completes each before the next.
+pub fn exchange(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, in_flight: Option<u32>) -> RankPlan {
     let block = |space, of: Rank| Parts { space, first: of, count: 1 };
     let hop = |action, peer, parts, step, after| Hop {
         action,
@@ -30,26 +31,29 @@ pub fn exchange(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, i
         parts,
         round: Round { stage: 0, step },
         tag: 0,
-        turn: 0,
+        turn: step,
         after,
     };
     let copy = Action::Copy { from: block(Space::Input, rank) };
     let mut hops = vec![hop(copy, rank, block(Space::Output, rank), 0, Vec::new())];
-    // First hop of every step that is not idle, the copy's included.
-    let mut starts = vec![0];
+    // As many lanes as steps may be under way, and in each what its next send waits for: what its steps have left.
+    let mut lanes = vec![Vec::new(); in_flight.map_or(0, |steps| steps.clamp(1, ACTIVE_HOPS as u32)) as usize];
+    let mut exchanges = 0;
     for Step { step, to, from } in steps {
         if to.is_none() && from.is_none() {
             continue;
         }
-        starts.push(hops.len());
-        let earlier = (starts.len() - 1).checked_sub(in_flight.max(1) as usize).filter(|&step| step > 0);
-        let paced_by = earlier.map_or_else(Vec::new, |n| (starts[n] as u32..starts[n + 1] as u32).collect());
+        let lane = (!lanes.is_empty()).then(|| exchanges % lanes.len());
+        exchanges += 1;
+        let first = hops.len() as u32;
         // The send first: it may wait for receives before it in the list, which must not be of its own step.
-        if let Some(to) = to {
-            hops.push(hop(Action::Send, to, block(Space::Input, to), step, paced_by));
+        if let Some(peer) = to {
+            let after = lane.map_or_else(Vec::new, |lane| std::mem::take(&mut lanes[lane]));
+            hops.push(hop(Action::Send, peer, block(Space::Input, peer), step, after));
         }
-        if let Some(from) = from {
-            hops.push(hop(Action::Recv, from, block(Space::Output, from), step, Vec::new()));
+        hops.extend(from.map(|peer| hop(Action::Recv, peer, block(Space::Output, peer), step, Vec::new())));
+        if let Some(lane) = lane {
+            lanes[lane].extend(first..hops.len() as u32);
         }
     }
     RankPlan::new(rank, ranks, hops)

@@ -25,4 +25,4 @@ pub use order::Line;
 pub use ring::ring;
 pub use two_level_ring::{Seats, two_level_ring};
 pub use two_tree::{Edge, TwoTree};
-pub use xor::{VirtualRanks, XorOptions, xor};
+pub use xor::{Partners, VirtualRanks, XorOptions, xor};

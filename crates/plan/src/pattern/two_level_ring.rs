@@ -81,8 +81,8 @@ pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
     Step { step, to, from }
 }
 
-/// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way.
-pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: u32) -> RankPlan {
+/// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way if it says so.
+pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
     let steps = (1..seats.nodes() * seats.widest()).map(|step| step_of(seats, rank, step));
     exchange(rank, seats.ranks(), steps, in_flight)
 }
