@@ -19,7 +19,7 @@
 
 use super::stream::Stream;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
-use crate::schedule::{Action, Hop, Parts, Program, Rank, Source, Space};
+use crate::schedule::{Action, Hop, Parts, Program, Rank, Run, Source, Space};
 use std::collections::HashMap;
 
 /// Unfinished hops a rank works on at the same time; more than a tree ever has.
@@ -197,7 +197,7 @@ impl<'p> Executor<'p> {
                 moved |= match self.hop(hop).action {
                     Action::Reduce => self.combine(hop, transport)? | self.receive(hop, transport)?,
                     Action::Recv => self.receive(hop, transport)?,
-                    Action::Copy { .. } => self.copy(hop, transport)?,
+                    Action::Copy { .. } | Action::Shuffle { .. } => self.copy(hop, transport)?,
                     Action::Send => false,
                 };
             }
@@ -320,19 +320,29 @@ impl<'p> Executor<'p> {
         }
     }
 
-    /// Does a copy inside the rank, all of it at once.
+    /// Does a copy or a shuffle inside the rank, all of it at once.
     fn copy<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
-        let Hop { action: Action::Copy { from }, parts, .. } = *self.hop(hop) else { return Ok(false) };
+        let Hop { action, parts, .. } = *self.hop(hop);
+        let Some(from) = action.copied() else { return Ok(false) };
         let (start, end) = transport.units(parts, self.program.plan.parts);
         if !self.is_free(hop, start, end - start) {
             return Ok(false);
         }
-        let (from_start, from_end) = transport.units(from, self.program.plan.parts);
-        let region = if from.space == Space::Input { Region::Input } else { result_of(from.space) };
-        transport.copy(
-            Place { region, start: from_start, units: from_end - from_start },
-            Place { region: result_of(parts.space), start, units: end - start },
-        )?;
+        let whole = [Run { from: from.first, to: parts.first, count: parts.count }];
+        let runs = match action {
+            Action::Shuffle { .. } => self.program.plan.runs(self.hop(hop)),
+            _ => &whole,
+        };
+        let place = |transport: &T, space, first, count| {
+            let (start, end) = transport.units(Parts { space, first, count }, self.program.plan.parts);
+            let region = if space == Space::Input { Region::Input } else { result_of(space) };
+            Place { region, start, units: end - start }
+        };
+        for run in runs {
+            let source = place(transport, from.space, run.from, run.count);
+            let target = place(transport, parts.space, run.to, run.count);
+            transport.copy(source, target)?;
+        }
         let stream = &mut self.streams[hop as usize];
         (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);
         Ok(true)
