@@ -26,6 +26,10 @@ pub enum Algorithm {
     TwoLevelRing,
     /// XOR exchange with virtual ranks.
     Xor,
+    /// An exchange inside nodes, then one message per rank and node.
+    Aggregated,
+    /// One message per pair of nodes, collected and distributed by leaders.
+    AggregatedLeader,
 }
 
 /// A row of the table.
@@ -103,6 +107,22 @@ pub const ALGORITHMS: &[Spec] = &[
         by_cost: false,
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
+    Spec {
+        algorithm: Algorithm::Aggregated,
+        name: "aggregated",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "for small blocks: an exchange inside nodes, then one message to each node's rank in the same slot",
+    },
+    Spec {
+        algorithm: Algorithm::AggregatedLeader,
+        name: "aggregated_leader",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "for the smallest blocks: leaders collect, exchange one message per pair of nodes, and distribute",
+    },
 ];
 
 impl Algorithm {
@@ -135,6 +155,9 @@ impl std::fmt::Display for Algorithm {
 
 /// Steps of an exchange that may be under way at the same time.
 const STEPS: u32 = 2;
+
+/// Leaders per node of the aggregated exchange: fewest messages.
+const LEADERS: u32 = 1;
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
@@ -206,6 +229,8 @@ impl Planner {
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, STEPS),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::Aggregated => pattern::aggregated(self.seats(), rank),
+            Algorithm::AggregatedLeader => pattern::aggregated_leader(self.seats(), rank, LEADERS),
         })
     }
 
@@ -274,6 +299,8 @@ impl Planner {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::Aggregated => pattern::AGGREGATED_STAGES.map(str::to_owned).to_vec(),
+            Algorithm::AggregatedLeader => pattern::AGGREGATED_LEADER_STAGES.map(str::to_owned).to_vec(),
         }
     }
 
