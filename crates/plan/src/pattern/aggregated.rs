@@ -83,8 +83,8 @@ fn inside(plan: &mut Staging, rank: Rank, slot: usize, own: &[Rank], served: &[V
     for turn in 1..width {
         let (to, from) = ((slot + turn) % width, (slot + width - turn) % width);
         let round = Round { stage: INSIDE, step: turn as u32 };
-        plan.recv(own[from], incoming[from], mine.len(), round);
         plan.send(own[to], outgoing[to], served[to].len(), round);
+        plan.recv(own[from], incoming[from], mine.len(), round);
     }
     if mine.len() > 1 {
         let neighbours = || (0..width).filter(|&from| from != slot);
@@ -108,13 +108,13 @@ fn between(plan: &mut Staging, seats: &Seats, rank: Rank, messages: &[(Rank, u32
             let turn = (other_slot / width) as u32;
             Round { stage: BETWEEN, step: distance * seats.widest() + turn }
         };
-        let sources = seats.on((node + nodes - distance) % nodes);
-        plan.recv_all(&sorted(sources), sources[slot % sources.len()], round(slot, sources.len()));
         let targets = seats.on((node + distance) % nodes);
         for to in (slot..targets.len()).step_by(width) {
             let peer = targets[to];
             let staged = messages.binary_search_by_key(&peer, |m| m.0).map(|at| (Space::Stage, messages[at].1));
             plan.send(peer, staged.unwrap_or((Space::Input, peer)), width, round(to, width));
         }
+        let sources = seats.on((node + nodes - distance) % nodes);
+        plan.recv_all(&sorted(sources), sources[slot % sources.len()], round(slot, sources.len()));
     }
 }

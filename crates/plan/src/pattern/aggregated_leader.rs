@@ -104,13 +104,13 @@ impl<'s> View<'s> {
         let mut collected = vec![0; self.own.len()];
         for (turn, to, from) in self.ring() {
             let round = Round { stage: COLLECT, step: turn };
-            if let Some(share) = self.shares.get(self.slot) {
-                collected[from] = plan.room(share.len());
-                plan.recv(self.own[from], (Space::Stage, collected[from]), share.len(), round);
-            }
             if let Some(share) = self.shares.get(to) {
                 let blocks = plan.together(share, COLLECT);
                 plan.send(self.own[to], blocks, share.len(), round);
+            }
+            if let Some(share) = self.shares.get(self.slot) {
+                collected[from] = plan.room(share.len());
+                plan.recv(self.own[from], (Space::Stage, collected[from]), share.len(), round);
             }
         }
         collected
@@ -146,6 +146,11 @@ impl<'s> View<'s> {
         plan.shuffle(Space::Stage, Space::Stage, blocks, EXCHANGE);
 
         for (round, [to, from]) in self.peers() {
+            if let Some(to) = to {
+                let targets = sorted(seats.on(to));
+                let message = begin[place_of(share, targets[0]) as usize];
+                plan.send(self.opposite(to), (Space::Stage, message), width * targets.len(), round);
+            }
             if let Some(from) = from {
                 let sources = sorted(seats.on(from));
                 let blocks = width * sources.len();
@@ -155,11 +160,6 @@ impl<'s> View<'s> {
                 let places = self.members.iter().flat_map(|&to| of_member(to));
                 plan.shuffle(Space::Stage, Space::Stage, (message..).zip(places), EXCHANGE);
             }
-            if let Some(to) = to {
-                let targets = sorted(seats.on(to));
-                let message = begin[place_of(share, targets[0]) as usize];
-                plan.send(self.opposite(to), (Space::Stage, message), width * targets.len(), round);
-            }
         }
         results
     }
@@ -168,13 +168,13 @@ impl<'s> View<'s> {
     fn exchange_alone(&self, plan: &mut Staging) -> Vec<u32> {
         plan.shuffle(Space::Input, Space::Output, [(self.rank, self.rank)], EXCHANGE);
         for (round, [to, from]) in self.peers() {
-            if let Some(from) = from {
-                plan.recv_all(&sorted(self.seats.on(from)), self.opposite(from), round);
-            }
             if let Some(to) = to {
                 let targets = sorted(self.seats.on(to));
                 let blocks = plan.together(&targets, EXCHANGE);
                 plan.send(self.opposite(to), blocks, targets.len(), round);
+            }
+            if let Some(from) = from {
+                plan.recv_all(&sorted(self.seats.on(from)), self.opposite(from), round);
             }
         }
         Vec::new()
@@ -184,11 +184,11 @@ impl<'s> View<'s> {
     fn distribute(&self, plan: &mut Staging, results: &[u32]) {
         for (turn, to, from) in self.ring() {
             let round = Round { stage: DISTRIBUTE, step: turn };
-            if let Some(share) = self.shares.get(from) {
-                plan.recv_all(share, self.own[from], round);
-            }
             if let Some(share) = self.shares.get(self.slot) {
                 plan.send(self.own[to], (Space::Stage, results[to]), share.len(), round);
+            }
+            if let Some(share) = self.shares.get(from) {
+                plan.recv_all(share, self.own[from], round);
             }
         }
         if let (Some(share), Some(&own)) = (self.shares.get(self.slot), results.get(self.slot)) {
