@@ -189,20 +189,24 @@ impl<'p> Executor<'p> {
             }
         }
         self.completed = completed;
+        // What is started changes nothing for other hops; what is finished here and now may let them start.
         loop {
             self.refill();
-            let mut moved = false;
+            let mut finished = false;
             for at in 0..self.active.len() {
                 let hop = self.active[at];
-                moved |= match self.hop(hop).action {
-                    Action::Reduce => self.combine(hop, transport)? | self.receive(hop, transport)?,
+                match self.hop(hop).action {
+                    Action::Reduce => {
+                        finished |= self.combine(hop, transport)?;
+                        self.receive(hop, transport)?;
+                    }
                     Action::Recv => self.receive(hop, transport)?,
-                    Action::Copy { .. } | Action::Shuffle { .. } => self.copy(hop, transport)?,
-                    Action::Send => false,
-                };
+                    Action::Copy { .. } | Action::Shuffle { .. } => finished |= self.copy(hop, transport)?,
+                    Action::Send => {}
+                }
             }
-            moved |= self.send(transport)?;
-            if !moved {
+            self.send(transport)?;
+            if !finished {
                 break;
             }
         }
@@ -247,30 +251,27 @@ impl<'p> Executor<'p> {
     }
 
     /// Posts receives up to the window.
-    fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
-        let Hop { action, peer, tag, .. } = *self.hop(hop);
+    fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        let Hop { action, peer, tag, parts, .. } = *self.hop(hop);
         let combines = action == Action::Reduce;
-        if combines && !self.owns_ring(hop) {
-            return Ok(false);
-        }
-        let mut moved = false;
         loop {
             let stream = &self.streams[hop as usize];
             let segment = stream.posted;
+            if segment == stream.segments || segment - stream.done >= self.window || combines && !self.owns_ring(hop) {
+                return Ok(());
+            }
             let (start, units) = stream.segment(segment);
-            let room = segment < stream.segments && segment - stream.done < self.window;
             let into = if combines {
                 Place { region: stream.slot(segment, self.ring), start: 0, units }
             } else {
-                Place { region: result_of(self.hop(hop).parts.space), start, units }
+                Place { region: result_of(parts.space), start, units }
             };
             let free = if combines { self.has_scratch(hop) } else { self.is_free(hop, start, units) };
-            if !(room && free) {
-                return Ok(moved);
+            if !free {
+                return Ok(());
             }
             self.streams[hop as usize].post();
             transport.recv(Ticket { hop, segment }, peer, tag, into)?;
-            moved = true;
         }
     }
 
@@ -349,18 +350,17 @@ impl<'p> Executor<'p> {
     }
 
     /// Starts every send that is ready: lowest turn, then lowest segment number first, ties in list order.
-    fn send<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
+    fn send<T: Transport>(&mut self, transport: &mut T) -> Result<(), T::Error> {
         // Two confirmations may be outstanding, and a stream's one forced segment.
         let every = ((self.window - 1) / 2).max(1);
-        let mut moved = false;
         loop {
             let ready = self.active.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);
-                stream.posted < stream.segments && self.has_credit(h) && self.is_free(h, start, units)
+                stream.posted < stream.segments && self.is_free(h, start, units) && self.has_credit(h)
             });
             let Some(hop) = ready.min_by_key(|&h| (self.hop(h).turn, self.streams[h as usize].posted)) else {
-                return Ok(moved);
+                return Ok(());
             };
             let Hop { peer, tag, .. } = *self.hop(hop);
             let stream = &self.streams[hop as usize];
@@ -376,7 +376,6 @@ impl<'p> Executor<'p> {
             self.traffic.messages += 1;
             self.traffic.units += units;
             transport.send(ticket, peer, tag, from, synchronous)?;
-            moved = true;
         }
     }
 
