@@ -86,6 +86,12 @@ pub struct Executor<'p> {
     streams: Vec<Stream>,
     /// Unfinished hops, in list order.
     active: Vec<u32>,
+    /// Those of them that have something left to start and wait for no hop as a whole.
+    open: Vec<u32>,
+    /// For every hop the number of unfinished hops that it waits for as a whole.
+    waits_for: Vec<u32>,
+    /// Hops that have finished since the last refill.
+    finished: Vec<u32>,
     /// Next hop to become active.
     next: usize,
     window: u64,
@@ -140,10 +146,15 @@ impl<'p> Executor<'p> {
             let stage = Parts { space: Space::Stage, first: 0, count: plan.staged };
             transport.reserve(slots, longest, transport.units(stage, plan.parts).1)?;
         }
+        let unfinished = |hops: &[u32]| hops.iter().filter(|&&h| !streams[h as usize].finished()).count() as u32;
+        let waits_for = program.dependencies.iter().map(|d| unfinished(&d.whole)).collect();
         Ok(Self {
             program,
             streams,
             active: Vec::new(),
+            open: Vec::new(),
+            waits_for,
+            finished: Vec::new(),
             next: 0,
             window,
             ring: ring.max(1),
@@ -186,6 +197,9 @@ impl<'p> Executor<'p> {
             self.unconfirmed.remove(&ticket);
             if self.program.plan.hops[ticket.hop as usize].action != Action::Reduce {
                 stream.done = stream.arrived;
+                if stream.finished() {
+                    self.finished.push(ticket.hop);
+                }
             }
         }
         self.completed = completed;
@@ -193,8 +207,8 @@ impl<'p> Executor<'p> {
         loop {
             self.refill();
             let mut finished = false;
-            for at in 0..self.active.len() {
-                let hop = self.active[at];
+            for at in 0..self.open.len() {
+                let hop = self.open[at];
                 match self.hop(hop).action {
                     Action::Reduce => {
                         finished |= self.combine(hop, transport)?;
@@ -207,11 +221,9 @@ impl<'p> Executor<'p> {
             }
             self.send(transport)?;
             if !finished {
-                break;
+                return Ok(self.active.is_empty());
             }
         }
-        self.refill();
-        Ok(self.active.is_empty())
     }
 
     /// What has been sent so far.
@@ -223,23 +235,41 @@ impl<'p> Executor<'p> {
         &self.program.plan.hops[index as usize]
     }
 
-    /// Drops finished hops and takes in the next ones.
+    /// Drops finished hops, opens those that waited for them, and takes in the next ones.
     fn refill(&mut self) {
-        let streams = &self.streams;
-        self.active.retain(|&h| !streams[h as usize].finished());
+        for hop in self.finished.drain(..) {
+            if let Ok(at) = self.active.binary_search(&hop) {
+                self.active.remove(at);
+            }
+            for &waiting in &self.program.dependencies[hop as usize].released {
+                self.waits_for[waiting as usize] -= 1;
+                let is_free = self.waits_for[waiting as usize] == 0 && (waiting as usize) < self.next;
+                if let (true, Err(at)) = (is_free, self.open.binary_search(&waiting)) {
+                    self.open.insert(at, waiting);
+                }
+            }
+        }
         while self.active.len() < ACTIVE_HOPS && self.next < self.streams.len() {
             if !self.streams[self.next].finished() {
                 self.active.push(self.next as u32);
+                if self.waits_for[self.next] == 0 {
+                    self.open.push(self.next as u32);
+                }
             }
             self.next += 1;
         }
+        let (streams, hops) = (&self.streams, &self.program.plan.hops);
+        self.open.retain(|&hop| {
+            let stream = &streams[hop as usize];
+            let begun = if hops[hop as usize].action == Action::Reduce { stream.done } else { stream.posted };
+            begun < stream.segments
+        });
     }
 
-    /// Whether the hops that `hop` waits for are done with the units of its segment.
+    /// Whether the hops that `hop`, which is open, waits for are done with the units of its segment.
     fn is_free(&self, hop: u32, start: u64, units: u64) -> bool {
-        let dependencies = &self.program.dependencies[hop as usize];
-        dependencies.whole.iter().all(|&d| self.streams[d as usize].finished())
-            && dependencies.data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
+        let data = &self.program.dependencies[hop as usize].data;
+        data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
     }
 
     /// Whether the scratch segments a combination needs for its next segment are free again.
@@ -304,7 +334,11 @@ impl<'p> Executor<'p> {
                 }
                 transport.reduce(arrived, output)?;
             }
-            self.streams[hop as usize].done += 1;
+            let stream = &mut self.streams[hop as usize];
+            stream.done += 1;
+            if stream.finished() {
+                self.finished.push(hop);
+            }
             moved = true;
         }
     }
@@ -346,6 +380,7 @@ impl<'p> Executor<'p> {
         }
         let stream = &mut self.streams[hop as usize];
         (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);
+        self.finished.push(hop);
         Ok(true)
     }
 
@@ -354,7 +389,7 @@ impl<'p> Executor<'p> {
         // Two confirmations may be outstanding, and a stream's one forced segment.
         let every = ((self.window - 1) / 2).max(1);
         loop {
-            let ready = self.active.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
+            let ready = self.open.iter().copied().filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);
                 stream.posted < stream.segments && self.is_free(h, start, units) && self.has_credit(h)

@@ -23,6 +23,8 @@ pub struct Dependencies {
     pub data: Vec<u32>,
     /// Hops that must be complete as a whole.
     pub whole: Vec<u32>,
+    /// The other way round: hops that wait for this one to be complete as a whole.
+    pub released: Vec<u32>,
     /// For a send: where its data is. For a combination: what it is combined with.
     pub source: Source,
     /// For a combination on a rank without a result buffer: the hops that read its scratch segments, which are free
@@ -231,7 +233,10 @@ impl Program {
                     _ => {}
                 }
             }
-            dependencies.push(Dependencies { data, whole, source, freed_by: Vec::new() });
+            for &earlier in &whole {
+                dependencies[earlier as usize].released.push(index);
+            }
+            dependencies.push(Dependencies { data, whole, released: Vec::new(), source, freed_by: Vec::new() });
         }
         Ok(Self { plan, dependencies })
     }
