@@ -27,6 +27,10 @@ pub enum Algorithm {
     TwoLevelRing,
     /// XOR exchange with virtual ranks.
     Xor,
+    /// An exchange inside nodes, then one message per rank and node.
+    Aggregated,
+    /// One message per pair of nodes, collected and distributed by leaders.
+    AggregatedLeader,
     /// A pipeline of nodes that ends at the root.
     Relay,
     /// A binomial tree of nodes.
@@ -109,6 +113,22 @@ pub const ALGORITHMS: &[Spec] = &[
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
     Spec {
+        algorithm: Algorithm::Aggregated,
+        name: "aggregated",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "for small blocks: an exchange inside nodes, then one message to each node's rank in the same slot",
+    },
+    Spec {
+        algorithm: Algorithm::AggregatedLeader,
+        name: "aggregated_leader",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "for the smallest blocks: leaders collect, exchange one message per pair of nodes, and distribute",
+    },
+    Spec {
         algorithm: Algorithm::Relay,
         name: "relay",
         collectives: &[Collective::Gather],
@@ -153,6 +173,9 @@ impl std::fmt::Display for Algorithm {
         f.pad(self.name())
     }
 }
+
+/// Leaders per node of the aggregated exchange: fewest messages.
+const LEADERS: u32 = 1;
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
@@ -243,6 +266,8 @@ impl Planner {
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Tree => pattern::gather_tree(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, self.exchange),
+            Algorithm::Aggregated => pattern::aggregated(self.seats(), rank),
+            Algorithm::AggregatedLeader => pattern::aggregated_leader(self.seats(), rank, LEADERS),
         })
     }
 
@@ -321,6 +346,8 @@ impl Planner {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::Aggregated => pattern::AGGREGATED_STAGES.map(str::to_owned).to_vec(),
+            Algorithm::AggregatedLeader => pattern::AGGREGATED_LEADER_STAGES.map(str::to_owned).to_vec(),
             Algorithm::Relay => vec!["relay".to_owned()],
             Algorithm::Tree => vec!["in the node".to_owned(), "between nodes".to_owned()],
         }

@@ -5,7 +5,7 @@ use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
     Completed, Credits, Executor, Fault, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
 };
-use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round};
+use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round, Run, Space};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
 use std::time::Duration;
@@ -227,6 +227,28 @@ fn tokens_order_what_shares_no_data() {
     assert!(world.unreceived().is_empty());
 }
 
+/// A shuffle waits for what it reads and for what it would overwrite, block by block, and what reads its places waits for it.
+#[test]
+fn a_shuffle_is_ordered_by_the_blocks_it_moves() {
+    let block = |space, first| Parts { space, first, count: 1 };
+    let stage = Parts { space: Space::Stage, first: 0, count: 4 };
+    let hops = vec![
+        hop(Action::Recv, 1, block(Space::Stage, 0), vec![]),
+        hop(Action::Recv, 2, block(Space::Stage, 1), vec![]),
+        hop(Action::Send, 1, block(Space::Stage, 3), vec![]),
+        hop(Action::Shuffle { from: stage, table: 0 }, 0, stage, vec![]),
+        hop(Action::Send, 2, block(Space::Stage, 2), vec![]),
+        hop(Action::Send, 3, block(Space::Stage, 3), vec![]),
+    ];
+    let runs = vec![Run { from: 0, to: 3, count: 1 }];
+    let plan = RankPlan { staged: 4, shuffles: vec![runs], ..RankPlan::new(0, 4, hops) };
+    let program = Program::new(plan, true).unwrap();
+    let whole: Vec<&[u32]> = program.dependencies.iter().map(|d| d.whole.as_slice()).collect();
+    let none: &[u32] = &[];
+    // The shuffle reads block 0 and overwrites block 3; blocks 1 and 2 lie between them but have nothing to do with it.
+    assert_eq!(whole, [none, none, none, &[0, 2], none, &[3]]);
+}
+
 /// What arrives first must not decide the order of combination, or results would differ from run to run.
 #[test]
 fn combination_is_in_plan_order_whatever_arrives_first() {
@@ -311,7 +333,27 @@ fn inconsistent_plans_are_refused_or_reported() {
             "hop 1: a rank without a result buffer combines parts that other hops cut differently",
         ),
     ];
-    for (plan, has_output, message) in wrong {
+    let shuffles = |from: Parts, parts: Parts, runs: Vec<Run>| {
+        let plan = plan(vec![hop(Action::Shuffle { from, table: 0 }, 0, parts, vec![])]);
+        RankPlan { staged: 4, shuffles: vec![runs], ..plan }
+    };
+    let stage = Parts { space: Space::Stage, first: 0, count: 4 };
+    let output = Parts { space: Space::Output, first: 0, count: 2 };
+    let run = |from, to, count| Run { from, to, count };
+    let in_its_own_way = "hop 0: writes where it reads, or twice in one place";
+    let shuffled = [
+        (shuffles(stage, output, vec![run(0, 0, 1), run(3, 1, 2)]), true, "hop 0: parts 3..5 of 4"),
+        (shuffles(stage, output, vec![run(0, 1, 2)]), true, "hop 0: parts 1..3 of 2"),
+        (shuffles(stage, output, vec![run(0, 1, 1), run(2, 1, 1)]), true, in_its_own_way),
+        (shuffles(stage, stage, vec![run(0, 1, 2)]), true, in_its_own_way),
+        (
+            shuffles(output, Parts { space: Space::Input, ..output }, vec![run(0, 1, 1)]),
+            true,
+            "hop 0: writes to the input",
+        ),
+        (shuffles(stage, output, vec![run(0, 1, 1)]), false, "hop 0: receives into a rank without a result buffer"),
+    ];
+    for (plan, has_output, message) in wrong.into_iter().chain(shuffled) {
         let error: ProgramError = Program::new(plan, has_output).unwrap_err();
         assert_eq!(error.to_string(), message);
     }

@@ -22,7 +22,7 @@ fn check_shape(schedule: &Schedule) {
     for plan in &schedule.plans {
         for hop in &plan.hops {
             let sends = match hop.action {
-                Action::Copy { .. } => {
+                Action::Copy { .. } | Action::Shuffle { .. } => {
                     assert_eq!(hop.peer, plan.rank);
                     continue;
                 }

@@ -1,5 +1,7 @@
 //! Who talks to whom: one file per pattern, pure functions for all sizes.
 
+mod aggregated;
+mod aggregated_leader;
 mod chain;
 mod exchange;
 mod gateway_two_tree;
@@ -10,10 +12,13 @@ mod inorder;
 mod node;
 mod order;
 mod ring;
+mod staging;
 mod two_level_ring;
 mod two_tree;
 mod xor;
 
+pub use aggregated::{STAGES as AGGREGATED_STAGES, aggregated};
+pub use aggregated_leader::{STAGES as AGGREGATED_LEADER_STAGES, aggregated_leader};
 pub use chain::chain;
 pub use exchange::{Step, exchange};
 pub use gateway_two_tree::gateway_two_tree;
