@@ -1,17 +1,19 @@
 //! From an intercepted call to its outcome: guard, decide, run or pass on.
 
+use crate::arguments::{Arguments, Sides};
+use crate::blocks::Side;
 use crate::communicator::{Communicator, Place};
 use crate::datatype::{self, Shape, Typed};
-use crate::memory::Buffer;
-use crate::real::handles::IN_PLACE;
+use crate::packed::Packer;
 use crate::shim::Shim;
-use crate::transport::{Buffers, Failure, MpiTransport};
+use crate::staged::Staged;
+use crate::transport::{Failure, MpiTransport};
 use mpi::ffi::{MPI_Comm, MPI_Op};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
-use nagare_plan::execute::{Executor, Layout, Pacing};
+use nagare_plan::execute::{Executor, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::time::Instant;
@@ -26,52 +28,28 @@ const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
 
-/// The arguments of an intercepted call.
-#[derive(Clone, Copy)]
-pub struct Arguments {
-    /// Which call.
-    pub collective: Collective,
-    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`.
-    pub input: Typed,
-    /// Where the result goes.
-    pub output: Typed,
-    /// Operation, for reductions.
-    pub op: Option<MPI_Op>,
-    /// Root, for rooted collectives.
-    pub root: c_int,
-    /// Communicator.
-    pub comm: MPI_Comm,
-}
-
 /// Everything decided about a call that we run.
-struct Decision<'c> {
-    record: &'c Communicator,
+pub struct Decision<'c> {
+    /// The communicator.
+    pub record: &'c Communicator,
     place: &'c Place,
     private: MPI_Comm,
     algorithm: Algorithm,
-    bytes: u64,
-    shape: Shape,
+    /// Bytes, where all ranks know them.
+    pub bytes: u64,
+    /// The blocks of Alltoallv.
+    pub sides: Option<Sides>,
 }
 
 /// Handles one call. `forward` is the library's own.
 #[inline]
 pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_int) -> c_int {
     let collective = arguments.collective;
-    let data = arguments.significant();
-    if data.count <= 0 || data.datatype == shim.real.handles.datatype_null {
-        let reason = if data.count == 0 { Reason::Empty } else { Reason::Argument };
-        return passed_on(shim, collective, reason, 0, forward);
-    }
-    let mut size = 0;
-    // SAFETY: the datatype is not null; the library checks the rest itself.
-    if unsafe { (shim.real.mpi.type_size_x)(data.datatype, &raw mut size) } != 0 {
-        return passed_on(shim, collective, Reason::Argument, 0, forward);
-    }
-    let bytes = (size as u64).saturating_mul(data.count as u64);
-    if bytes == 0 {
-        return passed_on(shim, collective, Reason::Empty, 0, forward);
-    }
-    if bytes < shim.floor(collective) {
+    let bytes = match arguments.bytes(shim) {
+        Ok(bytes) => bytes,
+        Err(reason) => return passed_on(shim, collective, reason, 0, forward),
+    };
+    if arguments.is_below(bytes, shim.floor(collective)) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
     match decide(shim, arguments, bytes) {
@@ -108,58 +86,6 @@ fn passed_on(
     code
 }
 
-impl Arguments {
-    /// The buffer argument whose count and type are significant on every rank.
-    fn significant(&self) -> Typed {
-        let alltoall_in_place = self.collective == Collective::Alltoall && self.in_place();
-        if alltoall_in_place { self.output } else { self.input }
-    }
-
-    fn in_place(&self) -> bool {
-        self.input.address.cast_const() == IN_PLACE
-    }
-
-    /// Whether `rank` gets a result.
-    fn has_output(&self, rank: Rank) -> bool {
-        self.collective.has_output(self.root as Rank, rank)
-    }
-
-    /// Leaves everything to the library that it may have an error for.
-    fn valid(&self, shim: &Shim, record: &Communicator, bytes: u64) -> Result<(), Reason> {
-        let wrong = Err(Reason::Argument);
-        if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
-            return wrong;
-        }
-        let has_output = self.has_output(record.rank);
-        if has_output && self.output.address.cast_const() == IN_PLACE {
-            return wrong;
-        }
-        if self.collective != Collective::Bcast {
-            let aliased = !self.in_place() && self.input.address == self.output.address;
-            // Two buffers of absolute addresses are both "at" null.
-            if has_output && aliased && !self.input.address.is_null() || !has_output && self.in_place() {
-                return wrong;
-            }
-        }
-        if self.collective == Collective::Alltoall && !self.in_place() {
-            let Typed { count, datatype, .. } = self.output;
-            if count <= 0 || datatype == shim.real.handles.datatype_null {
-                return wrong;
-            }
-            let mut size = 0;
-            // SAFETY: the datatype is not null.
-            let code = unsafe { (shim.real.mpi.type_size_x)(datatype, &raw mut size) };
-            if code != 0 || (size as u64).saturating_mul(count as u64) != bytes {
-                return wrong;
-            }
-        }
-        // A null address is right only with a type of absolute addresses, which is never plain.
-        let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
-        let reads = self.collective != Collective::Bcast && !self.in_place();
-        if reads && null(self.input) || has_output && null(self.output) { wrong } else { Ok(()) }
-    }
-}
-
 /// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that are
 /// wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
 #[inline]
@@ -183,41 +109,48 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         return Err(Reason::OneRank);
     }
     let place = record.place(shim, comm)?;
-    if bytes < record.floor(arguments.collective) {
+    if arguments.is_below(bytes, record.floor(arguments.collective)) {
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small });
     }
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
+    let shared = arguments.shared(bytes);
     let call = Call {
         collective: arguments.collective,
-        bytes,
+        bytes: shared,
         ranks: record.size,
         nodes: place.nodes,
         grouped: place.grouped,
     };
     let most = most_segment_bytes(shim, place);
     let cheapest =
-        || place.planner.cheapest(arguments.collective, bytes, segments(shim, place)).map(|(algorithm, _)| algorithm);
+        || place.planner.cheapest(arguments.collective, shared, segments(shim, place)).map(|(algorithm, _)| algorithm);
     let algorithm = match rules.choose(&call, cheapest) {
         Choice::Run(algorithm) => algorithm,
         Choice::Library(reason) => return Err(reason),
     };
     arguments.valid(shim, record, bytes)?;
-    let shape = Shape::of(real, arguments.significant().datatype);
+    let sides = arguments.sides(real, record.size)?;
     if let Some(op) = arguments.op {
+        let shape = Shape::of(real, arguments.input.datatype);
         combinable(shim, op, arguments, &shape)?;
         if shape.span() as u64 > most {
             return Err(Reason::LargeElement);
         }
     }
     let private = record.private(shim, comm)?;
-    let sides = if arguments.in_place() { [arguments.output; 2] } else { [arguments.input, arguments.output] };
-    let uncommitted = |side: &Typed| !datatype::is_committed(real, private, side.datatype);
-    if sides.iter().any(uncommitted) {
+    let committed = |side: &Typed| datatype::is_committed(real, private, side.datatype);
+    let all_committed = match &sides {
+        None => arguments.typed(record.rank).iter().all(committed),
+        Some(Sides { sent, received }) => {
+            sent.iter().chain([received]).filter_map(Side::significant).all(|side| committed(&side))
+        }
+    };
+    if !all_committed {
         return Err(Reason::Argument);
     }
     log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
-    Ok(Decision { record, place, private, algorithm, bytes, shape })
+    Ok(Decision { record, place, private, algorithm, bytes: shared, sides })
 }
 
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
@@ -257,7 +190,9 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
     let config = &shim.setup().config;
     let Decision { place, algorithm, bytes, .. } = *decision;
     let most = most_segment_bytes(shim, place);
-    if let Some(pacing) = place.planner.exchange_pacing(algorithm, bytes) {
+    // A rank that knows its own blocks only cannot cut by their size: both ends of a message must cut alike.
+    let block = if decision.sides.is_some() { u64::MAX } else { bytes };
+    if let Some(pacing) = place.planner.exchange_pacing(algorithm, block) {
         // Units are bytes here.
         let segment = config.segment.unwrap_or_else(|| pacing.segment.min(most));
         return Pacing { segment, window: config.window.unwrap_or(pacing.window), ..pacing };
@@ -276,16 +211,17 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     record.failed()?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root).ok_or(Failure::Stalled)?;
-    let mut staged = Staged::new(shim, private, arguments, decision)?;
+    let packer = Packer { real: shim.real, private, rank: record.rank as c_int };
+    let mut staged = Staged::new(&packer, arguments, decision)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
-    let same = arguments.in_place() || arguments.collective == Collective::Bcast;
-    let sides = (same && arguments.collective != Collective::Alltoall, arguments.has_output(record.rank));
+    let in_place = arguments.collective.reduces() && arguments.in_place() || arguments.collective == Collective::Bcast;
+    let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
     let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers, shim.pause()) };
     let mut credits = record.credits();
-    let executor = Executor::new(&program, pacing, sides, &mut credits, &mut transport)?;
+    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut credits, &mut transport)?;
     if let Err(failure) = executor.run(&mut transport) {
         // The library may still write to what it was given: none of it may be used again, nor the connection.
         transport.abandon();
@@ -294,147 +230,7 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
         return Err(failure);
     }
     drop(transport);
-    staged.finish(shim, private)
-}
-
-/// The buffers of a call, with packed copies where they cannot be used as they are.
-struct Staged {
-    buffers: Buffers,
-    unit_bytes: u64,
-    /// Keeps the copy that is sent from.
-    input_copy: Option<Buffer>,
-    /// The copy that is received into, and where it belongs.
-    output_copy: Option<(Buffer, Typed, u64)>,
-    rank: c_int,
-}
-
-impl Staged {
-    fn new(shim: &Shim, private: MPI_Comm, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
-        let rank = decision.record.rank as c_int;
-        match arguments.collective {
-            Collective::Reduce | Collective::Allreduce => Ok(Self::reduction(arguments, decision, rank)),
-            Collective::Bcast => Self::bcast(shim, private, arguments, decision, rank),
-            Collective::Alltoall | Collective::Alltoallv | Collective::Gather => {
-                Self::alltoall(shim, private, arguments, decision, rank)
-            }
-        }
-    }
-
-    /// Reductions work on elements where they are; all ranks have the same type.
-    fn reduction(arguments: &Arguments, decision: &Decision, rank: c_int) -> Self {
-        let has_output = arguments.has_output(rank as Rank);
-        let output = if has_output { arguments.output.address.cast::<u8>() } else { std::ptr::null_mut() };
-        let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
-        let buffers = Buffers {
-            input,
-            output,
-            layout: Layout::Vector { units: arguments.input.count as u64 },
-            datatype: arguments.input.datatype,
-            shape: decision.shape,
-            op: arguments.op,
-        };
-        Self { buffers, unit_bytes: (decision.shape.span() as u64).max(1), input_copy: None, output_copy: None, rank }
-    }
-
-    /// Bcast works on bytes, since ranks may give the same data with different types.
-    fn bcast(
-        shim: &Shim,
-        private: MPI_Comm,
-        arguments: &Arguments,
-        decision: &Decision,
-        rank: c_int,
-    ) -> Result<Self, Failure> {
-        let data = arguments.output;
-        let mut staged = Self::of_bytes(shim, Layout::Vector { units: decision.bytes }, rank);
-        if decision.shape.plain {
-            staged.set(data.address.cast(), data.address.cast());
-        } else {
-            let mut copy = Buffer::new(decision.bytes as usize).ok_or(Failure::Memory)?;
-            staged.set(copy.address(), copy.address());
-            if rank == arguments.root {
-                staged.pack(shim, private, data, copy.address(), decision.bytes)?;
-                staged.input_copy = Some(copy);
-            } else {
-                staged.output_copy = Some((copy, data, decision.bytes));
-            }
-        }
-        Ok(staged)
-    }
-
-    /// Alltoall works on bytes, since the two sides may have different types.
-    fn alltoall(
-        shim: &Shim,
-        private: MPI_Comm,
-        arguments: &Arguments,
-        decision: &Decision,
-        rank: c_int,
-    ) -> Result<Self, Failure> {
-        let ranks = i64::from(decision.record.size);
-        let total = decision.bytes.checked_mul(ranks as u64).ok_or(Failure::Memory)?;
-        let all = |block: Typed| Typed { count: block.count.saturating_mul(ranks), ..block };
-        let in_place = arguments.in_place();
-        let (from, into) = (if in_place { arguments.output } else { arguments.input }, arguments.output);
-        let mut staged = Self::of_bytes(shim, Layout::Blocks { block: decision.bytes }, rank);
-        let plain_output = Shape::of(shim.real, into.datatype).plain;
-        let mut output: *mut u8 = into.address.cast();
-        if !plain_output {
-            let mut copy = Buffer::new(total as usize).ok_or(Failure::Memory)?;
-            output = copy.address();
-            staged.output_copy = Some((copy, all(into), total));
-        }
-        let mut input: *mut u8 = from.address.cast();
-        if in_place || !decision.shape.plain {
-            // In place the blocks that are sent would be overwritten by those that arrive.
-            let mut copy = Buffer::new(total as usize).ok_or(Failure::Memory)?;
-            input = copy.address();
-            if decision.shape.plain {
-                // SAFETY: the program's buffer holds `total` consecutive bytes, the copy as many.
-                unsafe { from.address.cast::<u8>().copy_to_nonoverlapping(input, total as usize) };
-            } else {
-                staged.pack(shim, private, all(from), input, total)?;
-            }
-            staged.input_copy = Some(copy);
-        }
-        staged.set(input, output);
-        Ok(staged)
-    }
-
-    fn of_bytes(shim: &Shim, layout: Layout, rank: c_int) -> Self {
-        let shape = Shape { size: 1, extent: 1, true_lb: 0, true_extent: 1, plain: true };
-        let datatype = shim.real.handles.byte;
-        let buffers =
-            Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout, datatype, shape, op: None };
-        Self { buffers, unit_bytes: 1, input_copy: None, output_copy: None, rank }
-    }
-
-    fn set(&mut self, input: *const u8, output: *mut u8) {
-        self.buffers.input = input;
-        self.buffers.output = output;
-    }
-
-    fn pack(&self, shim: &Shim, private: MPI_Comm, from: Typed, to: *mut u8, bytes: u64) -> Result<(), Failure> {
-        // SAFETY: `from` is the program's own buffer and type, `to` has room for `bytes` bytes.
-        unsafe { datatype::pack(shim.real, private, self.rank, from, to, bytes) }.map_err(Failure::Mpi)
-    }
-
-    fn take_buffers(&mut self) -> Buffers {
-        let nothing = Layout::Vector { units: 0 };
-        let empty = Buffers { input: std::ptr::null(), output: std::ptr::null_mut(), layout: nothing, ..self.buffers };
-        std::mem::replace(&mut self.buffers, empty)
-    }
-
-    /// Gives up the copies without freeing them.
-    fn abandon(mut self) {
-        std::mem::forget(self.input_copy.take());
-        std::mem::forget(self.output_copy.take());
-    }
-
-    /// Unpacks what was received into a copy.
-    fn finish(mut self, shim: &Shim, private: MPI_Comm) -> Result<(), Failure> {
-        let Some((copy, into, bytes)) = &mut self.output_copy else { return Ok(()) };
-        // SAFETY: the copy holds `bytes` bytes, and the program's buffer has room for them in its type.
-        unsafe { datatype::unpack(shim.real, private, self.rank, copy.address(), *bytes, *into) }.map_err(Failure::Mpi)
-    }
+    staged.finish(&packer)
 }
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.

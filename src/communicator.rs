@@ -211,9 +211,9 @@ impl Communicator {
         // if the library refuses it.
         unsafe {
             let codes = [
-                (mpi.comm_size)(comm, &raw mut size),
+                (mpi.comm_size)(comm.into(), &raw mut size),
                 (mpi.comm_rank)(comm, &raw mut rank),
-                (mpi.comm_test_inter)(comm, &raw mut inter),
+                (mpi.comm_test_inter)(comm.into(), &raw mut inter),
             ];
             if codes != [0; 3] {
                 return None;

@@ -34,6 +34,9 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Shape of `MPI_BYTE`.
+    pub const BYTE: Self = Self { size: 1, extent: 1, true_lb: 0, true_extent: 1, plain: true };
+
     /// Bytes one element takes up, in a message or in memory, whichever is more.
     pub fn span(&self) -> i64 {
         self.size.max(self.extent)

@@ -123,7 +123,7 @@ fn collect(
     // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
     unsafe {
         (mpi.comm_rank)(comm, &raw mut rank);
-        (mpi.comm_size)(comm, &raw mut size);
+        (mpi.comm_size)(comm.into(), &raw mut size);
     }
     let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
     let mut ranks = vec![own; size as usize];

@@ -7,6 +7,8 @@
 //!                                             └─ the real PMPI_X, with a counted reason
 //! ```
 
+mod arguments;
+mod blocks;
 mod boundary;
 mod c_api;
 mod call;
@@ -18,10 +20,12 @@ mod facts;
 mod interpose;
 mod locality;
 mod memory;
+mod packed;
 mod real;
 mod report;
 mod setup;
 mod shim;
+mod staged;
 mod statistics;
 mod transport;
 mod wait;

@@ -33,7 +33,8 @@ struct ReportRow {
     /// Why the library's own ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// Size of the vector, for Alltoall of the data per rank pair, bytes.
+    /// Size of the vector; for Alltoall of the data per rank pair, for Gather per rank, for Alltoallv of all that a rank sends;
+    /// bytes.
     min_bytes: u64,
     max_bytes: u64,
     /// Calls of the rank that called most often.
@@ -157,7 +158,7 @@ pub fn at_finalize(shim: &Shim) {
     let mpi = &shim.real.mpi;
     let mut size = 0;
     // SAFETY: the world is a valid communicator until finalisation.
-    unsafe { (mpi.comm_size)(shim.real.handles.comm_world, &raw mut size) };
+    unsafe { (mpi.comm_size)(shim.real.handles.comm_world.into(), &raw mut size) };
     let mut all = vec![0u64; if rank == 0 { own.len() * size as usize } else { 0 }];
     let bytes = size_of_val(own.as_slice()) as c_int;
     // SAFETY: every rank of the world is in its finalisation wrapper; the send buffer has `bytes` bytes, the receive buffer
@@ -166,12 +167,12 @@ pub fn at_finalize(shim: &Shim) {
         (mpi.gather)(
             own.as_ptr().cast(),
             bytes,
-            shim.real.handles.byte,
+            shim.real.handles.byte.into(),
             all.as_mut_ptr().cast(),
             bytes,
-            shim.real.handles.byte,
+            shim.real.handles.byte.into(),
             0,
-            shim.real.handles.comm_world,
+            shim.real.handles.comm_world.into(),
         )
     };
     if rank != 0 || code != 0 {

@@ -49,6 +49,7 @@ fn integer_sort() {
         let last = outcome.ended.stdout.lines().last().unwrap_or_default();
         assert!(last.to_lowercase().contains("verif"), "{}", outcome.ended.output());
         outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+        assert!(outcome.report().calls("alltoallv", "two_level_ring") > 0, "{:?}", outcome.report());
     }
 }
 

@@ -24,6 +24,9 @@ fn more_than_two_gib() {
     let outcome = Job::forced(&program, 2).arguments(&["what=bcast"]).run().verified("huge");
     assert_eq!(outcome.report().calls("bcast", "grouped_two_tree"), 1, "{:?}", outcome.report());
 
+    let outcome = Job::forced(&program, 2).arguments(&["what=alltoallv,gather"]).run().verified("huge");
+    outcome.report().assert_ran_blocks();
+
     // Counts of type MPI_Count.
     let program = compile(Mpi::Mpich5, "tests/programs/huge.c");
     let outcome = Job::forced(&program, 2).arguments(&["what=bcast_c"]).run().verified("huge");

@@ -1,9 +1,11 @@
-//! The four collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through the
+//! The collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through the
 //! three Fortran bindings; results are compared by the programs with what each rank computes for itself.
 
 mod common;
 
 use common::{FORCED, Job, MACHINE, Mpi, Program, compile};
+use nagare_plan::algorithm::ALGORITHMS;
+use nagare_plan::collective::Collective;
 
 fn collectives(mpi: Mpi) -> Program {
     compile(mpi, "tests/programs/collectives.c")
@@ -14,6 +16,7 @@ fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
     let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment).limit(300);
     let outcome = job.arguments(&["avoid=none"]).arguments(options).run().verified("collectives");
     outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+    outcome.report().assert_ran_blocks();
 }
 
 #[test]
@@ -43,6 +46,34 @@ fn mpich() {
     forced(Mpi::Mpich4, 2, "1K", &["thin=4"]);
     forced(Mpi::Mpich4, 3, "8K", &["thin=8", "sizes=0,1,3,1000,4097,65536"]);
     forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
+}
+
+/// Whoever has a block for whom, and whichever rank they are gathered at.
+#[test]
+fn every_algorithm_that_moves_blocks() {
+    for spec in ALGORITHMS {
+        for collective in [Collective::Alltoall, Collective::Alltoallv, Collective::Gather] {
+            if !spec.collectives.contains(&collective) {
+                continue;
+            }
+            for (mpi, ranks, segment, options) in [
+                (Mpi::OpenMpi4, 3, "256", ["sizes=0,1,63,64,65,1000", "thin=1"]),
+                (Mpi::OpenMpi4, 8, "1K", ["sizes=1,255,256,257,20000", "thin=2"]),
+                (Mpi::OpenMpi4, 13, "4K", ["sizes=2,1023,1025,65536", "thin=4"]),
+                (Mpi::Mpich4, 3, "1K", ["sizes=0,1,256,1000", "thin=4"]),
+            ] {
+                let (name, algorithm) = (collective.name(), spec.name);
+                let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment);
+                let job = job.set("NAGARE_TOPOLOGY", MACHINE).set("NAGARE_ALGORITHM", &format!("{name}={algorithm}"));
+                let job = job.arguments(&[&format!("only={name}"), "avoid=none", "roots=all"]).arguments(&options);
+                let outcome = job.run().verified("collectives");
+                let report = outcome.report();
+                assert!(report.calls(name, algorithm) > 0, "{report:?}");
+                let left = report.reasons().into_iter().filter(|r| r != "one rank" && r != "no data");
+                assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{report:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -127,6 +158,7 @@ fn fortran_bindings() {
                     job.set("NAGARE_SEGMENT", "4K").arguments(&["sizes=0,1,3,1000,40000"]).run().verified(binding);
                 if ranks > 1 {
                     outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+                    outcome.report().assert_ran_blocks();
                 }
             }
         }

@@ -19,6 +19,7 @@ fn collectives_in_c() {
             let sizes = if few { "sizes=0,1,1000,4097" } else { "sizes=0,1,1000,4097,65536" };
             let outcome = job.arguments(&[sizes]).run().verified("collectives");
             outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+            outcome.report().assert_ran_blocks();
             let version = if mpi == Mpi::OpenMpi5 { "Open MPI v5.0" } else { "MPICH Version" };
             let told = outcome.report().0["mpi"].as_str().unwrap_or_default();
             assert!(told.starts_with(version), "{told}");
@@ -44,6 +45,7 @@ fn large_counts_in_c() {
             let job = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "2K").arguments(&["thin=8"]);
             let outcome = job.arguments(&["sizes=0,1,1000,4097"]).run().verified("largecount");
             outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+            outcome.report().assert_ran_blocks();
         }
     }
 }
@@ -66,6 +68,7 @@ fn python() {
             let buffers = Program::python(mpi, "tests/programs/buffers.py");
             let outcome = Job::forced(&buffers, ranks).set("NAGARE_SEGMENT", "2K").run().verified("buffers");
             outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+            outcome.report().assert_ran_blocks();
         }
     }
 }
@@ -73,7 +76,7 @@ fn python() {
 /// Which names mpi4py binds to Nagare, as the dynamic linker tells (`LD_DEBUG`, one file per process).
 fn bound_to_nagare(mpi: Mpi) -> Vec<String> {
     let scratch = scratch_directory();
-    let program = Program::python(mpi, "examples/hello.py");
+    let program = Program::python(mpi, "tests/programs/buffers.py");
     let mut command = Command::new(&program.words[0]);
     command.args(&program.words[1..]).env("LD_PRELOAD", mpi.family().library());
     command.env("LD_DEBUG", "bindings").env("LD_DEBUG_OUTPUT", scratch.path().join("bindings"));
@@ -96,11 +99,21 @@ fn bound_to_nagare(mpi: Mpi) -> Vec<String> {
 #[test]
 fn python_calls_the_large_count_functions_of_mpich_only() {
     let names = bound_to_nagare(Mpi::Mpich5);
-    for name in ["MPI_Bcast_c", "MPI_Reduce_c", "MPI_Allreduce_c", "MPI_Alltoall_c", "MPI_Finalize"] {
+    for name in [
+        "MPI_Bcast_c",
+        "MPI_Reduce_c",
+        "MPI_Allreduce_c",
+        "MPI_Alltoall_c",
+        "MPI_Alltoallv_c",
+        "MPI_Gather_c",
+        "MPI_Finalize",
+    ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
     let names = bound_to_nagare(Mpi::OpenMpi5);
-    for name in ["MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Alltoall", "MPI_Finalize"] {
+    for name in
+        ["MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Gather", "MPI_Finalize"]
+    {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
     assert!(!names.iter().any(|n| n.ends_with("_c")), "{names:?}");

@@ -1,7 +1,7 @@
 //! `MPI_Allreduce` (MPI 4.0 section 6.9.6).
 
 use super::collective;
-use crate::call::Arguments;
+use crate::arguments::Arguments;
 use crate::datatype::Typed;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
@@ -25,6 +25,7 @@ macro_rules! entry {
                 collective: Collective::Allreduce,
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
+                blocks: None,
                 op: Some(op.into()),
                 root: 0,
                 comm: comm.into(),

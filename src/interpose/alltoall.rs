@@ -1,7 +1,7 @@
 //! `MPI_Alltoall` (MPI 4.0 section 6.8).
 
 use super::collective;
-use crate::call::Arguments;
+use crate::arguments::Arguments;
 use crate::datatype::Typed;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
@@ -25,6 +25,7 @@ macro_rules! entry {
                 collective: Collective::Alltoall,
                 input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },
                 output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type.into() },
+                blocks: None,
                 op: None,
                 root: 0,
                 comm: comm.into(),

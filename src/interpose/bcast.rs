@@ -1,7 +1,7 @@
 //! `MPI_Bcast` (MPI 4.0 section 6.4).
 
 use super::collective;
-use crate::call::Arguments;
+use crate::arguments::Arguments;
 use crate::datatype::Typed;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
@@ -9,7 +9,15 @@ use std::ffi::{c_int, c_void};
 
 fn arguments(buffer: *mut c_void, count: i64, datatype: RawHandle, root: c_int, comm: RawHandle) -> Arguments {
     let data = Typed { address: buffer, count, datatype: datatype.into() };
-    Arguments { collective: Collective::Bcast, input: data, output: data, op: None, root, comm: comm.into() }
+    Arguments {
+        collective: Collective::Bcast,
+        input: data,
+        output: data,
+        blocks: None,
+        op: None,
+        root,
+        comm: comm.into(),
+    }
 }
 
 macro_rules! entry {

@@ -5,13 +5,16 @@
 
 mod allreduce;
 mod alltoall;
+mod alltoallv;
 mod bcast;
 mod finalize;
+mod gather;
 mod init;
 mod reduce;
 
+use crate::arguments::Arguments;
 use crate::boundary::guard;
-use crate::call::{self, Arguments};
+use crate::call;
 use crate::real::{self, Real};
 use crate::shim::shim;
 use std::ffi::c_int;

@@ -1,7 +1,7 @@
 //! `MPI_Reduce` (MPI 4.0 section 6.9.1).
 
 use super::collective;
-use crate::call::Arguments;
+use crate::arguments::Arguments;
 use crate::datatype::Typed;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
@@ -26,6 +26,7 @@ macro_rules! entry {
                 collective: Collective::Reduce,
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
+                blocks: None,
                 op: Some(op.into()),
                 root,
                 comm: comm.into(),

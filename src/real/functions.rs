@@ -59,8 +59,12 @@ functions! {
     bcast: "PMPI_Bcast" (*mut c_void, c_int, RawHandle, c_int, RawHandle);
     allreduce: "PMPI_Allreduce" (*const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle);
     alltoall: "PMPI_Alltoall" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle);
+    alltoallv: "PMPI_Alltoallv" (
+        *const c_void, *const c_int, *const c_int, RawHandle,
+        *mut c_void, *const c_int, *const c_int, RawHandle, RawHandle,
+    );
+    gather: "PMPI_Gather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, c_int, RawHandle);
     allgather: "PMPI_Allgather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
-    gather: "PMPI_Gather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
 
     isend: "PMPI_Isend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     issend: "PMPI_Issend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
@@ -74,9 +78,9 @@ functions! {
     reduce_local: "PMPI_Reduce_local" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
     op_commutative: "PMPI_Op_commutative" (MPI_Op, *mut c_int);
 
-    comm_size: "PMPI_Comm_size" (MPI_Comm, *mut c_int);
+    comm_size: "PMPI_Comm_size" (RawHandle, *mut c_int);
     comm_rank: "PMPI_Comm_rank" (MPI_Comm, *mut c_int);
-    comm_test_inter: "PMPI_Comm_test_inter" (MPI_Comm, *mut c_int);
+    comm_test_inter: "PMPI_Comm_test_inter" (RawHandle, *mut c_int);
     comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
     comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
     comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
@@ -114,10 +118,10 @@ functions! {
     t_cvar_handle_free: "MPI_T_cvar_handle_free" (*mut *mut c_void);
 }
 
-/// The large-count variants of the collectives (MPI 4.0 section 2.5.8).
+/// The large-count variants of the collectives (MPI 4.0 section 2.5.8), and what stands in for them needs.
 #[cfg(mpi_large_count)]
 pub mod large {
-    use super::{Library, MISSING, MPI_Comm, MPI_Datatype, RawHandle, c_int, c_void};
+    use super::{Library, MISSING, MPI_Aint, MPI_Comm, MPI_Datatype, RawHandle, c_int, c_void};
     use crate::real::real;
     use mpi::ffi::MPI_Count;
 
@@ -128,6 +132,14 @@ pub mod large {
         alltoall: "PMPI_Alltoall_c" (
             *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, RawHandle,
         );
+        alltoallv: "PMPI_Alltoallv_c" (
+            *const c_void, *const MPI_Count, *const MPI_Aint, RawHandle,
+            *mut c_void, *const MPI_Count, *const MPI_Aint, RawHandle, RawHandle,
+        );
+        gather: "PMPI_Gather_c" (
+            *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, c_int, RawHandle,
+        );
+        comm_remote_size: "PMPI_Comm_remote_size" (RawHandle, *mut c_int);
         pack: "PMPI_Pack_c" (
             *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, *mut MPI_Count, MPI_Comm,
         );
@@ -145,6 +157,8 @@ pub mod large {
                 bcast: bcast_by_int,
                 allreduce: allreduce_by_int,
                 alltoall: alltoall_by_int,
+                alltoallv: alltoallv_by_int,
+                gather: gather_by_int,
                 ..self
             }
         }
@@ -206,5 +220,85 @@ pub mod large {
         by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
             (mpi.alltoall)(send, send_count, send_type, receive, receive_count, receive_type, comm)
         })
+    }
+
+    unsafe extern "C" fn gather_by_int(
+        send: *const c_void,
+        send_count: MPI_Count,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: MPI_Count,
+        receive_type: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
+            (mpi.gather)(send, send_count, send_type, receive, receive_count, receive_type, root, comm)
+        })
+    }
+
+    /// `entries` numbers as `int`; `None` if one is too large. Arrays that are not there stay so.
+    ///
+    /// # Safety
+    /// `from` must have that many entries, or be null.
+    unsafe fn narrow<T: Copy + TryInto<c_int>>(from: *const T, entries: usize) -> Option<Vec<c_int>> {
+        let entries = if from.is_null() { 0 } else { entries };
+        // SAFETY: as demanded.
+        (0..entries).map(|at| unsafe { *from.add(at) }.try_into().ok()).collect()
+    }
+
+    unsafe extern "C" fn alltoallv_by_int(
+        send: *const c_void,
+        send_counts: *const MPI_Count,
+        send_at: *const MPI_Aint,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_counts: *const MPI_Count,
+        receive_at: *const MPI_Aint,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> c_int {
+        let Ok(real) = real() else { return MISSING };
+        let mpi = &real.mpi;
+        let (mut inter, mut ranks) = (0, 0);
+        // SAFETY: the caller's own communicator; the library judges it.
+        let code = unsafe {
+            match (mpi.comm_test_inter)(comm, &raw mut inter) {
+                0 if inter != 0 => (real.large.comm_remote_size)(comm, &raw mut ranks),
+                0 => (mpi.comm_size)(comm, &raw mut ranks),
+                code => code,
+            }
+        };
+        if code != 0 {
+            return code;
+        }
+        let entries = ranks as usize;
+        // SAFETY: MPI demands an entry for every rank, where the arrays mean something: with `MPI_IN_PLACE`, which is no
+        // address in either family, those of the send side do not.
+        let arrays = unsafe {
+            let in_place = [1, usize::MAX].contains(&send.addr());
+            let sent = if in_place { 0 } else { entries };
+            (
+                narrow(send_counts, sent),
+                narrow(send_at, sent),
+                narrow(receive_counts, entries),
+                narrow(receive_at, entries),
+            )
+        };
+        let (Some(sc), Some(sa), Some(rc), Some(ra)) = arrays else { return MISSING };
+        // SAFETY: the caller's own arguments, passed on.
+        unsafe {
+            (mpi.alltoallv)(
+                send,
+                sc.as_ptr(),
+                sa.as_ptr(),
+                send_type,
+                receive,
+                rc.as_ptr(),
+                ra.as_ptr(),
+                receive_type,
+                comm,
+            )
+        }
     }
 }

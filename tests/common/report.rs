@@ -57,4 +57,12 @@ impl Report {
             assert!(self.calls("alltoall", algorithm) > 0, "no alltoall on {algorithm}: {self:?}");
         }
     }
+
+    /// Asserts that calls with blocks of their own ran as [`super::FORCED`] says.
+    #[track_caller]
+    pub fn assert_ran_blocks(&self) {
+        for (collective, algorithm) in [("alltoallv", "two_level_ring"), ("gather", "relay")] {
+            assert!(self.calls(collective, algorithm) > 0, "no {collective} on {algorithm}: {self:?}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall) on arrays and bytearrays: plain, in place, with derived types and
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather) on arrays and bytearrays: plain, in place, with derived types and
 MAXLOC pairs; every result is compared with what each rank computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
 
 import struct
@@ -122,13 +122,69 @@ def alltoall(count):
     whole.Free()
 
 
+def alltoallv(count):
+    """Rank i has count * (i + j) % 3 integers for rank j; blocks lie in descending order with a gap after each."""
+
+    def amounts(rank):
+        return [count * ((rank + other) % 3) for other in range(SIZE)]
+
+    def places(amounts):
+        return [sum(amounts[other + 1 :]) + SIZE - 1 - other for other in range(SIZE)]
+
+    def arranged(parts):
+        at, joined = places([len(part) for part in parts]), empty(sum(map(len, parts)) + SIZE)
+        for part, place in zip(parts, at):
+            joined[place : place + len(part)] = part
+        return joined
+
+    def block(source, target):
+        return array("i", (value(source * SIZE + target, i) for i in range(amounts(source)[target])))
+
+    # Amounts are the same both ways.
+    counts, displacements = amounts(RANK), places(amounts(RANK))
+    sent, want = arranged([block(RANK, t) for t in range(SIZE)]), arranged([block(s, RANK) for s in range(SIZE)])
+    got = empty(len(want))
+    COMM.Alltoallv([sent, (counts, displacements), MPI.INT], [got, (counts, displacements), MPI.INT])
+    check(f"Alltoallv {count}", got, want)
+    COMM.Alltoallv(MPI.IN_PLACE, [sent, (counts, displacements), MPI.INT])
+    check(f"Alltoallv in place {count}", sent, want)
+
+
+def gather(count, root):
+    want = array("i")
+    for rank in range(SIZE):
+        want.extend(ints(rank, count))
+    got = empty(count * SIZE) if RANK == root else None
+    COMM.Gather(ints(RANK, count), got, root=root)
+    check(f"Gather {count} root={root}", got, want if RANK == root else None)
+
+    # The root receives one element of a derived type per rank, into every second place.
+    strided = MPI.INT.Create_vector(count, 1, 2)
+    element = strided.Create_resized(0, 8 * count).Commit()
+    strided.Free()
+    got = empty(2 * count * SIZE)
+    COMM.Gather([ints(RANK, count), count, MPI.INT], [got, 1, element] if RANK == root else None, root=root)
+    check(f"Gather vector {count} root={root}", (got[::2], got[1::2]), (want if RANK == root else empty(count * SIZE), empty(count * SIZE)))
+    element.Free()
+
+    if RANK == root:
+        got = empty(count * SIZE)
+        got[count * root : count * (root + 1)] = ints(root, count)
+        COMM.Gather(MPI.IN_PLACE, got, root=root)
+        check(f"Gather in place {count} root={root}", got, want)
+    else:
+        COMM.Gather(ints(RANK, count), None, root=root)
+
+
 def main():
     for count in (1, 1000, 40000):
         for root in sorted({0, SIZE // 2, SIZE - 1}):
             bcast(count, root)
             reductions(count, root)
+            gather(count, root)
         maxloc(count)
         alltoall(count)
+        alltoallv(count)
     if RANK:
         COMM.send(CASES, dest=0, tag=1)
     else:

@@ -1,4 +1,4 @@
-/* The four collectives, with int counts or (LARGE_COUNT) the MPI-4 functions with MPI_Count, under one name each. */
+/* The collectives, with int counts or (LARGE_COUNT) the MPI-4 functions with MPI_Count, under one name each. */
 #ifndef CALLS_H
 #define CALLS_H
 
@@ -7,16 +7,22 @@
 
 #ifdef LARGE_COUNT
 typedef MPI_Count count_t;
+typedef MPI_Aint displacement_t;
 #define CALL_BCAST MPI_Bcast_c
 #define CALL_REDUCE MPI_Reduce_c
 #define CALL_ALLREDUCE MPI_Allreduce_c
 #define CALL_ALLTOALL MPI_Alltoall_c
+#define CALL_ALLTOALLV MPI_Alltoallv_c
+#define CALL_GATHER MPI_Gather_c
 #else
 typedef int count_t;
+typedef int displacement_t;
 #define CALL_BCAST MPI_Bcast
 #define CALL_REDUCE MPI_Reduce
 #define CALL_ALLREDUCE MPI_Allreduce
 #define CALL_ALLTOALL MPI_Alltoall
+#define CALL_ALLTOALLV MPI_Alltoallv
+#define CALL_GATHER MPI_Gather
 #endif
 
 /* Cases in which a stock library is broken are left out, unless avoid=none says that every call is replaced. */

@@ -71,7 +71,7 @@ static void first_on_part(int count)
 
 static void on_self(int count)
 {
-    begin("all four on MPI_COMM_SELF");
+    begin("all six on MPI_COMM_SELF");
     int *mine = own_ints(count), *data = ints_new(count);
     MPI_Bcast(mine, count, MPI_INT, 0, MPI_COMM_SELF);
     MPI_Reduce(mine, data, count, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF);
@@ -79,13 +79,16 @@ static void on_self(int count)
         expect(i, data[i], contribution(check_rank, i));
     MPI_Allreduce(MPI_IN_PLACE, data, count, MPI_INT, MPI_MAX, MPI_COMM_SELF);
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
+    const int start = 0;
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
+    MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, 0, MPI_COMM_SELF);
     for (int i = 0; i < count; i++) {
         expect(i, data[i], contribution(check_rank, i));
         expect(i, mine[i], contribution(check_rank, i));
     }
     free(mine);
     free(data);
-    check_cases += 4;
+    check_cases += 6;
 }
 
 static void zero_counts(void)
@@ -96,8 +99,12 @@ static void zero_counts(void)
     MPI_Reduce(&untouched, NULL, 0, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &untouched, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Alltoall(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    MPI_Gather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
+    int *nothing = calloc((size_t)check_size, sizeof *nothing);
+    MPI_Alltoallv(&untouched, nothing, nothing, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
+    free(nothing);
     expect(0, untouched, 42);
-    check_cases += 4;
+    check_cases += 6;
 }
 
 /* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
@@ -143,6 +150,62 @@ static void at_bottom(int count)
     check_cases += 2;
 }
 
+/* Absolute addresses on one side at a time: of the root of a Gather, of all ranks but the root, of the senders and of the receivers of an
+   Alltoallv whose blocks shrink towards higher ranks. */
+static void blocks_at_bottom(int count)
+{
+    begin("gather and alltoallv with MPI_BOTTOM");
+    const int root = check_size - 1;
+    int *mine = own_ints(count * check_size), *got = ints_new(count * check_size);
+    MPI_Aint at;
+    MPI_Datatype here, there;
+    MPI_Get_address(mine, &at);
+    MPI_Type_create_hindexed(1, (int[]){count}, &at, MPI_INT, &here);
+    MPI_Type_commit(&here);
+    MPI_Get_address(got, &at);
+    MPI_Type_create_hindexed(1, (int[]){count}, &at, MPI_INT, &there);
+    MPI_Type_commit(&there);
+    for (int absolute = 0; absolute < 2; absolute++) {
+        if (check_rank != root)
+            MPI_Gather(absolute ? MPI_BOTTOM : mine, absolute ? 1 : count, absolute ? here : MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root,
+                       MPI_COMM_WORLD);
+        else
+            MPI_Gather(mine, count, MPI_INT, absolute ? got : MPI_BOTTOM, absolute ? count : 1, absolute ? MPI_INT : there, root,
+                       MPI_COMM_WORLD);
+        for (int r = 0; check_rank == root && r < check_size; r++)
+            for (int i = 0; i < count; i++)
+                expect(r * count + i, got[r * count + i], contribution(r, i));
+        memset(got, -1, (size_t)(count * check_size) * sizeof *got);
+        check_cases++;
+    }
+    MPI_Type_free(&here);
+    MPI_Type_free(&there);
+
+    /* One int at the address of the first, as an element that displacements count. */
+    const int absolute_sender = check_rank % 2;
+    MPI_Datatype element;
+    MPI_Get_address(absolute_sender ? mine : got, &at);
+    MPI_Type_create_hindexed(1, (int[]){1}, &at, MPI_INT, &here);
+    MPI_Type_create_resized(here, 0, sizeof(int), &element);
+    MPI_Type_commit(&element);
+    MPI_Type_free(&here);
+    int sent[check_size], received[check_size], from[check_size];
+    for (int r = 0; r < check_size; r++) {
+        sent[r] = count / (r + 1);
+        received[r] = count / (check_rank + 1);
+        from[r] = r * count;
+    }
+    MPI_Alltoallv(absolute_sender ? MPI_BOTTOM : mine, sent, from, absolute_sender ? element : MPI_INT,
+                  absolute_sender ? got : MPI_BOTTOM, received, from, absolute_sender ? MPI_INT : element, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, got[r * count + i], i < received[r] ? contribution(r, check_rank * count + i) : -1);
+    MPI_Type_free(&element);
+    check_cases++;
+    free(mine);
+    free(got);
+}
+
 /* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the data). */
 static void transpose(int rows)
 {
@@ -161,6 +224,30 @@ static void transpose(int rows)
     MPI_Type_free(&column);
     free(matrix);
     free(received);
+    check_cases++;
+}
+
+/* Send and receive blocks take turns in one array, and rank 0 has no part in it: its two buffers are the same as well. */
+static void one_array(int count)
+{
+    begin("alltoallv within one array");
+    /* Two arrays of counts: MPICH takes buffers with one address and one array for the same blocks. */
+    int counts[check_size], same_counts[check_size], sent[check_size], received[check_size];
+    int *data = ints_new(2 * count * check_size);
+    for (int r = 0; r < check_size; r++) {
+        counts[r] = same_counts[r] = check_rank == 0 || r == 0 ? 0 : count;
+        sent[r] = 2 * r * count;
+        received[r] = (2 * r + 1) * count;
+        for (int i = 0; i < counts[r]; i++)
+            data[sent[r] + i] = contribution(check_rank, r * count + i);
+    }
+    MPI_Alltoallv(data, counts, sent, MPI_INT, data, same_counts, received, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size; r++)
+        for (int i = 0; i < count; i++) {
+            expect(sent[r] + i, data[sent[r] + i], counts[r] ? contribution(check_rank, r * count + i) : -1);
+            expect(received[r] + i, data[received[r] + i], counts[r] ? contribution(r, check_rank * count + i) : -1);
+        }
+    free(data);
     check_cases++;
 }
 
@@ -199,13 +286,37 @@ static void between_groups(int count)
     for (int r = 0; r < others; r++)
         expect(r, received[r], contribution(low ? middle + r : r, low ? check_rank : check_rank - middle));
 
+    begin("alltoallv on an intercommunicator");
+    int counts[check_size], places[check_size];
+    for (int r = 0; r < others; r++) {
+        counts[r] = 1;
+        places[r] = others - 1 - r;
+    }
+    MPI_Alltoallv(blocks, counts, places, MPI_INT, received, counts, places, MPI_INT, inter);
+    for (int r = 0; r < others; r++) {
+        const int own = low ? check_rank : check_rank - middle, at_sender = (low ? middle : check_size - middle) - 1 - own;
+        expect(r, received[places[r]], contribution(low ? middle + r : r, at_sender));
+    }
+
+    begin("gather on an intercommunicator");
+    free(result);
+    result = ints_new(others * count);
+    /* In the root's group nothing is sent: the arguments mean nothing there. */
+    if (low)
+        MPI_Gather(NULL, 0, MPI_DATATYPE_NULL, result, count, MPI_INT, check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+    else
+        MPI_Gather(data, count, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, 0, inter);
+    for (int r = 0; check_rank == 0 && r < others; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, result[r * count + i], contribution(middle + r, i));
+
     free(blocks);
     free(received);
     free(data);
     free(result);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
-    check_cases += 4;
+    check_cases += 6;
 }
 
 /* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */
@@ -285,6 +396,8 @@ int main(int argc, char **argv)
     on_self(count);
     zero_counts();
     at_bottom(count);
+    blocks_at_bottom(count / 4);
+    one_array(count / 4);
     transpose(300);
     between_groups(count);
     siblings(count);

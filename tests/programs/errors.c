@@ -2,8 +2,8 @@
    output of the stock library and of the library under test can be compared. After each, a valid call must still work. */
 #include "check.h"
 
-enum collective { BCAST, REDUCE, ALLREDUCE, ALLTOALL, COLLECTIVES };
-static const char *const collective_names[] = {"bcast", "reduce", "allreduce", "alltoall"};
+enum collective { BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, COLLECTIVES };
+static const char *const collective_names[] = {"bcast", "reduce", "allreduce", "alltoall", "alltoallv", "gather"};
 
 struct arguments {
     int count, root;
@@ -13,6 +13,9 @@ struct arguments {
 };
 
 static int send_data[64], receive_data[64];
+/* Of Alltoallv: the same count for all ranks but the last. */
+static int counts[16], places[16];
+static int last_count_negative, no_counts;
 
 static const char *class_name(int code)
 {
@@ -45,6 +48,17 @@ static int call(enum collective which, const struct arguments *a)
         return MPI_Reduce(send_data, receive_data, a->count, a->type, a->op, a->root, a->comm);
     case ALLREDUCE:
         return MPI_Allreduce(send_data, receive_data, a->count, a->type, a->op, a->comm);
+    case ALLTOALLV:
+        for (int r = 0; r < check_size; r++) {
+            counts[r] = a->count;
+            places[r] = 4 * r;
+        }
+        if (last_count_negative)
+            counts[check_size - 1] = -1;
+        return MPI_Alltoallv(send_data, no_counts ? NULL : counts, places, a->type, receive_data, no_counts ? NULL : counts, places,
+                             a->type, a->comm);
+    case GATHER:
+        return MPI_Gather(send_data, a->count, a->type, receive_data, a->count, a->type, a->root, a->comm);
     default:
         return MPI_Alltoall(send_data, a->count, a->type, receive_data, a->count, a->type, a->comm);
     }
@@ -128,11 +142,22 @@ static void try_all(void (*attempt)(enum collective, const char *, struct argume
     MPI_Type_contiguous(1, MPI_INT, &uncommitted);
     for (int c = 0; c < COLLECTIVES; c++) {
         const enum collective which = (enum collective)c;
-        const int rooted = which == BCAST || which == REDUCE, reduces = which == REDUCE || which == ALLREDUCE;
+        const int rooted = which == BCAST || which == REDUCE || which == GATHER, reduces = which == REDUCE || which == ALLREDUCE;
         struct arguments a = valid;
         a.count = -1;
         if (!crashes_with_negative_count(which))
             attempt(which, "negative_count", a);
+        if (which == ALLTOALLV) {
+            last_count_negative = 1;
+            attempt(which, "one_negative_count", valid);
+            last_count_negative = 0;
+            /* MPICH does not check for it and reads them. */
+#ifdef OPEN_MPI
+            no_counts = 1;
+            attempt(which, "no_counts", valid);
+            no_counts = 0;
+#endif
+        }
         a = valid, a.type = MPI_DATATYPE_NULL;
         attempt(which, "datatype_null", a);
         a = valid, a.type = uncommitted;

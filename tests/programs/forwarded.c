@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     static int in[1 << 16], out[1 << 17];
     MPI_Init(&argc, &argv);
     if (argc < 3) {
-        fprintf(stderr, "forwarded: expected bcast, reduce, allreduce or alltoall, and a number of calls\n");
+        fprintf(stderr, "forwarded: expected bcast, reduce, allreduce, alltoall or gather, and a number of calls\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     long calls = atol(argv[2]);
@@ -21,6 +21,8 @@ int main(int argc, char **argv)
             MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
         else if (strcmp(argv[1], "allreduce") == 0)
             MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        else if (strcmp(argv[1], "gather") == 0)
+            MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, 0, MPI_COMM_WORLD);
         else
             MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, MPI_COMM_WORLD);
     }

@@ -1,6 +1,6 @@
 /* Messages of more than 2^31 bytes (by default 2.2 GiB of user data per buffer and rank; meant for two ranks).
    Through int counts with a derived type on every MPI; through the large-count functions (…_c) where the library has them.
-   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall (default bcast) mebibytes=2253 */
+   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather (default bcast) mebibytes=2253 */
 #include "check.h"
 
 #if MPI_VERSION >= 4
@@ -102,6 +102,53 @@ static void check_alltoall(size_t words)
     check_cases++;
 }
 
+/* Uneven halves of more than 2^31 bytes in all, counted in units of 1 MiB, so that displacements and counts are `int`. */
+static void check_alltoallv(size_t words)
+{
+    const size_t units = words / WORDS_PER_UNIT;
+    snprintf(check_current, sizeof check_current, "alltoallv bytes=%zu", units * WORDS_PER_UNIT * 8);
+    int count[2], place[2];
+    for (int peer = 0; peer < 2; peer++) {
+        count[peer] = (int)(peer == check_rank ? units / 8 : units - units / 8);
+        place[peer] = peer == 0 ? (int)units - count[0] : 0;
+    }
+    if (check_size != 2)
+        fail("expected 2 ranks");
+    uint64_t *send = words_new(units * WORDS_PER_UNIT), *receive = words_new(units * WORDS_PER_UNIT);
+    fill(send, 0, units * WORDS_PER_UNIT, check_rank);
+    MPI_Datatype unit;
+    MPI_Type_contiguous(WORDS_PER_UNIT, MPI_UINT64_T, &unit);
+    MPI_Type_commit(&unit);
+    MPI_Alltoallv(send, count, place, unit, receive, count, place, unit, MPI_COMM_WORLD);
+    MPI_Type_free(&unit);
+    for (int peer = 0; peer < 2; peer++) {
+        /* Where the peer has this rank's block: its counts are ours exchanged. */
+        const size_t from = (check_rank == 0 ? units - (size_t)count[peer] : 0) * WORDS_PER_UNIT, to = (size_t)place[peer] * WORDS_PER_UNIT;
+        for (size_t i = 0; i < (size_t)count[peer] * WORDS_PER_UNIT; i++)
+            expect_word(receive[to + i], word(peer, from + i), to + i);
+    }
+    free(send);
+    free(receive);
+    check_cases++;
+}
+
+/* At the root, more than 2^31 bytes of blocks. */
+static void check_gather(size_t words)
+{
+    const int root = check_size - 1;
+    const size_t units = words / WORDS_PER_UNIT / (size_t)check_size, block = units * WORDS_PER_UNIT;
+    snprintf(check_current, sizeof check_current, "gather bytes_per_block=%zu", block * 8);
+    uint64_t *send = words_new(block), *receive = check_rank == root ? words_new(block * (size_t)check_size) : NULL;
+    fill(send, 0, block, check_rank);
+    MPI_Gather(send, (int)block, MPI_UINT64_T, receive, (int)block, MPI_UINT64_T, root, MPI_COMM_WORLD);
+    for (int peer = 0; check_rank == root && peer < check_size; peer++)
+        for (size_t i = 0; i < block; i++)
+            expect_word(receive[(size_t)peer * block + i], word(peer, i), (size_t)peer * block + i);
+    free(send);
+    free(receive);
+    check_cases++;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -116,6 +163,10 @@ int main(int argc, char **argv)
         check_sum(words, -1, 0);
     if (listed(what, "alltoall"))
         check_alltoall(words);
+    if (listed(what, "alltoallv"))
+        check_alltoallv(words);
+    if (listed(what, "gather"))
+        check_gather(words);
 #ifdef HAVE_LARGE_COUNT
     if (listed(what, "bcast_c"))
         check_bcast(words, 1);

@@ -4,7 +4,9 @@
 #define SWEEP_H
 
 #include "case_alltoall.h"
+#include "case_alltoallv.h"
 #include "case_bcast.h"
+#include "case_gather.h"
 #include "case_reduce.h"
 #include "case_rounding.h"
 
@@ -94,6 +96,39 @@ static inline void sweep_alltoall(const struct sweep *s, const struct member *m,
         check_alltoall_mixed(m, block);
 }
 
+/* Every layout with every pattern in turn. */
+static inline void sweep_alltoallv(const struct sweep *s, const struct member *m, int step, size_t count)
+{
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    const uint64_t seed = (uint64_t)s->size[step];
+    for (int item = step % 4; item < LAYOUTS * PATTERNS; item += 4) {
+        const int l = item / PATTERNS, pattern = item % PATTERNS;
+        const size_t bytes = 2 * block * (size_t)layouts[l].extent * (size_t)m->size;
+        const int large = l == L_DOUBLE || l == L_VECTOR;
+        if (listed(s->types, layouts[l].name) &&
+            (count < LARGE ? selected(s, m, item / 4, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
+            check_alltoallv(m, &layouts[l], pattern, bounded(l, block), seed);
+    }
+    if (listed(s->types, "mixed"))
+        check_alltoallv_mixed(m, (step + m->size) % PATTERNS, block, seed);
+}
+
+/* Roots take turns among the layouts of a size. */
+static inline void sweep_gather(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots, int n)
+{
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    for (int i = 0; i < n; i++) {
+        for (int l = 0; l < LAYOUTS; l++) {
+            const int large = (l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD)) && (l + step) % n == i;
+            const int small = (l + i + step) % 3 == 0 && selected(s, m, (l + i * LAYOUTS) / 3, step, 4);
+            if (listed(s->types, layouts[l].name) && (count < LARGE ? small : large))
+                check_gather(m, &layouts[l], bounded(l, block), roots[i]);
+        }
+        if (listed(s->types, "mixed") && selected(s, m, i, step, 2))
+            check_gather_mixed(m, block, roots[i], step);
+    }
+}
+
 static inline void sweep_communicator(const struct sweep *s, const struct member *m)
 {
     int roots[m->size + 1];
@@ -111,12 +146,16 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
         sweep_reduce(s, m, step, count, from, one_root ? 1 : n);
         if (listed(s->only, "alltoall"))
             sweep_alltoall(s, m, step, count);
+        if (listed(s->only, "alltoallv"))
+            sweep_alltoallv(s, m, step, count);
+        if (listed(s->only, "gather"))
+            sweep_gather(s, m, step, count, from, one_root ? 1 : n);
     }
 }
 
 static const char sweep_options[] = "sizes,roots,comms,only,types,thin,avoid";
 
-/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall
+/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather
    types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
 static inline void sweep_run(int argc, char **argv, const char *default_sizes)
 {

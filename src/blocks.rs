@@ -1,0 +1,179 @@
+//! The blocks of Alltoallv: each rank has a count and a displacement of its own for every other.
+//!
+//! ```text
+//!   counts         3     0     2            offsets from the lowest block:  8·e  –  0
+//!   displacements  9     ?     1            (e: extent of the type; displacements of empty blocks mean nothing)
+//! ```
+
+use crate::datatype::{Shape, Typed};
+use crate::packed::Piece;
+use crate::real::Real;
+#[cfg(mpi_large_count)]
+use mpi::ffi::{MPI_Aint, MPI_Count};
+use nagare_plan::choice::Reason;
+use std::ffi::c_int;
+
+/// Counts and displacements as the program gives them, one of each per rank.
+#[derive(Clone, Copy, Debug)]
+pub enum Blocks {
+    /// As `int`.
+    Int {
+        /// Elements of every block.
+        counts: *const c_int,
+        /// First element of every block.
+        displacements: *const c_int,
+    },
+    /// As `MPI_Count` and `MPI_Aint`.
+    #[cfg(mpi_large_count)]
+    Large {
+        /// Elements of every block.
+        counts: *const MPI_Count,
+        /// First element of every block.
+        displacements: *const MPI_Aint,
+    },
+}
+
+impl Blocks {
+    /// Whether an array is missing.
+    pub fn is_null(&self) -> bool {
+        match self {
+            Self::Int { counts, displacements } => counts.is_null() || displacements.is_null(),
+            #[cfg(mpi_large_count)]
+            Self::Large { counts, displacements } => counts.is_null() || displacements.is_null(),
+        }
+    }
+
+    /// Count and displacement of the block of `rank`.
+    ///
+    /// # Safety
+    /// The arrays must not be null and have an entry for `rank`.
+    pub unsafe fn entry(&self, rank: usize) -> (i64, i64) {
+        // SAFETY: as demanded.
+        unsafe {
+            match self {
+                Self::Int { counts, displacements } => {
+                    (i64::from(*counts.add(rank)), i64::from(*displacements.add(rank)))
+                }
+                #[cfg(mpi_large_count)]
+                Self::Large { counts, displacements } => (*counts.add(rank), *displacements.add(rank)),
+            }
+        }
+    }
+}
+
+/// A block of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Block {
+    /// Of its first element, bytes from the buffer's address.
+    offset: i64,
+    elements: i64,
+    /// Bytes of data; an empty block has no offset and no elements either.
+    bytes: u64,
+}
+
+/// One side of a call.
+#[derive(Debug)]
+pub struct Side {
+    /// The buffer's address and type; a side without data may have any.
+    data: Typed,
+    /// Shape of the type.
+    pub shape: Shape,
+    blocks: Vec<Block>,
+}
+
+/// Nothing of a program is below this address.
+const FIRST_PAGE: i64 = 4096;
+
+impl Side {
+    /// Reads the arguments of one side.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`] where the library has an error to report.
+    ///
+    /// # Safety
+    /// Arrays that are not null must have `ranks` entries.
+    pub unsafe fn new(real: &Real, data: Typed, blocks: &Blocks, ranks: u32) -> Result<Self, Reason> {
+        let wrong = Reason::Argument;
+        if blocks.is_null() {
+            return Err(wrong);
+        }
+        // SAFETY: not null, and the caller vouches for the length.
+        let entries: Vec<(i64, i64)> = (0..ranks as usize).map(|rank| unsafe { blocks.entry(rank) }).collect();
+        let mut side = Self { data, shape: Shape::BYTE, blocks: vec![Block::default(); entries.len()] };
+        if entries.iter().all(|&(count, _)| count == 0) {
+            return Ok(side);
+        }
+        if data.datatype == real.handles.datatype_null {
+            return Err(wrong);
+        }
+        let mut size = 0;
+        // SAFETY: the datatype is not null; the library checks the rest itself.
+        if unsafe { (real.mpi.type_size_x)(data.datatype, &raw mut size) } != 0 {
+            return Err(wrong);
+        }
+        side.shape = Shape::of(real, data.datatype);
+        for (block, (count, displacement)) in side.blocks.iter_mut().zip(entries) {
+            let bytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(size as u64)).ok_or(wrong)?;
+            if bytes > 0 {
+                *block = Block { offset: displacement.wrapping_mul(side.shape.extent), elements: count, bytes };
+            }
+        }
+        // From null on, displacements of plain elements are right only if they are addresses.
+        let nowhere = data.address.is_null() && side.shape.plain && side.lowest() < FIRST_PAGE;
+        if nowhere && !side.is_empty() { Err(wrong) } else { Ok(side) }
+    }
+
+    /// Whether no block has data.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.iter().all(|block| block.bytes == 0)
+    }
+
+    /// The buffer's address and type, unless nothing is done with them.
+    pub fn significant(&self) -> Option<Typed> {
+        (!self.is_empty()).then_some(self.data)
+    }
+
+    /// Bytes of all blocks.
+    pub fn bytes(&self) -> u64 {
+        self.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.bytes))
+    }
+
+    /// Offset of the lowest block.
+    fn lowest(&self) -> i64 {
+        self.blocks.iter().filter(|block| block.bytes > 0).map(|block| block.offset).min().unwrap_or(0)
+    }
+
+    /// Address of the lowest block, and first byte from there and bytes of every block; for plain types.
+    pub fn table(&self) -> (*mut u8, Vec<(u64, u64)>) {
+        let lowest = self.lowest();
+        let place = |block: &Block| match block.bytes {
+            0 => (0, 0),
+            bytes => (block.offset.wrapping_sub(lowest) as u64, bytes),
+        };
+        let start = self.data.address.cast::<u8>().wrapping_offset(lowest as isize);
+        (start, self.blocks.iter().map(place).collect())
+    }
+
+    /// First byte and bytes of every block in a packed copy.
+    pub fn packed_table(&self) -> Vec<(u64, u64)> {
+        let next = |at: &mut u64, block: &Block| {
+            let first = *at;
+            *at += block.bytes;
+            Some((first, block.bytes))
+        };
+        self.blocks.iter().scan(0, next).collect()
+    }
+
+    /// What a packed copy is made of.
+    pub fn pieces(&self) -> Vec<Piece> {
+        let piece = |block: &Block| Piece {
+            data: Typed {
+                address: self.data.address.wrapping_byte_offset(block.offset as isize),
+                count: block.elements,
+                ..self.data
+            },
+            bytes: block.bytes,
+        };
+        self.blocks.iter().filter(|block| block.bytes > 0).map(piece).collect()
+    }
+}

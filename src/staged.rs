@@ -1,0 +1,193 @@
+//! The buffers of a call as our algorithms use them: where they are if they are plain bytes, else as packed copies.
+
+use crate::arguments::{Arguments, Sides};
+use crate::call::Decision;
+use crate::datatype::{Shape, Typed};
+use crate::packed::{Packed, Packer, Piece};
+use crate::transport::{Buffers, Failure};
+use nagare_plan::collective::Collective;
+use nagare_plan::execute::Layout;
+use std::ptr;
+
+/// The buffers of a call. Copies are made where types are not plain, since ranks may describe the same data by different types,
+/// and of what is sent in place by an exchange.
+pub struct Staged {
+    buffers: Buffers,
+    /// Bytes of what cannot be split.
+    pub unit_bytes: u64,
+    /// Keeps the copy that is sent from.
+    input: Option<Packed>,
+    /// The copy that is received into.
+    output: Option<Packed>,
+}
+
+impl Staged {
+    /// Makes the copies that the call needs and packs what is sent from them.
+    ///
+    /// # Errors
+    /// [`Failure::Memory`] if there is no room for them, or an error of the library.
+    pub fn new(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        match (arguments.collective, &decision.sides) {
+            (_, Some(sides)) => Self::alltoallv(packer, sides),
+            (Collective::Reduce | Collective::Allreduce, _) => Ok(Self::reduction(packer, arguments)),
+            (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
+            (Collective::Alltoall | Collective::Alltoallv, _) => Self::alltoall(packer, arguments, decision),
+            (Collective::Gather, _) => Self::gather(packer, arguments, decision),
+        }
+    }
+
+    /// Reductions work on elements where they are; all ranks have the same type.
+    fn reduction(packer: &Packer, arguments: &Arguments) -> Self {
+        let has_output = arguments.has_output(packer.rank as u32);
+        let output = if has_output { arguments.output.address.cast::<u8>() } else { ptr::null_mut() };
+        let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
+        let Typed { count, datatype, .. } = arguments.input;
+        let shape = Shape::of(packer.real, datatype);
+        let layout = Layout::Vector { units: count as u64 };
+        let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op };
+        Self { buffers, unit_bytes: (shape.span() as u64).max(1), input: None, output: None }
+    }
+
+    fn bcast(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        let data = arguments.output;
+        let mut staged = Self::of_bytes(packer, Layout::Vector { units: decision.bytes });
+        if Shape::of(packer.real, data.datatype).plain {
+            staged.set(data.address.cast(), data.address.cast());
+            return Ok(staged);
+        }
+        let mut copy = Packed::reserve(vec![Piece { data, bytes: decision.bytes }])?;
+        staged.set(copy.address(), copy.address());
+        if packer.rank == arguments.root {
+            // SAFETY: the program's own buffer.
+            unsafe { copy.fill(packer, false) }?;
+            staged.input = Some(copy);
+        } else {
+            staged.output = Some(copy);
+        }
+        Ok(staged)
+    }
+
+    fn alltoall(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        let in_place = arguments.in_place();
+        let from = if in_place { arguments.output } else { arguments.input };
+        let all = |block| all_blocks(block, decision);
+        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: decision.bytes });
+        let output = staged.output_for(packer, all(arguments.output)?)?;
+        // In place the blocks that are sent would be overwritten by those that arrive.
+        let input = staged.input_for(packer, all(from)?, in_place)?;
+        staged.set(input, output);
+        Ok(staged)
+    }
+
+    fn gather(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        let bytes = decision.bytes;
+        let is_root = packer.rank == arguments.root;
+        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: bytes });
+        let mut output = ptr::null_mut();
+        if is_root {
+            output = staged.output_for(packer, all_blocks(arguments.output, decision)?)?;
+        }
+        if !arguments.in_place() {
+            // Where rank 0's block goes, another root's contribution would be overwritten before it is copied.
+            let shared = is_root && arguments.input.address == arguments.output.address;
+            let input = staged.input_for(packer, Piece { data: arguments.input, bytes }, shared)?;
+            staged.set(input, output);
+            return Ok(staged);
+        }
+        // The root's own block is where it belongs, and has to be in the copy as well, if there is one.
+        let own = output.wrapping_add(packer.rank as usize * bytes as usize);
+        if staged.output.is_some() {
+            // SAFETY: the program's own buffer; the copy has room for a block of every rank.
+            unsafe { packer.pack(Piece { data: arguments.own_block(packer.real), bytes }, own) }?;
+        }
+        staged.set(own, output);
+        Ok(staged)
+    }
+
+    fn alltoallv(packer: &Packer, Sides { sent, received }: &Sides) -> Result<Self, Failure> {
+        let from = sent.as_ref().unwrap_or(received);
+        let mut output_copy = if received.shape.plain { None } else { Some(Packed::reserve(received.pieces())?) };
+        let mut input_copy = None;
+        if sent.is_none() || !from.shape.plain {
+            let mut copy = Packed::reserve(from.pieces())?;
+            // SAFETY: the program's own buffer.
+            unsafe { copy.fill(packer, from.shape.plain) }?;
+            input_copy = Some(copy);
+        }
+        let (input, mut input_table) = match &mut input_copy {
+            Some(copy) => (copy.address(), from.packed_table()),
+            None => from.table(),
+        };
+        let (output, mut output_table) = match &mut output_copy {
+            Some(copy) => (copy.address(), received.packed_table()),
+            None => received.table(),
+        };
+        // What a rank sends itself is copied: no more than both blocks have room for.
+        let own = packer.rank as usize;
+        let bytes = input_table[own].1.min(output_table[own].1);
+        (input_table[own].1, output_table[own].1) = (bytes, bytes);
+        let mut staged = Self::of_bytes(packer, Layout::Table { input: input_table, output: output_table });
+        (staged.input, staged.output) = (input_copy, output_copy);
+        staged.set(input, output);
+        Ok(staged)
+    }
+
+    fn of_bytes(packer: &Packer, layout: Layout) -> Self {
+        let (input, output, datatype) = (ptr::null(), ptr::null_mut(), packer.real.handles.byte);
+        let buffers = Buffers { input, output, layout, datatype, shape: Shape::BYTE, op: None };
+        Self { buffers, unit_bytes: 1, input: None, output: None }
+    }
+
+    fn set(&mut self, input: *const u8, output: *mut u8) {
+        self.buffers.input = input;
+        self.buffers.output = output;
+    }
+
+    /// Where to receive what belongs to `piece`.
+    fn output_for(&mut self, packer: &Packer, piece: Piece) -> Result<*mut u8, Failure> {
+        if Shape::of(packer.real, piece.data.datatype).plain {
+            return Ok(piece.data.address.cast());
+        }
+        Ok(self.output.insert(Packed::reserve(vec![piece])?).address())
+    }
+
+    /// Where to send `piece` from. `kept`: from a copy in any case.
+    fn input_for(&mut self, packer: &Packer, piece: Piece, kept: bool) -> Result<*mut u8, Failure> {
+        let plain = Shape::of(packer.real, piece.data.datatype).plain;
+        if plain && !kept {
+            return Ok(piece.data.address.cast());
+        }
+        let copy = self.input.insert(Packed::reserve(vec![piece])?);
+        // SAFETY: the program's own buffer.
+        unsafe { copy.fill(packer, plain) }?;
+        Ok(copy.address())
+    }
+
+    /// The buffers for the transport.
+    pub fn take_buffers(&mut self) -> Buffers {
+        let nothing = Layout::Vector { units: 0 };
+        let empty = Buffers { input: ptr::null(), output: ptr::null_mut(), layout: nothing, ..self.buffers };
+        std::mem::replace(&mut self.buffers, empty)
+    }
+
+    /// Gives up the copies without freeing them.
+    pub fn abandon(self) {
+        self.input.into_iter().chain(self.output).for_each(Packed::abandon);
+    }
+
+    /// Unpacks what was received into a copy.
+    ///
+    /// # Errors
+    /// Of the library.
+    pub fn finish(self, packer: &Packer) -> Result<(), Failure> {
+        // SAFETY: the program's own buffer, and every byte of the copy has been received.
+        self.output.map_or(Ok(()), |mut copy| unsafe { copy.spread(packer) })
+    }
+}
+
+/// A block of every rank, one after another.
+fn all_blocks(block: Typed, decision: &Decision) -> Result<Piece, Failure> {
+    let ranks = decision.record.size;
+    let bytes = decision.bytes.checked_mul(u64::from(ranks)).ok_or(Failure::Memory)?;
+    Ok(Piece { data: Typed { count: block.count.saturating_mul(i64::from(ranks)), ..block }, bytes })
+}
