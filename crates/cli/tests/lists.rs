@@ -28,6 +28,7 @@ fn algorithms_with_what_they_implement() {
     let implements = |name: &str| rows.iter().find(|row| row[0] == name).unwrap()[1].clone();
     assert_eq!(implements("grouped_two_tree"), "reduce, bcast, allreduce");
     assert_eq!(implements("xor"), "alltoall");
+    assert_eq!(implements("contention_free"), "alltoall");
 }
 
 #[test]

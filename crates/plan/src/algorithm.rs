@@ -2,7 +2,7 @@
 
 use crate::collective::Collective;
 use crate::cost::{self, Message, Prediction, Profile, Segments, Wires};
-use crate::pattern::{self, Line, VirtualRanks, XorOptions};
+use crate::pattern::{self, Exchange, ExchangeOptions, Line, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,8 @@ pub enum Algorithm {
     Ring,
     /// XOR exchange with virtual ranks.
     Xor,
+    /// Contention-free task groups.
+    ContentionFree,
 }
 
 /// A row of the table.
@@ -93,6 +95,14 @@ pub const ALGORITHMS: &[Spec] = &[
         by_cost: false,
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
+    Spec {
+        algorithm: Algorithm::ContentionFree,
+        name: "contention_free",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "nodes exchange in an order in which no link is asked for more than it carries, kept by tokens",
+    },
 ];
 
 impl Algorithm {
@@ -131,6 +141,7 @@ pub struct Planner {
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
+    exchange: OnceLock<Exchange>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -143,6 +154,7 @@ impl Planner {
             grouped: OnceLock::new(),
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
+            exchange: OnceLock::new(),
             profiles: Default::default(),
         }
     }
@@ -172,6 +184,11 @@ impl Planner {
         self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
     }
 
+    /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
+    pub fn exchange(&self) -> &Exchange {
+        self.exchange.get_or_init(|| Exchange::new(&self.topology, self.grouped(), ExchangeOptions::default()))
+    }
+
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
         if !algorithm.implements(collective) {
@@ -185,6 +202,7 @@ impl Planner {
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::ContentionFree => pattern::contention_free(self.exchange(), rank),
         })
     }
 
@@ -253,6 +271,7 @@ impl Planner {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
             Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::ContentionFree => pattern::contention_free_stages(self.exchange()),
         }
     }
 

@@ -354,7 +354,7 @@ mod tests {
                 "bcast=xor",
                 "`bcast=xor`: `xor` does not implement bcast; expected two_tree, grouped_two_tree, gateway_two_tree, chain, stock",
             ),
-            ("alltoall=rong", "`alltoall=rong`: unknown algorithm `rong`; expected xor, stock"),
+            ("alltoall=rong", "`alltoall=rong`: unknown algorithm `rong`; expected xor, contention_free, stock"),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
             (
                 "all=stock:2K-1K",

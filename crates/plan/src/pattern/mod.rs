@@ -1,6 +1,8 @@
 //! Who talks to whom: one file per pattern, pure functions for all sizes.
 
 mod chain;
+mod contention_free;
+mod exchange;
 mod gateway_two_tree;
 mod grouped_two_tree;
 mod inorder;
@@ -11,6 +13,8 @@ mod two_tree;
 mod xor;
 
 pub use chain::chain;
+pub use contention_free::{contention_free, contention_free_stages};
+pub use exchange::{Exchange, ExchangeOptions, Pace};
 pub use gateway_two_tree::gateway_two_tree;
 pub use grouped_two_tree::{grouped_two_tree, stage_names};
 pub use node::stage_names as stage_names_around;
