@@ -3,9 +3,11 @@
 use super::{Groups, Tasks};
 use std::collections::BinaryHeap;
 
-/// Tasks of a group that are compared for one choice. Groups are searched whole up to this size; of larger ones the first
-/// that are left, which are tasks of many different hosts.
-const CANDIDATES: usize = 48;
+/// Tasks of a group that are compared for one choice: smaller groups are searched whole, of larger ones the first that are
+/// left, which are tasks of many different hosts. Fewer where there are many tasks.
+const CANDIDATES: (usize, usize) = (8, 48);
+/// Places of routes looked at in all, about.
+const LOOKS: usize = 1 << 24;
 
 const NONE: u32 = u32::MAX;
 
@@ -33,6 +35,14 @@ struct Last {
     from: u32,
     to: u32,
     done: u64,
+}
+
+/// A task's sender and the places of its route.
+#[derive(Clone, Copy)]
+struct Route {
+    from: u32,
+    first: u32,
+    end: u32,
 }
 
 /// A group's unscheduled tasks: those of `on[begin..end]` that are not scheduled.
@@ -64,6 +74,13 @@ pub fn greedy(tasks: &Tasks<'_>, groups: &Groups, preference: Preference) -> Vec
     // Largest remaining cost first, then the lowest number. Entries may be too large: costs only fall.
     let key = |remaining: u64, group: u32| (remaining, u32::MAX - group);
     let mut heap: BinaryHeap<(u64, u32)> = (0..).zip(&remaining).map(|(group, &r)| key(r, group)).collect();
+    let routes: Vec<Route> = (0..tasks.len() as u32)
+        .map(|task| {
+            let places = tasks.places(task);
+            Route { from: tasks.task(task).from, first: places.start as u32, end: places.end as u32 }
+        })
+        .collect();
+    let candidates = (LOOKS / tasks.routes().place_count().max(1)).clamp(CANDIDATES.0, CANDIDATES.1);
     let mut order = Vec::with_capacity(tasks.len());
     while let Some(mut top) = heap.peek_mut() {
         let (known, group) = (top.0, u32::MAX - top.1);
@@ -78,22 +95,20 @@ pub fn greedy(tasks: &Tasks<'_>, groups: &Groups, preference: Preference) -> Vec
         }
         drop(top);
         let mut best: Option<((u64, u64), u32)> = None;
-        pending[group].each(&mut on, &scheduled, |task| {
-            let from = tasks.task(task).from;
+        pending[group].each(&mut on, &scheduled, candidates, |task| {
+            let Route { from, first, end } = routes[task as usize];
             let (mut wait, mut start) = (0, 0);
-            for place in tasks.places(task) {
-                let rank = preference.rank(wait, start);
-                // Both only grow.
-                if best.is_some_and(|(least, _)| rank >= least) {
-                    return;
-                }
-                let last = last[groups.at(place) as usize];
+            for last in groups.of(first as usize..end as usize).iter().map(|&group| last[group as usize]) {
                 if last.from == NONE {
                     continue;
                 }
                 let token = if last.from == from { 0 } else { u64::from(latency[(from * nodes + last.to) as usize]) };
                 wait = wait.max(token);
                 start = start.max(last.done + token);
+                // Both only grow.
+                if best.is_some_and(|(least, _)| preference.rank(wait, start) >= least) {
+                    return;
+                }
             }
             let rank = preference.rank(wait, start);
             if best.is_none_or(|(least, _)| rank < least) {
@@ -142,11 +157,11 @@ fn members(tasks: &Tasks<'_>, groups: &Groups) -> (Vec<Pending>, Vec<u32>) {
 
 impl Pending {
     /// Calls `found` with the first tasks that are left, and forgets the scheduled ones among them.
-    fn each(&mut self, on: &mut [u32], scheduled: &[bool], mut found: impl FnMut(u32)) {
-        let mut left = [0u32; CANDIDATES];
+    fn each(&mut self, on: &mut [u32], scheduled: &[bool], candidates: usize, mut found: impl FnMut(u32)) {
+        let mut left = [0u32; CANDIDATES.1];
         let mut count = 0;
         let mut at = self.begin;
-        while at < self.end && count < CANDIDATES {
+        while at < self.end && count < candidates {
             let task = on[at];
             at += 1;
             if !scheduled[task as usize] {

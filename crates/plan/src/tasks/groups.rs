@@ -81,6 +81,11 @@ impl Groups {
         self.of[place]
     }
 
+    /// The groups at the places of a route, in order.
+    pub fn of(&self, places: std::ops::Range<usize>) -> &[u32] {
+        &self.of[places]
+    }
+
     /// The link a group is on.
     pub fn link(&self, group: u32) -> u32 {
         self.link[group as usize]

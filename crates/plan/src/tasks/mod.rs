@@ -2,27 +2,30 @@
 //!
 //! ```text
 //!   Routes ─► Tasks ─► Groups (per link: what must take turns) ─► Order ─► Tokens ─► pattern::contention_free
-//!                         └─► greedy, rotation, tree phases, searched phases: the first that is near the bound
+//!                         └─► greedy, or phases where that is far from the bound
 //! ```
 //! A *task* is everything one node sends to another in a collective. Two tasks that share a directed link conflict, unless
 //! the link carries both at once. All of this is about nodes and links; ranks come in when plans are made.
 //! Source: algorithms document, section 4 (JP2012-… task groups) and section 6 (Faraj and Yuan).
 
 mod choose;
+mod colouring;
 mod greedy;
 mod groups;
 mod lanes;
+mod phases;
 mod routes;
-mod search;
 mod tokens;
+mod tree;
 
 pub use choose::{NEAR, choose};
 pub use greedy::{Preference, greedy};
 pub use groups::Groups;
 pub use lanes::{Lanes, Order};
+pub use phases::phases;
 pub use routes::Routes;
-pub use search::search;
 pub use tokens::{Told, Wait, Waits};
+pub use tree::tree_phases;
 
 /// Ticks of the shortest transfer: durations are whole ticks, so that equal ones are equal in any sum.
 const TICKS: f64 = 4096.0;

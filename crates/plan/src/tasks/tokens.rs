@@ -9,8 +9,8 @@
 use super::{Order, Task, Tasks};
 use std::collections::BinaryHeap;
 
-/// Tasks looked at to find out whether one wait implies another.
-const SEARCHED: usize = 96;
+/// Tasks looked at for one task, to find out which of its waits others imply: least, most, and in all, about.
+const LOOKS: (usize, usize, usize) = (16, 96, 1 << 22);
 
 /// A task waits for an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,7 @@ impl Waits {
         let mut used = vec![0u32; order.lanes as usize];
         let mut waits = Self { first: vec![0], waits: Vec::new(), implied: 0 };
         let mut needed: Vec<u32> = Vec::new();
+        let looks = (LOOKS.2 / tasks.len().max(1)).clamp(LOOKS.0, LOOKS.1);
         for (place, &task) in (0..).zip(&order.sequence) {
             needed.clear();
             for lane in tasks.places(task).map(|p| order.lane[p] as usize) {
@@ -66,7 +67,7 @@ impl Waits {
             }
             needed.sort_unstable_by(|a, b| b.cmp(a));
             needed.dedup();
-            waits.keep_needed(tasks, order, &mut needed);
+            waits.keep_needed(tasks, order, &mut needed, looks);
             let of = |place: u32| tasks.task(order.sequence[place as usize]);
             let Task { from, .. } = tasks.task(task);
             waits.waits.extend(needed.iter().map(|&on| {
@@ -100,13 +101,13 @@ impl Waits {
     }
 
     /// Leaves in `needed`, latest first, only what the waits of the others do not imply, as far as a bounded search finds.
-    fn keep_needed(&mut self, tasks: &Tasks<'_>, order: &Order, needed: &mut Vec<u32>) {
+    fn keep_needed(&mut self, tasks: &Tasks<'_>, order: &Order, needed: &mut Vec<u32>, looks: usize) {
         let Some(&earliest) = needed.last() else { return };
         // Latest first, so that every task is looked at once.
         let mut open: BinaryHeap<u32> = needed.iter().copied().collect();
         let task = |place: u32| tasks.task(order.sequence[place as usize]);
         let sender = task(self.first.len() as u32 - 1).from;
-        for _ in 0..SEARCHED {
+        for _ in 0..looks {
             let Some(place) = open.pop() else { return };
             while open.peek() == Some(&place) {
                 open.pop();
