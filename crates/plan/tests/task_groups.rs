@@ -2,7 +2,9 @@
 
 use nagare_plan::cost::Wires;
 use nagare_plan::fabric::{Fabric, FabricBuilder, LinkRate, Placement};
-use nagare_plan::tasks::{Groups, Lanes, Preference, Routes, Task, Tasks, Told, Waits, greedy, tree_phases};
+use nagare_plan::tasks::{
+    Groups, Lanes, Preference, Routes, Task, Tasks, Told, Waits, choose, greedy, phases, tree_phases,
+};
 use nagare_plan::topology::Hierarchy;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -145,6 +147,31 @@ fn the_greedy_order_of_three_hosts() {
     assert_eq!(told, [("ab", "cb"), ("bc", "ac"), ("ca", "ba")].map(|(a, b)| (a.to_owned(), b.to_owned())));
 }
 
+/// On trees the greedy order keeps the busiest link busy; on the mesh and the torus it does not, and phases are chosen.
+#[test]
+fn how_near_to_the_bound_the_greedy_order_is() {
+    let of = |name: &str, how: &str, hosts: usize| {
+        let fabric = network::load(name);
+        let placement = network::place(&fabric, how, hosts, 1);
+        let planner = network::planner(&fabric, &placement);
+        let hierarchy = Hierarchy::new(planner.topology());
+        let routes = Routes::new(&mut Wires::new(planner.topology(), &hierarchy), hosts as u32);
+        let tasks = Tasks::alltoall(&routes, &vec![1; hosts], 64 << 10);
+        let groups = Groups::new(&tasks);
+        let order = greedy(&tasks, &groups, Preference::Synchronisation);
+        let greedy = Lanes::Groups(&groups).run(&tasks, &order).makespan as f64 / tasks.bound();
+        (greedy, choose(&tasks).makespan as f64 / tasks.bound())
+    };
+    for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16), ("fattree", 16)] {
+        let (greedy, chosen) = of(name, "by slot", hosts);
+        assert!(greedy <= 1.05 && chosen == greedy, "{name}: {greedy} {chosen}");
+    }
+    for (name, how, hosts) in [("mlfm36", "by slot", 32), ("mlfm36", "balanced", 32), ("torus16", "by slot", 16)] {
+        let (greedy, chosen) = of(name, how, hosts);
+        assert!(greedy > 1.2 && chosen <= 1.05, "{name} {how}: {greedy} {chosen}");
+    }
+}
+
 /// A tree of switches with links of one rate: parents of switches 1, 2, …, and the switch of every host.
 fn trees() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
     (1usize..7, prop::collection::vec(0usize..1000, 6), prop::collection::vec(0usize..1000, 2..24)).prop_map(
@@ -192,6 +219,9 @@ proptest! {
         let sequence = tree_phases(&tasks).expect("a tree");
         let run = Lanes::free(&tasks).run(&tasks, &sequence);
         prop_assert_eq!(run.makespan, load as u64 * tasks.transfer(0));
+        // The repair, which knows nothing of trees, finds as few.
+        let found = phases(&tasks, 0, u64::MAX).expect("phases");
+        prop_assert_eq!(Lanes::free(&tasks).run(&tasks, &found).makespan, run.makespan);
         let met: HashMap<(u32, u32), usize> = sequence.iter().fold(HashMap::new(), |mut met, &task| {
             *met.entry((tasks.task(task).from, tasks.task(task).to)).or_default() += 1;
             met

@@ -1,6 +1,6 @@
 //! Which order: the greedy one where it is near the bound, else phases, else the best there is.
 
-use super::{Groups, Lanes, Order, Preference, Tasks, greedy, phases};
+use super::{Groups, Lanes, Order, Preference, Tasks, greedy, phases, tree_phases};
 
 /// An order is near the bound up to this factor.
 pub const NEAR: f64 = 1.05;
@@ -18,13 +18,14 @@ pub fn choose(tasks: &Tasks<'_>) -> Order {
     let lanes = Lanes::free(tasks);
     let in_phases = |below: u64| phases(tasks, within, below).map(|sequence| lanes.run(tasks, &sequence));
     let many = tasks.len() > MANY;
-    if let Some(order) = many.then(|| in_phases(within + 1)).flatten() {
+    let tree = || tree_phases(tasks).map(|sequence| lanes.run(tasks, &sequence)).filter(near);
+    if let Some(order) = many.then(|| tree().or_else(|| in_phases(within + 1))).flatten() {
         return order;
     }
     let groups = Groups::new(tasks);
     let synchronised = greedy(tasks, &groups, Preference::Synchronisation);
     let mut best = Lanes::Groups(&groups).run(tasks, &synchronised);
-    if near(&best) {
+    if near(&best) || many {
         return best;
     }
     let early = greedy(tasks, &groups, Preference::Start);
@@ -33,6 +34,5 @@ pub fn choose(tasks: &Tasks<'_>) -> Order {
             best = order;
         }
     }
-    let fewer = best.makespan / shortest;
-    if many { None } else { in_phases(fewer) }.unwrap_or(best)
+    tree().or_else(|| in_phases(best.makespan / shortest)).unwrap_or(best)
 }

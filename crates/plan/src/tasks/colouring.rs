@@ -53,3 +53,33 @@ pub(super) fn colour(edges: &[(u32, u32)], colours: usize) -> Vec<u32> {
     }
     coloured
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_left_vertex_has_a_colour_twice_and_full_right_vertices_have_all() {
+        for (rows, hosts) in (1..9u32).flat_map(|rows| (1..9).map(move |hosts| (rows, hosts))) {
+            // Rows of `hosts` edges each, to hosts in runs of a length that differs from row to row.
+            let edges: Vec<(u32, u32)> = (0..rows)
+                .flat_map(|row| (0..hosts).map(move |u| (row, (u / (1 + row % 4) + 3 * row) % hosts)))
+                .collect();
+            let colours = colour(&edges, hosts as usize);
+            for row in 0..rows {
+                let mut of_row: Vec<u32> =
+                    edges.iter().zip(&colours).filter(|(e, _)| e.0 == row).map(|(_, &c)| c).collect();
+                of_row.sort_unstable();
+                assert!(of_row.iter().copied().eq(0..hosts));
+            }
+            for host in 0..hosts {
+                let mut of_host: Vec<u32> =
+                    edges.iter().zip(&colours).filter(|(e, _)| e.1 == host).map(|(_, &c)| c).collect();
+                let all = of_host.len() as u32 >= hosts;
+                of_host.sort_unstable();
+                of_host.dedup();
+                assert!(!all || of_host.len() as u32 == hosts);
+            }
+        }
+    }
+}

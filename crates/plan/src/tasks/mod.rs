@@ -6,7 +6,7 @@
 //! ```
 //! A *task* is everything one node sends to another in a collective. Two tasks that share a directed link conflict, unless
 //! the link carries both at once. All of this is about nodes and links; ranks come in when plans are made.
-//! Source: algorithms document, section 4 (JP2012-… task groups) and section 6 (Faraj and Yuan).
+//! Source: algorithms document, sections 4 and 6.
 
 mod choose;
 mod colouring;
@@ -14,6 +14,7 @@ mod greedy;
 mod groups;
 mod lanes;
 mod phases;
+mod relay;
 mod routes;
 mod tokens;
 mod tree;
@@ -23,6 +24,7 @@ pub use greedy::{Preference, greedy};
 pub use groups::Groups;
 pub use lanes::{Lanes, Order};
 pub use phases::phases;
+pub use relay::relays;
 pub use routes::Routes;
 pub use tokens::{Told, Wait, Waits};
 pub use tree::tree_phases;
@@ -55,16 +57,21 @@ pub struct Tasks<'r> {
     tick: f64,
 }
 
+/// Whole ticks that bytes take at so many nanoseconds each.
+fn ticks(bytes: u64, per_byte: f64, tick: f64) -> u64 {
+    (bytes.max(1) as f64 * per_byte / tick).round().clamp(1.0, LONGEST) as u64
+}
+
 impl<'r> Tasks<'r> {
     /// Tasks in the order of `list`; those from a node to itself are left out.
     pub fn new(routes: &'r Routes, list: impl IntoIterator<Item = Task>) -> Self {
         let list: Vec<Task> = list.into_iter().filter(|t| t.from != t.to).collect();
         let slowest = |t: &Task| routes.links(t.from, t.to).iter().map(|&l| routes.per_byte(l)).fold(0.0, f64::max);
         let per_byte: Vec<f64> = list.iter().map(slowest).collect();
-        let times: Vec<f64> = list.iter().zip(&per_byte).map(|(t, p)| t.bytes.max(1) as f64 * p).collect();
-        let shortest = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let times = list.iter().zip(&per_byte).map(|(t, p)| t.bytes.max(1) as f64 * p);
+        let shortest = times.fold(f64::INFINITY, f64::min);
         let tick = if shortest.is_finite() && shortest > 0.0 { shortest / TICKS } else { 1.0 };
-        let transfer = times.iter().map(|t| (t / tick).round().clamp(1.0, LONGEST) as u64).collect();
+        let transfer = list.iter().zip(&per_byte).map(|(t, &p)| ticks(t.bytes, p, tick)).collect();
         Self { routes, list, transfer, per_byte, tick }
     }
 
@@ -79,6 +86,12 @@ impl<'r> Tasks<'r> {
             Task { from, to, bytes: bytes.saturating_mul(pairs_of_ranks) }
         });
         Self::new(routes, tasks)
+    }
+
+    /// Gather with `bytes` per rank at nodes of `ranks_of` ranks: every node to `root`, in the order of nodes.
+    pub fn gather(routes: &'r Routes, ranks_of: &[u32], bytes: u64, root: u32) -> Self {
+        let size = |node: u32| bytes.saturating_mul(u64::from(ranks_of[node as usize]));
+        Self::new(routes, (0..routes.nodes()).map(|from| Task { from, to: root, bytes: size(from) }))
     }
 
     /// The routes they take.
@@ -110,6 +123,12 @@ impl<'r> Tasks<'r> {
     /// Ticks its bytes take on the thinnest link of its route, `M / B`.
     pub fn transfer(&self, index: u32) -> u64 {
         self.transfer[index as usize]
+    }
+
+    /// Ticks that so many bytes take from one node to another.
+    pub fn transfer_of(&self, bytes: u64, (from, to): (u32, u32)) -> u64 {
+        let slowest = self.routes.links(from, to).iter().map(|&l| self.routes.per_byte(l)).fold(0.0, f64::max);
+        ticks(bytes, slowest, self.tick)
     }
 
     /// Bytes per nanosecond while it runs.

@@ -18,6 +18,8 @@ use std::ops::Range;
 const MOVES: [u32; 2] = [5_000, 80_000];
 /// Moves for which a task stays away from the phase it left, and the random addition to it.
 const TENURE: (u32, u32) = (6, 10);
+/// One move in so many goes anywhere, so that small cases do not run in circles.
+const STRAYS: u32 = 128;
 /// Phases looked at together.
 const AT_ONCE: usize = 128;
 /// Cells of the table of uses, 6 bytes each.
@@ -197,6 +199,7 @@ impl<'t> Search<'t> {
         let pick = self.random() as usize % self.over.len();
         let cell = self.over[pick] as usize;
         let (link, phase) = (cell / self.phases, cell % self.phases);
+        let strays = self.random().is_multiple_of(STRAYS);
         let mut best: Option<(i32, u32, u32, usize)> = None;
         let mut cost = Vec::with_capacity(self.phases);
         for i in self.first[link]..self.first[link + 1] {
@@ -209,7 +212,7 @@ impl<'t> Search<'t> {
             let here = i32::from(cost[phase]);
             let (left, until) = self.left[task as usize];
             for (to, &there) in cost.iter().enumerate() {
-                let gain = i32::from(there) - here;
+                let gain = if strays { 0 } else { i32::from(there) - here };
                 let banned = to == usize::from(left) && until > now;
                 if to == phase || banned || best.is_some_and(|(least, ..)| gain > least) {
                     continue;
