@@ -11,28 +11,25 @@ const MANY: usize = 1 << 14;
 /// An order of `tasks`: the greedy one of section 4 if its idealised execution takes at most [`NEAR`] times the bound, else
 /// phases, where they are found, else the one of several that takes least.
 pub fn choose(tasks: &Tasks<'_>) -> Order {
-    let bound = tasks.bound();
-    let near = |order: &Order| order.makespan as f64 <= NEAR * bound;
-    let shortest = (0..tasks.len() as u32).map(|task| tasks.transfer(task)).min().unwrap_or(1);
-    let within = (NEAR * bound / shortest as f64) as u64;
-    let lanes = Lanes::free(tasks);
-    let in_phases = |below: u64| phases(tasks, within, below).map(|sequence| lanes.run(tasks, &sequence));
-    let many = tasks.len() > MANY;
-    let tree = || tree_phases(tasks).map(|sequence| lanes.run(tasks, &sequence)).filter(near);
-    if let Some(order) = many.then(|| tree().or_else(|| in_phases(within + 1))).flatten() {
-        return order;
-    }
     let groups = Groups::new(tasks);
-    let synchronised = greedy(tasks, &groups, Preference::Synchronisation);
-    let mut best = Lanes::Groups(&groups).run(tasks, &synchronised);
-    if near(&best) || many {
-        return best;
-    }
-    let early = greedy(tasks, &groups, Preference::Start);
-    for order in [synchronised, early].map(|sequence| lanes.run(tasks, &sequence)) {
-        if order.makespan < best.makespan {
-            best = order;
+    let lanes = Lanes::free(tasks);
+    let in_groups = || Some(Lanes::Groups(&groups).run(tasks, &greedy(tasks, &groups, Preference::Synchronisation)));
+    let on_a_tree = || Some(lanes.run(tasks, &tree_phases(tasks)?));
+    let in_phases = || Some(lanes.run(tasks, &phases(tasks)?));
+    let early = || Some(lanes.run(tasks, &greedy(tasks, &groups, Preference::Start)));
+    let ways: [&dyn Fn() -> Option<Order>; 4] = match tasks.len() > MANY {
+        false => [&in_groups, &on_a_tree, &in_phases, &early],
+        true => [&on_a_tree, &in_phases, &in_groups, &early],
+    };
+    let near = NEAR * tasks.bound();
+    let mut best: Option<Order> = None;
+    for order in ways.into_iter().filter_map(|way| way()) {
+        if best.as_ref().is_none_or(|best| order.makespan < best.makespan) {
+            best = Some(order);
+        }
+        if best.as_ref().is_some_and(|best| best.makespan as f64 <= near) {
+            break;
         }
     }
-    tree().or_else(|| in_phases(best.makespan / shortest)).unwrap_or(best)
+    best.unwrap_or_else(|| lanes.run(tasks, &[]))
 }

@@ -10,7 +10,7 @@
 //! that break ties come from a generator with a fixed start: every rank finds the same phases.
 //! Source: algorithms document, section 6.
 
-use super::{Lanes, Tasks};
+use super::{Lanes, NEAR, Tasks};
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -27,31 +27,28 @@ const MOST_CELLS: u64 = 1 << 24;
 /// Phases looked at in all places of all tasks: some tenths of a second.
 const MOST_LOOKS: u64 = 1 << 32;
 
-/// A sequence of all tasks in as few phases as are found, fewer than `below`; for tasks that all take the same time, and with
-/// the lanes of [`Lanes::free`]. `None` where tasks take different times, are too many, or no such phases are found.
-///
-/// Numbers of phases up to `near` are worth more work.
-pub fn phases(tasks: &Tasks<'_>, near: u64, below: u64) -> Option<Vec<u32>> {
-    let mut times = (0..tasks.len() as u32).map(|task| tasks.transfer(task));
-    let transfer = times.next()?;
-    if times.any(|other| other != transfer) {
-        return None;
-    }
-    // Rounding of rates must not cost a phase.
-    let fewest = (tasks.bound() / transfer as f64 - 1e-6).ceil() as u64;
-    let near = near.max(fewest);
+/// A sequence of all tasks in as few phases as are found, with the lanes of [`Lanes::free`]; `None` where there are too many
+/// tasks, or no such phases are found. Optimal only where all tasks take the same time: how long they take is not looked at.
+pub fn phases(tasks: &Tasks<'_>) -> Option<Vec<u32>> {
+    let Lanes::Free { first: lanes, .. } = Lanes::free(tasks) else { return None };
+    let on = tasks.by_link().0;
+    let load =
+        |link: usize| u64::from(on[link + 1] - on[link]).div_ceil(u64::from(lanes[link + 1] - lanes[link]).max(1));
+    let fewest = (0..tasks.routes().link_count()).map(load).max()?;
+    let near = ((fewest as f64 * NEAR) as u64).max(fewest);
+    let most = near.saturating_add(fewest / 5).min(u64::from(u16::MAX));
     let cells = near.saturating_mul(tasks.routes().link_count() as u64);
     let looks = near.saturating_mul(tasks.routes().place_count() as u64);
-    if near > u64::from(u16::MAX) || cells > MOST_CELLS || looks > MOST_LOOKS {
+    if near > most || cells > MOST_CELLS || looks > MOST_LOOKS {
         return None;
     }
-    (fewest..below.min(u64::from(u16::MAX))).find_map(|count| {
+    (fewest..=most).find_map(|count| {
         let moves = MOVES[usize::from(count == near)];
         Search::new(tasks, count as usize)?.run(moves)
     })
 }
 
-/// Tasks in phases, for tasks that all take the same time.
+/// Tasks in phases.
 struct Search<'t> {
     tasks: &'t Tasks<'t>,
     phases: usize,

@@ -10,7 +10,7 @@ use super::{Order, Task, Tasks};
 use std::collections::BinaryHeap;
 
 /// Tasks looked at for one task, to find out which of its waits others imply: least, most, and in all, about.
-const LOOKS: (usize, usize, usize) = (16, 96, 1 << 22);
+const LOOKS: (usize, usize, usize) = (16, 32, 1 << 22);
 
 /// A task waits for an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
