@@ -30,6 +30,7 @@ fn algorithms_with_what_they_implement() {
     assert_eq!(implements("xor"), "alltoall, alltoallv");
     assert_eq!(implements("aggregated"), "alltoall");
     assert_eq!(implements("aggregated_leader"), "alltoall");
+    assert_eq!(implements("contention_free"), "alltoall, alltoallv");
 }
 
 #[test]

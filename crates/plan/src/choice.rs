@@ -381,7 +381,7 @@ mod tests {
             ),
             (
                 "alltoall=rong",
-                "`alltoall=rong`: unknown algorithm `rong`; expected two_level_ring, xor, aggregated, aggregated_leader, stock",
+                "`alltoall=rong`: unknown algorithm `rong`; expected two_level_ring, xor, contention_free, aggregated, aggregated_leader, stock",
             ),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
             (

@@ -13,7 +13,7 @@
 //! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t choose the
 //! partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5 (US11656920).
 
-use super::exchange::{Step, exchange};
+use super::steps::{Step, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::Topology;
 
@@ -108,5 +108,5 @@ pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> Ran
         };
         Step { step, to, from }
     });
-    exchange(rank, virtual_ranks.of_rank.len() as u32, steps, options.steps_in_flight)
+    stepwise(rank, virtual_ranks.of_rank.len() as u32, steps, options.steps_in_flight)
 }
