@@ -184,6 +184,9 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
+/// What a ring may lose to shared links before another order is taken.
+const RING_EXCESS: f64 = 1.05;
+
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
 
@@ -197,6 +200,7 @@ pub struct Planner {
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
     room: [OnceLock<u64>; 2],
+    ring_excess: OnceLock<f64>,
     options: XorOptions,
     exchange: OnceLock<Exchange>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
@@ -213,6 +217,7 @@ impl Planner {
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
             room: Default::default(),
+            ring_excess: OnceLock::new(),
             options: XorOptions::default(),
             exchange: OnceLock::new(),
             profiles: Default::default(),
@@ -264,7 +269,17 @@ impl Planner {
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
     pub fn exchange(&self) -> &Exchange {
-        self.exchange.get_or_init(|| Exchange::new(&self.topology, self.grouped(), { let mut o = ExchangeOptions::default(); match std::env::var("XPACE").as_deref() { Ok("free") => o.pace = pattern::Pace::Free, Ok(w) => o.pace = pattern::Pace::Tokens { window: w.parse().unwrap() }, _ => {} }; o }))
+        self.exchange.get_or_init(|| {
+            Exchange::new(&self.topology, self.grouped(), {
+                let mut o = ExchangeOptions::default();
+                match std::env::var("XPACE").as_deref() {
+                    Ok("free") => o.pace = pattern::Pace::Free,
+                    Ok(w) => o.pace = pattern::Pace::Tokens { window: w.parse().unwrap() },
+                    _ => {}
+                };
+                o
+            })
+        })
     }
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
@@ -304,6 +319,15 @@ impl Planner {
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
         });
         profile.as_ref()
+    }
+
+    /// The algorithm for an exchange of blocks between nodes: the ring where it keeps the busiest link busy in every step, else
+    /// the order that does.
+    pub fn exchange_algorithm(&self) -> Algorithm {
+        let excess = self.ring_excess.get_or_init(|| {
+            cost::ring_excess(&mut Wires::new(&self.topology, self.grouped()), self.grouped().node_count())
+        });
+        if *excess <= RING_EXCESS { Algorithm::TwoLevelRing } else { Algorithm::ContentionFree }
     }
 
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
