@@ -41,7 +41,7 @@ struct Path {
 }
 
 /// The path of every task, in the order of `sequence`: sender, relays, receiver. `sequence` has every task once, as
-/// [`super::greedy`] gives it with the same groups.
+/// [`greedy()`](super::greedy()) gives it with the same groups.
 pub fn relays(tasks: &Tasks<'_>, groups: &Groups, sequence: &[u32]) -> Vec<Vec<u32>> {
     let mut clocks = Clocks::new(tasks, groups);
     let path = |&task: &u32| {
