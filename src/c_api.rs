@@ -155,7 +155,8 @@ fn diagnose(shim: &Shim) -> String {
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);
     let eager = crate::eager::limits(shim.real);
     let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
-    let core = crate::locality::bound_core().map_or_else(|| "none".to_owned(), |core| core.to_string());
+    let core = crate::locality::bound()
+        .map_or_else(|| "none".to_owned(), |bound| format!("{} (NUMA node {})", bound.core, bound.numa));
     let _ = writeln!(text, "bound to core: {core}");
     for problem in &setup.problems {
         let _ = writeln!(text, "problem: {problem}");

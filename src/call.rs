@@ -203,7 +203,7 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
     let segment = config.segment.unwrap_or(segment).max(unit_bytes);
     let by_bytes = || (WINDOW_BYTES / segment).clamp(SMALLEST_WINDOW, LARGEST_WINDOW);
     let window = config.window.unwrap_or_else(|| predicted.map_or(SMALLEST_WINDOW, |_| by_bytes()));
-    Pacing { segment: segment / unit_bytes, window, ahead: None }
+    Pacing { segment: segment / unit_bytes, window, flow: None }
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {

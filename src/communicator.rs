@@ -264,8 +264,13 @@ impl Communicator {
         let grouped = topology.is_grouped();
         // The connections a schedule uses are within the node if all ranks are on one.
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
-        self.set_floors(&shim.setup().config.rules, nodes);
-        Ok(Place { planner: Planner::new(topology), nodes, grouped, eager })
+        let config = &shim.setup().config;
+        self.set_floors(&config.rules, nodes);
+        let mut planner = Planner::new(topology).with_partners(config.partners);
+        if let Some(steps) = config.steps {
+            planner = planner.with_steps(steps);
+        }
+        Ok(Place { planner, nodes, grouped, eager })
     }
 
     fn set_floors(&self, rules: &Rules, nodes: u32) {

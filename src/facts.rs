@@ -6,7 +6,7 @@ use crate::real::Real;
 use crate::setup::Setup;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
-use nagare_plan::topology::{Place, Topology};
+use nagare_plan::topology::{Place, Topology, in_order};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -38,7 +38,8 @@ pub struct Facts {
     problem: u32,
     /// Whether this rank wants a report.
     report: u32,
-    padding: u32,
+    /// NUMA node in the node, 0 if unknown.
+    numa: u32,
 }
 
 /// What the ranks of one communicator know of each other.
@@ -178,8 +179,9 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     let mut names = setup.level_names.clone();
     names.resize(levels, "level".to_owned());
     names.push("node".to_owned());
-    let cores = ranks.iter().map(|f| u32::try_from(f.core).unwrap_or(u32::MAX)).collect();
-    let topology = Topology::new(names, groups, cores).map_err(|e| Disagreement::Topology(e.to_string()))?;
+    let places: Vec<(u32, u64)> = ranks.iter().map(|f| (f.numa, f.core)).collect();
+    let topology =
+        Topology::new(names, groups, in_order(&places)).map_err(|e| Disagreement::Topology(e.to_string()))?;
     let node_of: Vec<u64> = ranks.iter().map(|f| f.node).collect();
     let topology = setup.on_network(topology, &node_of);
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
@@ -193,18 +195,19 @@ fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u6
     for (into, &from) in groups.iter_mut().zip(&place.groups) {
         *into = from;
     }
+    let bound = locality::bound().filter(|_| place.core.is_none());
     Facts {
         settings: setup.settings_hash,
         file: setup.file_hash,
         groups,
         node: place.node.unwrap_or(leader),
-        core: place.core.or_else(|| locality::bound_core().map(u64::from)).unwrap_or(0),
+        core: place.core.or(bound.map(|b| u64::from(b.core))).unwrap_or(0),
         eager_local: limits.local,
         eager_remote: limits.remote,
         levels: place.groups.len().min(MAX_LEVELS) as u32,
         problem: u32::from(!usable),
         report: u32::from(setup.config.report.is_some()),
-        padding: 0,
+        numa: bound.map_or(0, |b| b.numa),
     }
 }
 

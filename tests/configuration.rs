@@ -106,7 +106,9 @@ fn strict_ends_the_job() {
 #[test]
 fn ranks_with_other_settings() {
     for (mpi, ranks) in MPIS {
-        for (name, value) in [("NAGARE_ALGORITHM", "all=stock"), ("NAGARE_SEGMENT", "1K"), ("NAGARE_ENABLE", "0")] {
+        for (name, value) in
+            [("NAGARE_ALGORITHM", "all=stock"), ("NAGARE_SEGMENT", "1K"), ("NAGARE_STEPS", "1"), ("NAGARE_ENABLE", "0")]
+        {
             let job = Job::nagare(&hello(mpi), ranks - 1).set("NAGARE_TOPOLOGY", MACHINE).and_ranks(1, name, value);
             runs_on_the_library(job.run(), &[&format!("rank {}", ranks - 1), "settings", "same on all ranks"]);
         }

@@ -89,6 +89,24 @@ fn one_rank_is_left_to_the_library() {
 }
 
 #[test]
+fn options_of_the_exchange() {
+    for (mpi, ranks, steps, partners) in [
+        (Mpi::OpenMpi4, 7, "1", "1"),
+        (Mpi::OpenMpi4, 8, "1", "2"),
+        (Mpi::OpenMpi4, 7, "4", "2"),
+        (Mpi::Mpich4, 3, "1", "2"),
+    ] {
+        let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "alltoall=xor;all=stock");
+        let job = job.set("NAGARE_TOPOLOGY", MACHINE).set("NAGARE_STEPS", steps).set("NAGARE_PARTNERS", partners);
+        let outcome = job
+            .arguments(&["thin=16", "sizes=0,1,1000,4097,65536", "comms=world,reversed,part"])
+            .run()
+            .verified("collectives");
+        assert!(outcome.report().ours("alltoall") > 0, "{:?}", outcome.report());
+    }
+}
+
+#[test]
 fn one_two_tree_over_all_ranks() {
     for (mpi, ranks, options) in [
         (Mpi::OpenMpi4, 5, ["thin=8", "sizes=1,3,4097,65536"]),

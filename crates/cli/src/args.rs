@@ -46,7 +46,8 @@ rank 2 to rank 4. Rounds of a tree recur for every block of the vector.")]
   nagare check reduce --algorithm grouped_two_tree --fabric mlfm36 --np 32 --map balanced --deny-conflicts
   nagare check alltoall --algorithm xor --fabric ./cluster.toml --bytes 64K --json
 
-Two transfers of one round conflict when they share a direction of a link that has fewer cables than transfers.
+Two transfers of one round conflict when they share a direction of a link that has fewer cables than transfers. An exchange
+(alltoall) is played in time as well: when it is done, and which links get more than they can pass on, from when to when.
 Exit status: 0 if the schedule ends and every result is right, 1 if not (or on conflicts with --deny-conflicts), 2 if it could
 not be checked.")]
     Check(CheckArgs),
@@ -127,6 +128,12 @@ pub struct ScheduleArgs {
     /// The root of reduce and bcast
     #[arg(long, default_value_t = 0)]
     pub root: u32,
+    /// Steps of an exchange under way at the same time, as NAGARE_STEPS; without it the library goes by bytes, much like two
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=32))]
+    pub steps: u32,
+    /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
+    pub partners: u32,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -203,7 +210,7 @@ pub struct CheckArgs {
     /// Exit with status 1 if there are conflicts
     #[arg(long)]
     pub deny_conflicts: bool,
-    /// Conflicts to print, 0 for all; JSON has all
+    /// Conflicts to print (exchanges: links with conflicts), 0 for all; JSON has all
     #[arg(long, default_value_t = 50)]
     pub limit: usize,
 }

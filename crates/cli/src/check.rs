@@ -3,21 +3,23 @@
 use crate::args::CheckArgs;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table};
-use crate::plan::{header, whole};
+use crate::plan::{header, planner, whole};
 
 use anyhow::Context;
-use nagare_plan::algorithm::Planner;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
-use nagare_plan::fabric::{CheckReport, Conflict, Fabric, LinkUse, Round, Transfer, check};
-use nagare_plan::schedule::{Move, Schedule};
+use nagare_plan::fabric::{
+    CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Timeline, Transfer, bytes_of, check,
+    steps, timeline,
+};
+use nagare_plan::schedule::Schedule;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 
 /// How the proof cuts vectors up: small enough that streams have several segments and run out of window.
-const PACING: Pacing = Pacing { segment: 3, window: 2, ahead: None };
+const PACING: Pacing = Pacing { segment: 3, window: 2, flow: None };
 
 /// The JSON form.
 #[derive(Serialize)]
@@ -34,7 +36,14 @@ struct Document<'a> {
     /// What is wrong.
     wrong: Option<String>,
     network: &'a CheckReport,
+    /// Of an exchange: the whole of it in time.
+    timeline: Option<&'a Timeline>,
+    /// Of an exchange: time of its steps relative to what they take without head-of-line blocking, the largest and the mean.
+    head_of_line: Option<[f64; 2]>,
 }
+
+/// Transfers of the largest exchange that is played in time.
+const MOST_PLAYED: usize = 1 << 17;
 
 /// Plays the schedule and prints what was found.
 pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
@@ -42,13 +51,18 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     machine.check_root(args.schedule.root)?;
     let network = machine.network.as_ref();
     let (fabric, placement) = network.context("--fabric is missing: a schedule is checked on a network")?;
-    let planner = Planner::new(machine.topology.clone());
-    let schedule = whole(&planner, &args.schedule)?;
+    let schedule = whole(&planner(&machine, &args.schedule), &args.schedule)?;
     let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
     let report = check(fabric, placement, &rounds)?;
     // Alltoall's units are per pair of ranks: of many ranks one each is enough, and all that memory holds.
     let units = if schedule.collective == Collective::Alltoall && schedule.plans.len() > 256 { 1 } else { 15 };
     let wrong = play(&schedule, units, PACING, true).err().map(|error| error.to_string());
+    let exchange = is_exchange(schedule.collective) && wrong.is_none();
+    let played = exchange && report.transfers <= MOST_PLAYED;
+    let in_time = played.then(|| timeline(&schedule, fabric, placement.hosts(), args.bytes)).transpose()?;
+    let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
+    // Rounds of an exchange do not wait for one another: what meets is seen in time only.
+    let conflicts = in_time.as_ref().map_or(report.conflicts.len(), |t| t.conflicts().len());
 
     if args.schedule.json {
         print_json(&Document {
@@ -62,6 +76,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             right: wrong.is_none(),
             wrong: wrong.clone(),
             network: &report,
+            timeline: in_time.as_ref(),
+            head_of_line,
         })?;
     } else {
         let proof = match &wrong {
@@ -73,10 +89,19 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let mut text = header(&machine, &schedule);
         let _ = writeln!(text, "{proof}\n");
         write_links(&mut text, fabric, &report, args.bytes);
-        write_conflicts(&mut text, &report.conflicts, args.limit);
+        if let Some([most, mean]) = head_of_line {
+            let _ = writeln!(
+                text,
+                "head of line: blocking makes the steps {most:.3} times as long at most, {mean:.3} on average"
+            );
+        }
+        match &in_time {
+            Some(timeline) => write_timeline(&mut text, timeline, args.limit),
+            None => write_conflicts(&mut text, &report.conflicts, args.limit),
+        }
         print(&text)?;
     }
-    let failed = wrong.is_some() || (args.deny_conflicts && !report.conflicts.is_empty());
+    let failed = wrong.is_some() || (args.deny_conflicts && conflicts > 0);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -91,18 +116,24 @@ fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
             format!("{stage}, {word} {}", m.round.step)
         };
         let round = rounds.entry(m.round).or_insert(Round { label, transfers: Vec::new() });
-        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: size(schedule.collective, &m, bytes) });
+        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, bytes) });
     }
     rounds.into_values().collect()
 }
 
-/// Bytes of one transfer. Part i of k begins at byte ⌊i·bytes/k⌋, as everywhere.
-fn size(collective: Collective, m: &Move, bytes: u64) -> u64 {
-    if collective == Collective::Alltoall {
-        return bytes * u64::from(m.parts.count);
-    }
-    let bound = |part: u32| (u128::from(bytes) * u128::from(part) / u128::from(m.of.max(1))) as u64;
-    bound(m.parts.end()) - bound(m.parts.first)
+/// Whether steps of whole messages follow one another, where the other collectives are pipelines.
+fn is_exchange(collective: Collective) -> bool {
+    !matches!(collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce)
+}
+
+/// The largest and the mean time of all steps in which something passes a switch; 1 each where nothing does.
+fn head_of_line(schedule: &Schedule, placement: &Placement) -> [f64; 2] {
+    let nodes: Vec<u32> = placement.hosts().iter().map(|host| host.0).collect();
+    let of_step = steps(&schedule.moves(), &nodes).into_iter().filter(|step| !step.sent.is_empty());
+    let times: Vec<f64> = of_step.map(|step| step.relative_time()).collect();
+    let most = times.iter().copied().fold(1.0, f64::max);
+    let mean = if times.is_empty() { 1.0 } else { times.iter().sum::<f64>() / times.len() as f64 };
+    [most, mean]
 }
 
 fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport, vector: u64) {
@@ -166,22 +197,46 @@ fn write_conflicts(text: &mut String, conflicts: &[Conflict], limit: usize) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nagare_plan::schedule::{self, Parts, Space};
-
-    #[test]
-    fn parts_of_a_vector_add_up_to_it() {
-        let part = |first, space| Move {
-            round: schedule::Round { stage: 0, step: 0 },
-            from: 0,
-            to: 1,
-            parts: Parts { space, first, count: 1 },
-            of: 2,
-        };
-        let half = |first| size(Collective::Bcast, &part(first, Space::Vector), 1001);
-        assert_eq!((half(0), half(1)), (500, 501));
-        assert_eq!(size(Collective::Alltoall, &part(1, Space::Input), 1001), 1001);
+fn write_timeline(text: &mut String, timeline: &Timeline, limit: usize) {
+    let tokens = match timeline.tokens {
+        0 => String::new(),
+        1 => " and one token".to_owned(),
+        tokens => format!(" and {tokens} tokens"),
+    };
+    let _ = writeln!(
+        text,
+        "in time: {} messages{tokens} take {:.6} s, {:.2} times what the busiest link needs at least",
+        timeline.messages,
+        timeline.finish,
+        timeline.ratio()
+    );
+    let conflicts = timeline.conflicts();
+    if conflicts.is_empty() {
+        text.push_str("\nno conflicts\n");
+        return;
     }
+    let shown = if limit == 0 { conflicts.len() } else { limit.min(conflicts.len()) };
+    let links = if conflicts.len() == 1 { "one link gets" } else { &format!("{} links get", conflicts.len()) };
+    let _ = writeln!(text, "\nconflicts: {links} more than can pass, longest first");
+    let mut table = table(["link", "of the time", "first from s", "to s", "most in ÷ out", "messages"]);
+    for link in &conflicts[..shown] {
+        let most = |of: fn(&Overload) -> f64| link.overloads.iter().map(of).fold(0.0, f64::max);
+        let first = link.overloads[0];
+        table.add_row([
+            format!("{} → {}", link.from, link.to),
+            percent(link, timeline),
+            format!("{:.6}", first.start),
+            format!("{:.6}", first.end),
+            format!("{:.2}", most(|o| o.demand)),
+            most(|o| o.messages as f64).to_string(),
+        ]);
+    }
+    let _ = writeln!(text, "{table}");
+    if shown < conflicts.len() {
+        let _ = writeln!(text, "… and {} more; --limit 0 prints all", conflicts.len() - shown);
+    }
+}
+
+fn percent(link: &LinkTime, timeline: &Timeline) -> String {
+    format!("{:.1} %", 100.0 * link.overloaded() / timeline.finish)
 }

@@ -7,6 +7,7 @@ use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
 use nagare_plan::algorithm::{ALGORITHMS, Planner};
 use nagare_plan::collective::Collective;
+use nagare_plan::pattern::Partners;
 use nagare_plan::schedule::{Schedule, send_tables};
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -31,7 +32,7 @@ struct Document<'a> {
 pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let machine = Machine::new(&args.schedule.ranks, args.topology.as_deref())?;
     machine.check_root(args.schedule.root)?;
-    let planner = Planner::new(machine.topology.clone());
+    let planner = planner(&machine, &args.schedule);
     let schedule = match args.rank {
         Some(rank) => of_one_rank(&planner, &args.schedule, rank)?,
         None => whole(&planner, &args.schedule)?,
@@ -69,6 +70,12 @@ pub fn header(machine: &Machine, schedule: &Schedule) -> String {
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
     let (description, levels) = (&machine.description, machine.levels());
     format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n")
+}
+
+/// What makes the plans asked for.
+pub fn planner(machine: &Machine, args: &ScheduleArgs) -> Planner {
+    let partners = if args.partners == 1 { Partners::One } else { Partners::Two };
+    Planner::new(machine.topology.clone()).with_steps(args.steps).with_partners(partners)
 }
 
 /// The plans of all ranks.

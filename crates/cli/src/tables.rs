@@ -14,7 +14,7 @@ pub fn rank_tables(stages: &[String], plans: &[RankPlan], algorithm: Algorithm) 
     let word = algorithm.spec().round;
     let tables = stages.iter().enumerate().map(|(stage, name)| {
         let hops = |plan: &'_ RankPlan| -> Vec<Hop> {
-            let moves = plan.hops.iter().filter(|h| !matches!(h.action, Action::Copy { .. }));
+            let moves = plan.hops.iter().filter(|h| h.action.copied().is_none());
             moves.filter(|h| usize::from(h.round.stage) == stage).cloned().collect()
         };
         let of_ranks: Vec<(Rank, Vec<Hop>)> = plans.iter().map(|plan| (plan.rank, hops(plan))).collect();

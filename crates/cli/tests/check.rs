@@ -59,18 +59,71 @@ fn bytes_per_link_and_direction() {
 }
 
 #[test]
-fn long_lists_are_cut_unless_asked_for() {
-    let exchange = ["check", "alltoall", "-a", "xor", "-f", "tree8", "--ppn", "2", "--limit"];
-    let count = |limit| {
-        let text = stdout_of(&[&exchange[..], &[limit]].concat());
-        (
-            rows(&text).iter().filter(|row| row[0].starts_with("step")).count(),
-            text.contains("more; --limit 0 prints all"),
-        )
+fn an_exchange_is_played_in_time() {
+    // On one switch nothing meets: 15 blocks of 64 KiB at 50 Mbit/s, two at a time, and eight times a message's 90 µs.
+    let star = stdout_of(&["check", "alltoall", "-a", "xor", "-f", "star16", "--bytes", "64K", "--deny-conflicts"]);
+    let seconds = 15.0 * 65536.0 * 8.0 / 50e6 + 8.0 * 90e-6;
+    assert!(star.contains(&format!("in time: 240 messages take {seconds:.6} s, 1.00 times")), "{star}");
+    assert!(star.contains("blocking makes the steps 1.000 times as long at most"), "{star}");
+    assert!(star.ends_with("\nno conflicts\n"), "{star}");
+
+    // Four hosts of a leaf talk to those of the other at once over an uplink as fast as one of them.
+    let tree = ["check", "alltoall", "-a", "xor", "-f", "tree8", "--bytes", "64K"];
+    let text = stdout_of(&tree);
+    let found = rows(&text);
+    let conflicts: Vec<_> = found.iter().filter(|row| row[0].contains('→')).collect();
+    assert_eq!(conflicts.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), ["l0 → s0", "l1 → s0"], "{text}");
+    assert!(conflicts.iter().all(|row| row[4] == "4.00"), "{text}");
+    assert_eq!(nagare(&[&tree[..], &["--deny-conflicts"]].concat()).output().unwrap().status.code(), Some(1));
+
+    let report: Value = serde_json::from_str(&stdout_of(&[&tree[..], &["--json"]].concat())).unwrap();
+    let timeline = &report["timeline"];
+    assert_eq!(report["head_of_line"], serde_json::json!([1.0, 1.0]));
+    assert_eq!(timeline["messages"], 56);
+    // Sixteen blocks over 100 Mbit/s are the least; three steps inside the leaves come on top of the four through the uplink.
+    assert!((timeline["bound"].as_f64().unwrap() - 16.0 * 65536.0 * 8.0 / 1e8).abs() < 1e-12);
+    assert!(timeline["finish"].as_f64() > timeline["bound"].as_f64());
+    let links = timeline["links"].as_array().unwrap();
+    let overloaded = links.iter().filter(|l| !l["overloads"].as_array().unwrap().is_empty()).count();
+    assert_eq!((links.len(), overloaded), (20, 2));
+
+    // A pipeline has no timeline of whole messages.
+    let bcast = stdout_of(&["check", "bcast", "-a", "two_tree", "-f", "tree8", "--json"]);
+    let bcast: Value = serde_json::from_str(&bcast).unwrap();
+    assert_eq!((&bcast["timeline"], &bcast["head_of_line"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn steps_and_partners_of_an_exchange() {
+    let finish = |steps: &str, partners: &str| {
+        let exchange = ["check", "alltoall", "-a", "xor", "-f", "star16", "--bytes", "64K", "--json"];
+        let text = stdout_of(&[&exchange[..], &["--steps", steps, "--partners", partners]].concat());
+        let report: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(report["right"], true);
+        report["timeline"]["finish"].as_f64().unwrap()
     };
-    assert_eq!(count("3"), (3, true));
-    let (all, cut) = count("0");
-    assert!(all > 3 && !cut);
+    // One step at a time waits for a message's 90 µs fifteen times, two at a time eight times.
+    for partners in ["1", "2"] {
+        assert!((finish("1", partners) - finish("2", partners) - 7.0 * 90e-6).abs() < 1e-9);
+    }
+    let exchange = ["plan", "alltoall", "-a", "xor", "-n", "8", "--partners", "2"];
+    assert!(stdout_of(&exchange).contains("step 4: 0→4 1→5 2→6 3→7 4→1 5→0 6→3 7→2\n"));
+}
+
+#[test]
+fn long_lists_are_cut_unless_asked_for() {
+    let count = |check: &[&str], limit: &str, listed: &str| {
+        let text = stdout_of(&[check, &["--limit", limit]].concat());
+        let rows = rows(&text).iter().filter(|row| row[0].contains(listed)).count();
+        (rows, text.contains("more; --limit 0 prints all"))
+    };
+    // Conflicts of rounds, and links of an exchange.
+    let exchange = ["check", "alltoall", "-a", "xor", "-f", "mlfm36", "--ppn", "2"];
+    for (check, listed) in [(FLAT, "rank reduce"), (&exchange, "→")] {
+        assert_eq!(count(check, "3", listed), (3, true));
+        let (all, cut) = count(check, "0", listed);
+        assert!(all > 3 && !cut, "{check:?}");
+    }
 }
 
 #[test]

@@ -77,6 +77,24 @@ fn pretended_levels_and_exchange_steps() {
 }
 
 #[test]
+fn an_aggregated_exchange_has_few_messages() {
+    let machine = ["--topology", "synthetic:node:2 core:2"];
+    let text = stdout_of(&[&["plan", "alltoall", "-a", "aggregated"], &machine[..]].concat());
+    assert_eq!(moves(&text, "inside nodes 1"), set("0→1 1→0 2→3 3→2"));
+    assert_eq!(moves(&text, "between nodes 2"), set("0→2 1→3 2→0 3→1"));
+    let text = stdout_of(&[&["plan", "alltoall", "-a", "aggregated_leader", "--tables"], &machine[..]].concat());
+    assert_eq!(moves(&text, "collect 1"), set("1→0 3→2"));
+    assert_eq!(moves(&text, "exchange 1"), set("0→2 2→0"));
+    assert_eq!(moves(&text, "distribute 1"), set("0→1 2→3"));
+    // What is copied inside a rank is no row of its tables, but the JSON form has it and is read back.
+    let json = stdout_of(&[&["plan", "alltoall", "-a", "aggregated_leader", "--json"], &machine[..]].concat());
+    let plan: Value = serde_json::from_str(&json).unwrap();
+    assert!(json.contains(r#""action":"shuffle""#) || json.contains(r#""action": "shuffle""#), "{json}");
+    let schedule: nagare_plan::schedule::Schedule = serde_json::from_value(plan).unwrap();
+    assert_eq!(schedule.plans[0].staged, 20);
+}
+
+#[test]
 fn a_million_ranks_can_be_planned_one_at_a_time() {
     let machine = ["--topology", "synthetic:pod:64 rack:64 node:32 core:8"];
     let plan = [&["plan", "bcast", "-a", "grouped_two_tree"], &machine[..]].concat();

@@ -2,6 +2,7 @@
 
 use crate::table::VARIABLES;
 use nagare_plan::choice::{Rules, parse_bytes};
+use nagare_plan::pattern::Partners;
 use thiserror::Error;
 
 /// How much is told while running.
@@ -48,6 +49,10 @@ pub struct Config {
     pub segment: Option<u64>,
     /// `NAGARE_WINDOW` in segments.
     pub window: Option<u64>,
+    /// `NAGARE_STEPS`.
+    pub steps: Option<u32>,
+    /// `NAGARE_PARTNERS`.
+    pub partners: Partners,
     /// `NAGARE_WAIT`.
     pub wait: Option<Wait>,
     /// `NAGARE_STRICT`.
@@ -66,6 +71,8 @@ impl Default for Config {
             topology: None,
             segment: None,
             window: None,
+            steps: None,
+            partners: Partners::One,
             wait: None,
             strict: false,
             report: None,
@@ -134,6 +141,17 @@ impl Config {
             "NAGARE_WINDOW" => {
                 let window = value.parse().ok().filter(|w| (2..=1024).contains(w));
                 self.window = Some(window.ok_or("expected a number between 2 and 1024")?);
+            }
+            "NAGARE_STEPS" => {
+                let steps = value.parse().ok().filter(|s| (1..=32).contains(s));
+                self.steps = Some(steps.ok_or("expected a number between 1 and 32")?);
+            }
+            "NAGARE_PARTNERS" => {
+                self.partners = match value {
+                    "1" => Partners::One,
+                    "2" => Partners::Two,
+                    _ => return Err("expected 1 or 2".into()),
+                }
             }
             "NAGARE_WAIT" => {
                 self.wait = Some(match value {
@@ -211,6 +229,8 @@ mod tests {
             ("NAGARE_TOPOLOGY", "synthetic:node:4"),
             ("NAGARE_SEGMENT", "16K"),
             ("NAGARE_WINDOW", "4"),
+            ("NAGARE_STEPS", "1"),
+            ("NAGARE_PARTNERS", "2"),
             ("NAGARE_WAIT", "pause"),
             ("NAGARE_STRICT", "1"),
             ("NAGARE_REPORT", "r.json"),

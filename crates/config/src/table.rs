@@ -58,6 +58,21 @@ pub const VARIABLES: &[Variable] = &[
         shared: true,
     },
     Variable {
+        name: "NAGARE_STEPS",
+        values: "1 to 32",
+        default: "as many as the queues of the fabric have room for",
+        help: "steps of an exchange (alltoall) that a rank has under way at the same time; 1 completes each step before the next",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_PARTNERS",
+        values: "1 or 2",
+        default: "1",
+        help: "partners of a rank in one step of the `xor` exchange: 1 sends to the rank from which it receives, 2 sends to \
+               one and receives from another",
+        shared: true,
+    },
+    Variable {
         name: "NAGARE_WAIT",
         values: "`library` or `pause`",
         default: "pause where the MPI library yields when idle",

@@ -3,7 +3,7 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
-use crate::pattern::{self, Line, Seats, VirtualRanks, XorOptions};
+use crate::pattern::{self, Exchange, ExchangeOptions, Line, Partners, Seats, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,12 @@ pub enum Algorithm {
     TwoLevelRing,
     /// XOR exchange with virtual ranks.
     Xor,
+    /// Contention-free task groups.
+    ContentionFree,
+    /// An exchange inside nodes, then one message per rank and node.
+    Aggregated,
+    /// One message per pair of nodes, collected and distributed by leaders.
+    AggregatedLeader,
     /// A pipeline of nodes that ends at the root.
     Relay,
     /// A binomial tree of nodes.
@@ -109,6 +115,30 @@ pub const ALGORITHMS: &[Spec] = &[
         summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     },
     Spec {
+        algorithm: Algorithm::ContentionFree,
+        name: "contention_free",
+        collectives: &[Collective::Alltoall, Collective::Alltoallv],
+        round: "step",
+        by_cost: false,
+        summary: "nodes exchange in an order in which no link is asked for more than it carries, kept by tokens",
+    },
+    Spec {
+        algorithm: Algorithm::Aggregated,
+        name: "aggregated",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "for small blocks: an exchange inside nodes, then one message to each node's rank in the same slot",
+    },
+    Spec {
+        algorithm: Algorithm::AggregatedLeader,
+        name: "aggregated_leader",
+        collectives: &[Collective::Alltoall],
+        round: "step",
+        by_cost: false,
+        summary: "for the smallest blocks: leaders collect, exchange one message per pair of nodes, and distribute",
+    },
+    Spec {
         algorithm: Algorithm::Relay,
         name: "relay",
         collectives: &[Collective::Gather],
@@ -154,8 +184,11 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
-/// Steps of an exchange that may be under way at the same time.
-const STEPS: u32 = u32::MAX;
+/// What a ring may lose to shared links before another order is taken.
+const RING_EXCESS: f64 = 1.05;
+
+/// Leaders per node of the aggregated exchange: fewest messages.
+const LEADERS: u32 = 1;
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
 #[derive(Debug)]
@@ -166,7 +199,10 @@ pub struct Planner {
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
-    room: OnceLock<u64>,
+    room: [OnceLock<u64>; 2],
+    ring_excess: OnceLock<f64>,
+    options: XorOptions,
+    exchange: OnceLock<Exchange>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
 
@@ -180,9 +216,25 @@ impl Planner {
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
-            room: OnceLock::new(),
+            room: Default::default(),
+            ring_excess: OnceLock::new(),
+            options: XorOptions::default(),
+            exchange: OnceLock::new(),
             profiles: Default::default(),
         }
+    }
+
+    /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many as the
+    /// network has room for.
+    pub fn with_steps(mut self, steps: u32) -> Self {
+        self.options.steps_in_flight = Some(steps.max(1));
+        self
+    }
+
+    /// The same with one or two partners in each step of the XOR exchange; otherwise there is one.
+    pub fn with_partners(mut self, partners: Partners) -> Self {
+        self.options.partners = partners;
+        self
     }
 
     /// The facts it plans from.
@@ -215,6 +267,21 @@ impl Planner {
         self.seats.get_or_init(|| Seats::new(self.grouped(), &self.topology))
     }
 
+    /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
+    pub fn exchange(&self) -> &Exchange {
+        self.exchange.get_or_init(|| {
+            Exchange::new(&self.topology, self.grouped(), {
+                let mut o = ExchangeOptions::default();
+                match std::env::var("XPACE").as_deref() {
+                    Ok("free") => o.pace = pattern::Pace::Free,
+                    Ok(w) => o.pace = pattern::Pace::Tokens { window: w.parse().unwrap() },
+                    _ => {}
+                };
+                o
+            })
+        })
+    }
+
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
         if !algorithm.implements(collective) {
@@ -227,10 +294,13 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, STEPS),
-            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, XorOptions::default()),
+            Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Tree => pattern::gather_tree(self.grouped(), self.line(), self.seats(), root, rank),
+            Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, self.options),
+            Algorithm::Aggregated => pattern::aggregated(self.seats(), rank),
+            Algorithm::AggregatedLeader => pattern::aggregated_leader(self.seats(), rank, LEADERS),
+            Algorithm::ContentionFree => pattern::contention_free(self.exchange(), rank),
         })
     }
 
@@ -251,13 +321,23 @@ impl Planner {
         profile.as_ref()
     }
 
+    /// The algorithm for an exchange of blocks between nodes: the ring where it keeps the busiest link busy in every step, else
+    /// the order that does.
+    pub fn exchange_algorithm(&self) -> Algorithm {
+        let excess = self.ring_excess.get_or_init(|| {
+            cost::ring_excess(&mut Wires::new(&self.topology, self.grouped()), self.grouped().node_count())
+        });
+        if *excess <= RING_EXCESS { Algorithm::TwoLevelRing } else { Algorithm::ContentionFree }
+    }
+
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
     pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
         let meeting = match algorithm {
             Algorithm::TwoLevelRing | Algorithm::Xor => Meeting::Anyone,
+            Algorithm::ContentionFree => Meeting::TwoNodes,
             _ => return None,
         };
-        let room = self.room.get_or_init(|| cost::room(&self.topology, self.grouped(), meeting));
+        let room = self.room[meeting as usize].get_or_init(|| cost::room(&self.topology, self.grouped(), meeting));
         Some(cost::exchange_pacing(*room, block))
     }
 
@@ -309,8 +389,11 @@ impl Planner {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
+            Algorithm::Aggregated => pattern::AGGREGATED_STAGES.map(str::to_owned).to_vec(),
+            Algorithm::AggregatedLeader => pattern::AGGREGATED_LEADER_STAGES.map(str::to_owned).to_vec(),
             Algorithm::Relay => vec!["relay".to_owned()],
             Algorithm::Tree => vec!["in the node".to_owned(), "between nodes".to_owned()],
+            Algorithm::ContentionFree => pattern::contention_free_stages(self.exchange()),
         }
     }
 

@@ -379,7 +379,10 @@ mod tests {
                 "alltoallv=xor:1K-",
                 "`alltoallv=xor:1K-`: alltoallv has no `1K-`: a rank knows its own counts only; expected alltoallv=algorithm",
             ),
-            ("alltoall=rong", "`alltoall=rong`: unknown algorithm `rong`; expected two_level_ring, xor, stock"),
+            (
+                "alltoall=rong",
+                "`alltoall=rong`: unknown algorithm `rong`; expected two_level_ring, xor, contention_free, aggregated, aggregated_leader, stock",
+            ),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
             (
                 "all=stock:2K-1K",

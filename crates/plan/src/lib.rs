@@ -9,4 +9,5 @@ pub mod execute;
 pub mod fabric;
 pub mod pattern;
 pub mod schedule;
+pub mod tasks;
 pub mod topology;

@@ -287,3 +287,19 @@ fn the_segment_of_a_chain_is_the_best_by_hand() {
     assert!((16..24).all(|k| segment(k) <= segment(k + 1)));
     assert!((16..=20).all(|k| segment(k) < segment(k + 4)));
 }
+
+/// By hand: the uplink of tree8 carries 1, 2, 3, 4, 3, 2, 1 messages in the steps of a ring and 16 in all; on one switch every link
+/// carries one per step. A torus needs up to several turns per step for what its host links could carry in one.
+#[test]
+fn an_exchange_takes_the_ring_where_it_loses_nothing() {
+    let chosen = |name: &str, hosts: u32, ppn: u32| {
+        let fabric = network::load(name);
+        network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).unwrap()).exchange_algorithm()
+    };
+    for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16)] {
+        assert_eq!(chosen(name, hosts, 2), Algorithm::TwoLevelRing, "{name}");
+    }
+    for (name, hosts) in [("torus16", 16), ("mlfm36", 32), ("fattree", 16)] {
+        assert_eq!(chosen(name, hosts, 1), Algorithm::ContentionFree, "{name}");
+    }
+}

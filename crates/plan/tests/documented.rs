@@ -371,7 +371,7 @@ fn segments_window_and_memory() {
     let levels = regular(&[4, 4, 2]);
     let (ranks, planner) = (32u64, planner_of(&levels));
     for (units, segment, window) in [(1000, 8, 4), (1001, 7, 6), (37, 64, 16), (500, 3, 2)] {
-        let pacing = Pacing { segment, window, ahead: None };
+        let pacing = Pacing { segment, window, flow: None };
         for algorithm in [Algorithm::TwoTree, Algorithm::GroupedTwoTree, Algorithm::GatewayTwoTree, Algorithm::Chain] {
             let whole = algorithm == Algorithm::Chain;
             let parts: Vec<u64> = if whole { vec![units] } else { vec![units / 2, units - units / 2] };

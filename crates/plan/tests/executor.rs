@@ -5,7 +5,7 @@ use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
     Completed, Credits, Executor, Fault, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
 };
-use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round};
+use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round, Run, Space};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn no_delay(_: Rank) -> Duration {
 
 #[test]
 fn every_algorithm_moves_real_data_between_threads() {
-    let pacing = Pacing { segment: 16, window: 4, ahead: None };
+    let pacing = Pacing { segment: 16, window: 4, flow: None };
     for ranks in [2, 3, 7, 12] {
         let planner = planner(ranks);
         for length in [0, 1, 15, 16, 17, 1000] {
@@ -119,7 +119,7 @@ fn every_algorithm_moves_real_data_between_threads() {
 #[test]
 fn a_late_rank_has_at_most_a_window_waiting_for_it() {
     let planner = planner(9);
-    let pacing = Pacing { segment: 10, window: 6, ahead: None };
+    let pacing = Pacing { segment: 10, window: 6, flow: None };
     for collective in [Collective::Bcast, Collective::Reduce, Collective::Allreduce] {
         for late in [0, 4, 8] {
             let plans = planner.schedule(collective, Algorithm::GroupedTwoTree, 0).unwrap().plans;
@@ -143,7 +143,7 @@ fn the_window_holds_across_calls() {
     let planner = planner(3);
     let world = World::new(3, false);
     let plans = planner.schedule(Collective::Bcast, Algorithm::Chain, 0).unwrap().plans;
-    let pacing = Pacing { segment: 10, window: 6, ahead: None };
+    let pacing = Pacing { segment: 10, window: 6, flow: None };
     std::thread::scope(|scope| {
         for plan in &plans {
             let world = &world;
@@ -172,7 +172,7 @@ fn traffic_is_the_data_that_leaves_a_rank() {
     let plans = planner.schedule(Collective::Bcast, Algorithm::TwoTree, 0).unwrap().plans;
     let input = |_: Rank| vec![5; 100];
     let (_, results) =
-        run(&plans, Collective::Bcast, 0, &input, Pacing { segment: 10, window: 4, ahead: None }, &no_delay);
+        run(&plans, Collective::Bcast, 0, &input, Pacing { segment: 10, window: 4, flow: None }, &no_delay);
     assert_eq!(results[0].1, Traffic { messages: 10, units: 100 }, "half a vector to each of the two tops");
     assert_eq!(results.iter().map(|r| r.1.units).sum::<u64>(), 7 * 100);
 }
@@ -201,7 +201,7 @@ fn tokens_order_what_shares_no_data() {
     let world = World::new(3, false);
     let programs = plans.map(|plan| Program::new(plan, true).unwrap());
     let mut transports = [0, 1, 2].map(|rank| ThreadTransport::new(&world, rank, vec![10u64.pow(rank); 50]));
-    let pacing = Pacing { segment: 7, window: 64, ahead: None };
+    let pacing = Pacing { segment: 7, window: 64, flow: None };
     let mut credits = [(); 3].map(|()| Credits::default());
     let mut executors: Vec<_> = programs
         .iter()
@@ -225,6 +225,28 @@ fn tokens_order_what_shares_no_data() {
     assert_eq!(progress(2).1, 1, "one token");
     assert_eq!(transports[2].output, vec![111; 50]);
     assert!(world.unreceived().is_empty());
+}
+
+/// A shuffle waits for what it reads and for what it would overwrite, block by block, and what reads its places waits for it.
+#[test]
+fn a_shuffle_is_ordered_by_the_blocks_it_moves() {
+    let block = |space, first| Parts { space, first, count: 1 };
+    let stage = Parts { space: Space::Stage, first: 0, count: 4 };
+    let hops = vec![
+        hop(Action::Recv, 1, block(Space::Stage, 0), vec![]),
+        hop(Action::Recv, 2, block(Space::Stage, 1), vec![]),
+        hop(Action::Send, 1, block(Space::Stage, 3), vec![]),
+        hop(Action::Shuffle { from: stage, table: 0 }, 0, stage, vec![]),
+        hop(Action::Send, 2, block(Space::Stage, 2), vec![]),
+        hop(Action::Send, 3, block(Space::Stage, 3), vec![]),
+    ];
+    let runs = vec![Run { from: 0, to: 3, count: 1 }];
+    let plan = RankPlan { staged: 4, shuffles: vec![runs], ..RankPlan::new(0, 4, hops) };
+    let program = Program::new(plan, true).unwrap();
+    let whole: Vec<&[u32]> = program.dependencies.iter().map(|d| d.whole.as_slice()).collect();
+    let none: &[u32] = &[];
+    // The shuffle reads block 0 and overwrites block 3; blocks 1 and 2 lie between them but have nothing to do with it.
+    assert_eq!(whole, [none, none, none, &[0, 2], none, &[3]]);
 }
 
 /// What arrives first must not decide the order of combination, or results would differ from run to run.
@@ -266,7 +288,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     let hops = vec![hop(Action::Reduce, 1, data, vec![]), hop(Action::Reduce, 2, data, vec![])];
     let program = Program::new(RankPlan::new(0, 1, hops), true).unwrap();
     let mut transport = Reversed::default();
-    let pacing = Pacing { segment: 1, window: 8, ahead: None };
+    let pacing = Pacing { segment: 1, window: 8, flow: None };
     let mut credits = Credits::default();
     let executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
     executor.run(&mut transport).unwrap();
@@ -311,7 +333,27 @@ fn inconsistent_plans_are_refused_or_reported() {
             "hop 1: a rank without a result buffer combines parts that other hops cut differently",
         ),
     ];
-    for (plan, has_output, message) in wrong {
+    let shuffles = |from: Parts, parts: Parts, runs: Vec<Run>| {
+        let plan = plan(vec![hop(Action::Shuffle { from, table: 0 }, 0, parts, vec![])]);
+        RankPlan { staged: 4, shuffles: vec![runs], ..plan }
+    };
+    let stage = Parts { space: Space::Stage, first: 0, count: 4 };
+    let output = Parts { space: Space::Output, first: 0, count: 2 };
+    let run = |from, to, count| Run { from, to, count };
+    let in_its_own_way = "hop 0: writes where it reads, or twice in one place";
+    let shuffled = [
+        (shuffles(stage, output, vec![run(0, 0, 1), run(3, 1, 2)]), true, "hop 0: parts 3..5 of 4"),
+        (shuffles(stage, output, vec![run(0, 1, 2)]), true, "hop 0: parts 1..3 of 2"),
+        (shuffles(stage, output, vec![run(0, 1, 1), run(2, 1, 1)]), true, in_its_own_way),
+        (shuffles(stage, stage, vec![run(0, 1, 2)]), true, in_its_own_way),
+        (
+            shuffles(output, Parts { space: Space::Input, ..output }, vec![run(0, 1, 1)]),
+            true,
+            "hop 0: writes to the input",
+        ),
+        (shuffles(stage, output, vec![run(0, 1, 1)]), false, "hop 0: receives into a rank without a result buffer"),
+    ];
+    for (plan, has_output, message) in wrong.into_iter().chain(shuffled) {
         let error: ProgramError = Program::new(plan, has_output).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
@@ -324,7 +366,7 @@ fn inconsistent_plans_are_refused_or_reported() {
     let world = World::new(2, false);
     let mut transport = ThreadTransport::new(&world, 0, vec![1, 2]);
     let mut credits = Credits::default();
-    let pacing = Pacing { segment: 1, window: 2, ahead: None };
+    let pacing = Pacing { segment: 1, window: 2, flow: None };
     let mut executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
     assert_eq!(executor.progress(&mut transport), Ok(false));
     assert_eq!(executor.traffic(), Traffic::default());

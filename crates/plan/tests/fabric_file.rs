@@ -54,14 +54,14 @@ fn a_listed_fabric() {
 #[test]
 fn shipped_fabrics_are_what_their_names_say() {
     let sizes = [
-        ("fattree", 16, 20, None),
-        ("mlfm36", 36, 18, None),
-        ("star16", 16, 1, None),
+        ("fattree", 16, 20, Some(128)),
+        ("mlfm36", 36, 18, Some(128)),
+        ("star16", 16, 1, Some(128)),
         ("star16-shallow", 16, 1, Some(16)),
-        ("torus16", 16, 16, None),
-        ("tree8", 8, 3, None),
+        ("torus16", 16, 16, Some(128)),
+        ("tree8", 8, 3, Some(128)),
         ("tree8-shallow", 8, 3, Some(16)),
-        ("wan2x8", 16, 2, None),
+        ("wan2x8", 16, 2, Some(128)),
     ];
     assert_eq!(SHIPPED.len(), sizes.len());
     for (name, hosts, switches, queue) in sizes {

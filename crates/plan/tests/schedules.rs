@@ -8,7 +8,7 @@ use nagare_plan::topology::Topology;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-const SMALL: Pacing = Pacing { segment: 3, window: 2, ahead: None };
+const SMALL: Pacing = Pacing { segment: 3, window: 2, flow: None };
 
 /// First part, number of parts and round of the hops of one side of a stream.
 type Ends = Vec<(u32, u32, Round)>;
@@ -22,7 +22,7 @@ fn check_shape(schedule: &Schedule) {
     for plan in &schedule.plans {
         for hop in &plan.hops {
             let sends = match hop.action {
-                Action::Copy { .. } => {
+                Action::Copy { .. } | Action::Shuffle { .. } => {
                     assert_eq!(hop.peer, plan.rank);
                     continue;
                 }
@@ -129,7 +129,7 @@ proptest! {
             for &collective in spec.collectives {
                 let schedule = planner.schedule(collective, spec.algorithm, root % ranks as u32).expect("implemented");
                 check_shape(&schedule);
-                let played = play(&schedule, units, Pacing { segment, window, ahead: None }, rendezvous);
+                let played = play(&schedule, units, Pacing { segment, window, flow: None }, rendezvous);
                 prop_assert_eq!(played, Ok(()), "{} {}", collective, spec.name);
             }
         }

@@ -12,10 +12,12 @@
 mod fill;
 mod profile;
 mod room;
+mod steps;
 mod wires;
 
 pub use profile::Profile;
 pub use room::{Meeting, exchange_pacing, room};
+pub use steps::ring_excess;
 pub use wires::Wires;
 
 use crate::fabric::MessageCost;

@@ -7,26 +7,33 @@
 //! fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
 
 use super::wires::Wires;
-use crate::execute::Pacing;
+use crate::execute::{Flow, Pacing};
 use crate::topology::{Hierarchy, Topology};
 
-/// Bytes of a packet in a queue.
-const PACKET: u64 = 1514;
+/// Bytes of data per packet in a queue that a schedule may count on: acknowledgements, headers and what is sent again need a
+/// quarter of it.
+const PACKET: u64 = 1448 * 3 / 4;
 
 /// Bytes under way per rank where queues are not known, or too long to matter.
 const MOST: u64 = 96 << 10;
+
+/// Segments that share the room: one is confirmed by its receiver while the other keeps the link busy.
+const SEGMENTS: u64 = 2;
 
 /// Bytes per segment at most, and at least. Measured: smaller ones cost more time for their messages than they save.
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 1 << 10;
 
-/// Segments of one stream under way at most.
-const MOST_SEGMENTS: u64 = 16;
+/// Blocks below this are not worth a confirmation each; that they are received in step bounds them well enough.
+const CONFIRMED: u64 = 8 << 10;
+
+/// Segments of one stream under way at most, where not all of them are confirmed.
+const WINDOW: u64 = 16;
 
 /// Which senders can meet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
-    /// All whose blocks go over it, in an order that knows nothing of links: as many as there are receivers behind it.
+    /// In an order that knows nothing of links, as many as there are receivers behind it.
     Anyone,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the next.
     TwoNodes,
@@ -71,9 +78,8 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way.
 pub fn exchange_pacing(room: u64, block: u64) -> Pacing {
-    // A segment is confirmed by its receiver while the next is on its way: two thirds keep the link busy and the queue within
-    // its length nearly always.
-    let share = room / 3 * 2;
-    let segment = share.clamp(SMALLEST_SEGMENT, SEGMENT).min(block.max(1));
-    Pacing { segment, window: (room / segment).clamp(2, MOST_SEGMENTS), ahead: Some(share) }
+    let segment = (room / SEGMENTS & !(SMALLEST_SEGMENT - 1)).clamp(SMALLEST_SEGMENT, SEGMENT);
+    let unconfirmed = (block >= CONFIRMED).then_some(room);
+    // At most one block behind, or as many small ones as a rank may send.
+    Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed, behind: room.max(block) }) }
 }

@@ -19,7 +19,7 @@
 
 use super::stream::Stream;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
-use crate::schedule::{Action, Hop, Parts, Program, Rank, Source, Space};
+use crate::schedule::{Action, Hop, Parts, Program, Rank, Run, Source, Space};
 use std::collections::HashMap;
 
 /// Unfinished hops a rank works on at the same time; more than a tree ever has.
@@ -38,9 +38,18 @@ pub struct Pacing {
     pub segment: u64,
     /// Segments of one stream that may be on their way unreceived, at least 2.
     pub window: u64,
-    /// Units that earlier sends of the list may still have unfinished when a send starts; `None` for any number. With synchronous
-    /// sends this bounds what a rank has in the network, whatever the receivers do.
-    pub ahead: Option<u64>,
+    /// What an exchange may have under way; `None` for anything that the windows of its streams allow.
+    pub flow: Option<Flow>,
+}
+
+/// Bounds on all streams of a rank together, in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Sent and not confirmed by the receivers, which every segment then is; `None` to confirm only as the windows ask for.
+    pub unconfirmed: Option<u64>,
+    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in step, so
+    /// that no two of them send to a third, without a message for it.
+    pub behind: u64,
 }
 
 /// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run on the
@@ -89,10 +98,16 @@ pub struct Executor<'p> {
     streams: Vec<Stream>,
     /// Unfinished hops, in list order.
     active: Vec<u32>,
+    /// Those of them that have something left to start and wait for no hop as a whole.
+    open: Vec<u32>,
+    /// For every hop the number of unfinished hops that it waits for as a whole.
+    waits_for: Vec<u32>,
+    /// Hops that have finished since the last refill.
+    finished: Vec<u32>,
     /// Next hop to become active.
     next: usize,
     window: u64,
-    ahead: u64,
+    flow: Option<Flow>,
     /// Scratch segments of one combination.
     ring: u64,
     /// The earlier combination that used the same ring.
@@ -144,13 +159,18 @@ impl<'p> Executor<'p> {
             let stage = Parts { space: Space::Stage, first: 0, count: plan.staged };
             transport.reserve(slots, longest, transport.units(stage, plan.parts).1)?;
         }
+        let unfinished = |hops: &[u32]| hops.iter().filter(|&&h| !streams[h as usize].finished()).count() as u32;
+        let waits_for = program.dependencies.iter().map(|d| unfinished(&d.whole)).collect();
         Ok(Self {
             program,
             streams,
             active: Vec::new(),
+            open: Vec::new(),
+            waits_for,
+            finished: Vec::new(),
             next: 0,
             window,
-            ahead: pacing.ahead.unwrap_or(u64::MAX),
+            flow: pacing.flow,
             ring: ring.max(1),
             previous_on_ring,
             in_place,
@@ -191,28 +211,33 @@ impl<'p> Executor<'p> {
             self.unconfirmed.remove(&ticket);
             if self.program.plan.hops[ticket.hop as usize].action != Action::Reduce {
                 stream.done = stream.arrived;
+                if stream.finished() {
+                    self.finished.push(ticket.hop);
+                }
             }
         }
         self.completed = completed;
+        // What is started changes nothing for other hops; what is finished here and now may let them start.
         loop {
             self.refill();
-            let mut moved = false;
-            for at in 0..self.active.len() {
-                let hop = self.active[at];
-                moved |= match self.hop(hop).action {
-                    Action::Reduce => self.combine(hop, transport)? | self.receive(hop, transport)?,
+            let mut finished = false;
+            for at in 0..self.open.len() {
+                let hop = self.open[at];
+                match self.hop(hop).action {
+                    Action::Reduce => {
+                        finished |= self.combine(hop, transport)?;
+                        self.receive(hop, transport)?;
+                    }
                     Action::Recv => self.receive(hop, transport)?,
-                    Action::Copy { .. } => self.copy(hop, transport)?,
-                    Action::Send => false,
-                };
+                    Action::Copy { .. } | Action::Shuffle { .. } => finished |= self.copy(hop, transport)?,
+                    Action::Send => {}
+                }
             }
-            moved |= self.send(transport)?;
-            if !moved {
-                break;
+            self.send(transport)?;
+            if !finished {
+                return Ok(self.active.is_empty());
             }
         }
-        self.refill();
-        Ok(self.active.is_empty())
     }
 
     /// What has been sent so far.
@@ -224,23 +249,41 @@ impl<'p> Executor<'p> {
         &self.program.plan.hops[index as usize]
     }
 
-    /// Drops finished hops and takes in the next ones.
+    /// Drops finished hops, opens those that waited for them, and takes in the next ones.
     fn refill(&mut self) {
-        let streams = &self.streams;
-        self.active.retain(|&h| !streams[h as usize].finished());
+        for hop in self.finished.drain(..) {
+            if let Ok(at) = self.active.binary_search(&hop) {
+                self.active.remove(at);
+            }
+            for &waiting in &self.program.dependencies[hop as usize].released {
+                self.waits_for[waiting as usize] -= 1;
+                let is_free = self.waits_for[waiting as usize] == 0 && (waiting as usize) < self.next;
+                if let (true, Err(at)) = (is_free, self.open.binary_search(&waiting)) {
+                    self.open.insert(at, waiting);
+                }
+            }
+        }
         while self.active.len() < ACTIVE_HOPS && self.next < self.streams.len() {
             if !self.streams[self.next].finished() {
                 self.active.push(self.next as u32);
+                if self.waits_for[self.next] == 0 {
+                    self.open.push(self.next as u32);
+                }
             }
             self.next += 1;
         }
+        let (streams, hops) = (&self.streams, &self.program.plan.hops);
+        self.open.retain(|&hop| {
+            let stream = &streams[hop as usize];
+            let begun = if hops[hop as usize].action == Action::Reduce { stream.done } else { stream.posted };
+            begun < stream.segments
+        });
     }
 
-    /// Whether the hops that `hop` waits for are done with the units of its segment.
+    /// Whether the hops that `hop`, which is open, waits for are done with the units of its segment.
     fn is_free(&self, hop: u32, start: u64, units: u64) -> bool {
-        let dependencies = &self.program.dependencies[hop as usize];
-        dependencies.whole.iter().all(|&d| self.streams[d as usize].finished())
-            && dependencies.data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
+        let data = &self.program.dependencies[hop as usize].data;
+        data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
     }
 
     /// Whether the scratch segments a combination needs for its next segment are free again.
@@ -252,30 +295,27 @@ impl<'p> Executor<'p> {
     }
 
     /// Posts receives up to the window.
-    fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
-        let Hop { action, peer, tag, .. } = *self.hop(hop);
+    fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        let Hop { action, peer, tag, parts, .. } = *self.hop(hop);
         let combines = action == Action::Reduce;
-        if combines && !self.owns_ring(hop) {
-            return Ok(false);
-        }
-        let mut moved = false;
         loop {
             let stream = &self.streams[hop as usize];
             let segment = stream.posted;
+            if segment == stream.segments || segment - stream.done >= self.window || combines && !self.owns_ring(hop) {
+                return Ok(());
+            }
             let (start, units) = stream.segment(segment);
-            let room = segment < stream.segments && segment - stream.done < self.window;
             let into = if combines {
                 Place { region: stream.slot(segment, self.ring), start: 0, units }
             } else {
-                Place { region: result_of(self.hop(hop).parts.space), start, units }
+                Place { region: result_of(parts.space), start, units }
             };
             let free = if combines { self.has_scratch(hop) } else { self.is_free(hop, start, units) };
-            if !(room && free) {
-                return Ok(moved);
+            if !free {
+                return Ok(());
             }
             self.streams[hop as usize].post();
             transport.recv(Ticket { hop, segment }, peer, tag, into)?;
-            moved = true;
         }
     }
 
@@ -308,7 +348,11 @@ impl<'p> Executor<'p> {
                 }
                 transport.reduce(arrived, output)?;
             }
-            self.streams[hop as usize].done += 1;
+            let stream = &mut self.streams[hop as usize];
+            stream.done += 1;
+            if stream.finished() {
+                self.finished.push(hop);
+            }
             moved = true;
         }
     }
@@ -325,45 +369,49 @@ impl<'p> Executor<'p> {
         }
     }
 
-    /// Does a copy inside the rank, all of it at once.
+    /// Does a copy or a shuffle inside the rank, all of it at once.
     fn copy<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<bool, T::Error> {
-        let Hop { action: Action::Copy { from }, parts, .. } = *self.hop(hop) else { return Ok(false) };
+        let Hop { action, parts, .. } = *self.hop(hop);
+        let Some(from) = action.copied() else { return Ok(false) };
         let (start, end) = transport.units(parts, self.program.plan.parts);
         if !self.is_free(hop, start, end - start) {
             return Ok(false);
         }
-        let (from_start, from_end) = transport.units(from, self.program.plan.parts);
-        let region = if from.space == Space::Input { Region::Input } else { result_of(from.space) };
-        transport.copy(
-            Place { region, start: from_start, units: from_end - from_start },
-            Place { region: result_of(parts.space), start, units: end - start },
-        )?;
+        let whole = [Run { from: from.first, to: parts.first, count: parts.count }];
+        let runs = match action {
+            Action::Shuffle { .. } => self.program.plan.runs(self.hop(hop)),
+            _ => &whole,
+        };
+        let place = |transport: &T, space, first, count| {
+            let (start, end) = transport.units(Parts { space, first, count }, self.program.plan.parts);
+            let region = if space == Space::Input { Region::Input } else { result_of(space) };
+            Place { region, start, units: end - start }
+        };
+        for run in runs {
+            let source = place(transport, from.space, run.from, run.count);
+            let target = place(transport, parts.space, run.to, run.count);
+            transport.copy(source, target)?;
+        }
         let stream = &mut self.streams[hop as usize];
         (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);
+        self.finished.push(hop);
         Ok(true)
     }
 
     /// Starts every send that is ready: lowest turn, then lowest segment number first, ties in list order.
-    fn send<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
+    fn send<T: Transport>(&mut self, transport: &mut T) -> Result<(), T::Error> {
         // Two confirmations may be outstanding, and a stream's one forced segment.
         let every = ((self.window - 1) / 2).max(1);
-        let mut moved = false;
         loop {
-            let mut unfinished: u64 = 0;
-            let near = self.active.iter().copied().take_while(|&h| {
-                let near = unfinished <= self.ahead;
-                if self.hop(h).action == Action::Send {
-                    unfinished = unfinished.saturating_add(self.streams[h as usize].remaining());
-                }
-                near
-            });
+            let limit = self.flow.map_or(u32::MAX, |flow| self.last_in_step(flow.behind));
+            let near = self.open.iter().copied().take_while(|&h| h <= limit);
             let ready = near.filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);
-                stream.posted < stream.segments && self.has_credit(h) && self.is_free(h, start, units)
+                stream.posted < stream.segments && self.is_free(h, start, units) && self.has_credit(h)
             });
             let Some(hop) = ready.min_by_key(|&h| (self.hop(h).turn, self.streams[h as usize].posted)) else {
-                return Ok(moved);
+                return Ok(());
             };
             let Hop { peer, tag, .. } = *self.hop(hop);
             let stream = &self.streams[hop as usize];
@@ -371,7 +419,8 @@ impl<'p> Executor<'p> {
             let ticket = Ticket { hop, segment };
             let (start, units) = stream.segment(segment);
             let from = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            let synchronous = self.credits.spend(peer, tag, every, self.unconfirmed_to(peer) >= 2);
+            let forced = self.most_unconfirmed().is_some() || self.unconfirmed_to(peer) >= 2;
+            let synchronous = self.credits.spend(peer, tag, every, forced);
             if synchronous {
                 self.unconfirmed.insert(ticket, peer);
             }
@@ -379,8 +428,23 @@ impl<'p> Executor<'p> {
             self.traffic.messages += 1;
             self.traffic.units += units;
             transport.send(ticket, peer, tag, from, synchronous)?;
-            moved = true;
         }
+    }
+
+    /// The last hop of the list that has at most `most` units to be received before it.
+    fn last_in_step(&self, most: u64) -> u32 {
+        let mut behind = 0;
+        let beyond = self.active.iter().find(|&&h| {
+            let receives = matches!(self.hop(h).action, Action::Recv | Action::Reduce);
+            behind += if receives { self.streams[h as usize].remaining() } else { 0 };
+            behind > most
+        });
+        beyond.map_or(u32::MAX, |&hop| hop)
+    }
+
+    /// Units that may be unconfirmed, if they are bounded for all streams together.
+    fn most_unconfirmed(&self) -> Option<u64> {
+        self.flow.and_then(|flow| flow.unconfirmed)
     }
 
     fn unconfirmed_to(&self, peer: Rank) -> usize {
@@ -390,6 +454,13 @@ impl<'p> Executor<'p> {
     /// Whether a send may start another segment now.
     fn has_credit(&self, hop: u32) -> bool {
         let stream = &self.streams[hop as usize];
+        if let Some(most) = self.most_unconfirmed() {
+            let mut sends = self.active.iter().filter(|&&h| self.hop(h).action == Action::Send);
+            let under_way: u64 = sends.clone().map(|&h| self.streams[h as usize].under_way()).sum();
+            // The first send of the list never waits for those after it, whose receivers may wait for it.
+            let is_first = sends.next() == Some(&hop) && stream.posted == stream.done;
+            return is_first || under_way + stream.segment(stream.posted).1 <= most;
+        }
         let peer = self.hop(hop).peer;
         let own = self.unconfirmed.keys().filter(|t| t.hop == hop).count();
         if own < 2 && self.unconfirmed_to(peer) < 2 {

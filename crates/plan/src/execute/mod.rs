@@ -7,7 +7,7 @@ mod stream;
 mod threads;
 mod transport;
 
-pub use executor::{Credits, Executor, Pacing, Traffic};
+pub use executor::{ACTIVE_HOPS, Credits, Executor, Flow, Pacing, Traffic};
 pub use layout::Layout;
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};

@@ -20,7 +20,7 @@ pub(super) struct Stream {
     /// Segments that are finished: for a combination, combined; otherwise the same as `arrived`.
     pub done: u64,
     /// Completion of the segments `arrived..posted`.
-    under_way: VecDeque<bool>,
+    pending: VecDeque<bool>,
     /// First of this hop's scratch segments.
     pub scratch: u32,
 }
@@ -29,7 +29,7 @@ impl Stream {
     pub fn new(units: (u64, u64), length: u64, token: bool) -> Self {
         let (begin, end) = units;
         let segments = if token { 1 } else { (end - begin).div_ceil(length) };
-        Self { begin, end, length, segments, posted: 0, arrived: 0, done: 0, under_way: VecDeque::new(), scratch: 0 }
+        Self { begin, end, length, segments, posted: 0, arrived: 0, done: 0, pending: VecDeque::new(), scratch: 0 }
     }
 
     pub fn finished(&self) -> bool {
@@ -39,6 +39,11 @@ impl Stream {
     /// Units of segments that are not done.
     pub fn remaining(&self) -> u64 {
         (self.end - self.begin).saturating_sub(self.done * self.length)
+    }
+
+    /// Units of segments that have been started and are not done.
+    pub fn under_way(&self) -> u64 {
+        self.segment(self.posted).0.min(self.end) - self.segment(self.done).0.min(self.end)
     }
 
     /// First unit and number of units of a segment.
@@ -55,16 +60,16 @@ impl Stream {
 
     pub fn post(&mut self) {
         self.posted += 1;
-        self.under_way.push_back(false);
+        self.pending.push_back(false);
     }
 
     /// Notes that a segment's transfer is complete.
     pub fn complete(&mut self, segment: u64) {
-        if let Some(flag) = segment.checked_sub(self.arrived).and_then(|i| self.under_way.get_mut(i as usize)) {
+        if let Some(flag) = segment.checked_sub(self.arrived).and_then(|i| self.pending.get_mut(i as usize)) {
             *flag = true;
         }
-        while self.under_way.front() == Some(&true) {
-            self.under_way.pop_front();
+        while self.pending.front() == Some(&true) {
+            self.pending.pop_front();
             self.arrived += 1;
         }
     }

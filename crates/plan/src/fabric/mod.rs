@@ -4,6 +4,7 @@
 //!   [`shipped()`]: the ones that come with Nagare.
 //! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts.
 //! * [`Placement`]: rank to host. [`check()`]: plays rounds of transfers on the network.
+//! * [`timeline()`]: plays a whole schedule in time. [`steps`]: what a step makes the nodes send, and head-of-line blocking.
 //! * [`Synthetic`], [`SlurmAddress`]: hierarchies known without a network.
 
 mod build;
@@ -14,6 +15,7 @@ mod file_raw;
 mod file_write;
 mod generator;
 mod groups;
+mod head_of_line;
 mod model;
 mod names;
 mod placement;
@@ -21,6 +23,7 @@ mod routing;
 mod shipped;
 mod slurm;
 mod synthetic;
+mod timeline;
 
 pub use build::{FabricBuilder, LinkRate, MAX_LINKS, MAX_NODES};
 pub use check::{CheckError, CheckReport, Conflict, LinkUse, Round, Transfer, check};
@@ -28,6 +31,7 @@ pub use error::{BuildError, FabricError};
 pub use file::MAX_FILE_BYTES;
 pub use generator::{Generator, TierRates};
 pub use groups::Level;
+pub use head_of_line::{StepTraffic, steps};
 pub use model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Torus};
 pub use names::{PatternError, expand};
 pub use placement::{Placement, PlacementError};
@@ -35,6 +39,7 @@ pub use routing::{Router, RoutesTo};
 pub use shipped::{SHIPPED, shipped};
 pub use slurm::{SlurmAddress, SlurmError};
 pub use synthetic::{Synthetic, SyntheticError, SyntheticLevel};
+pub use timeline::{LinkTime, Overload, Timeline, TimelineError, bytes_of, timeline, timeline_of};
 
 /// Latency of a link whose file gives none, microseconds.
 pub const DEFAULT_LATENCY_US: f64 = 1.0;

@@ -1,56 +1,201 @@
-//! What exchanges have in common: a rank's own block is copied, then it sends and receives one block per step.
-//!
-//! ```text
-//!   step        1        2        3        4            two steps in flight: the send of step 3 starts when this rank's
-//!   send       ├────────┤├───────┤                      send and receive of step 1 are complete, whatever other ranks do
-//!   receive    ├──────┤ ├─────────┤
-//!                                 ├───── …
-//! ```
+//! The sequence of tasks of a communicator, from which the plans of all its ranks are made.
 
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::cost::Wires;
+use crate::schedule::Rank;
+use crate::tasks::{Order, Routes, Task, Tasks, Told, Waits, choose};
+use crate::topology::{Hierarchy, Topology};
+use std::collections::BTreeSet;
 
-/// One step of an exchange as one rank sees it; `None` where it is idle.
+/// Tags every MPI library has (MPI 4.0 section 9.1.2). Data has tag 0, tokens between two ranks have the others.
+const TOKEN_TAGS: u32 = (1 << 15) - 1;
+
+/// Nodes up to which tasks are ordered, some seconds of work; beyond, node n sends to n + 1, n + 2, … without tokens.
+const MOST_NODES: u32 = 1024;
+
+/// What keeps a rank from running ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Number of the step, the same on all ranks.
-    pub step: u32,
-    /// The rank it sends to.
-    pub to: Option<Rank>,
-    /// The rank it receives from.
-    pub from: Option<Rank>,
+pub enum Pace {
+    /// Tokens: a task waits for the `window`-th before it on every link. With 1 no link carries more than it can.
+    Tokens {
+        /// Tasks that may share a link's turn, at least 1.
+        window: u32,
+    },
+    /// The order alone: so many sends, and receives before them, of a rank may be under way.
+    Steps {
+        /// At least 1.
+        in_flight: u32,
+    },
+    /// The order alone, and what the executor lets be under way.
+    Free,
 }
 
-/// Plan of `rank`, one of `ranks`, for an exchange of `steps`; at most `in_flight` of them are under way at the same time, and
-/// 1 completes each before the next.
-pub fn exchange(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, in_flight: u32) -> RankPlan {
-    let block = |space, of: Rank| Parts { space, first: of, count: 1 };
-    let hop = |action, peer, parts, step, after| Hop {
-        action,
-        peer,
-        parts,
-        round: Round { stage: 0, step },
-        tag: 0,
-        turn: 0,
-        after,
-    };
-    let copy = Action::Copy { from: block(Space::Input, rank) };
-    let mut hops = vec![hop(copy, rank, block(Space::Output, rank), 0, Vec::new())];
-    // First hop of every step that is not idle, the copy's included.
-    let mut starts = vec![0];
-    for Step { step, to, from } in steps {
-        if to.is_none() && from.is_none() {
-            continue;
+/// How an exchange is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExchangeOptions {
+    /// What keeps a rank from running ahead.
+    pub pace: Pace,
+    /// Bytes per pair of ranks that are scheduled for: what bytes cost beside latencies.
+    pub bytes: u64,
+}
+
+impl Default for ExchangeOptions {
+    /// Two tasks per turn: the next is under way while the token of the last one travels.
+    fn default() -> Self {
+        Self { pace: Pace::Tokens { window: 2 }, bytes: 64 << 10 }
+    }
+}
+
+/// A task in the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Its place in the sequence, as far as one node sees it.
+    pub place: u32,
+    /// Sending node.
+    pub from: u32,
+    /// Receiving node.
+    pub to: u32,
+    /// The first of its rounds.
+    pub round: u32,
+}
+
+/// A token between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    /// Sending node.
+    pub from: u32,
+    /// The first of its rounds.
+    pub round: u32,
+    /// Tells it apart from the other tokens between the two nodes.
+    pub tag: u32,
+}
+
+/// What a step waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Place of the step that must be done.
+    pub on: u32,
+    /// How the sender is told; `None` where it took part in that step.
+    pub token: Option<Token>,
+}
+
+/// All steps.
+#[derive(Clone, Debug)]
+enum Sequence {
+    /// In order; `first_wait` has one more entry.
+    Listed { steps: Vec<Step>, first_wait: Vec<u32>, waits: Vec<Wait> },
+    /// Node n sends to n + 1, then to n + 2, ….
+    Rotation,
+}
+
+/// The order of a communicator's tasks, and its nodes.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Ranks of every node, in the order of slots.
+    pub(super) members: Vec<Vec<Rank>>,
+    /// Node and slot of every rank.
+    pub(super) place: Vec<(u32, u32)>,
+    /// What keeps a rank from running ahead.
+    pub(super) pace: Pace,
+    sequence: Sequence,
+    /// Rounds of a step: no rank sends or receives more often in it.
+    width: u32,
+}
+
+impl Exchange {
+    /// Schedules the exchange between the nodes of `hierarchy`, made from `topology`; O(nodes² · links of a route).
+    pub fn new(topology: &Topology, hierarchy: &Hierarchy, options: ExchangeOptions) -> Self {
+        let nodes = hierarchy.node_count();
+        let slots = topology.slots();
+        let place: Vec<(u32, u32)> = (0..).zip(&slots).map(|(rank, &slot)| (hierarchy.node_of(rank), slot)).collect();
+        let mut members: Vec<Vec<Rank>> = vec![Vec::new(); nodes as usize];
+        let mut ranks: Vec<Rank> = (0..topology.ranks()).collect();
+        ranks.sort_by_key(|&rank| place[rank as usize]);
+        ranks.into_iter().for_each(|rank| members[place[rank as usize].0 as usize].push(rank));
+        // Rank l of a node of p ranks has its k-th send to a node of q ranks in round k + q·⌊l / q⌋ of the step.
+        let sizes: BTreeSet<u32> = members.iter().map(|m| m.len() as u32).collect();
+        let rounds = |&p: &u32| sizes.iter().map(move |&q| p.next_multiple_of(q)).max();
+        let width = sizes.iter().filter_map(rounds).max().unwrap_or(1);
+        let sequence = Sequence::Rotation;
+        let mut exchange = Self { members, place, pace: options.pace, sequence, width };
+        if nodes > MOST_NODES {
+            exchange.pace = Pace::Free;
+            return exchange;
         }
-        starts.push(hops.len());
-        let earlier = (starts.len() - 1).checked_sub(in_flight.max(1) as usize).filter(|&step| step > 0);
-        let paced_by = earlier.map_or_else(Vec::new, |n| (starts[n] as u32..starts[n + 1] as u32).collect());
-        // The send first: what an executor lets a send wait for, the hops before it, must not be of its own step.
-        if let Some(to) = to {
-            hops.push(hop(Action::Send, to, block(Space::Input, to), step, paced_by));
+        let routes = Routes::new(&mut Wires::new(topology, hierarchy), nodes);
+        let sizes: Vec<u32> = exchange.members.iter().map(|m| m.len() as u32).collect();
+        let tasks = Tasks::alltoall(&routes, &sizes, options.bytes);
+        exchange.follow(&tasks, &choose(&tasks));
+        exchange
+    }
+
+    /// Takes over an order. Steps that start at the same time are one round, or more where a node would send or receive
+    /// twice in it.
+    fn follow(&mut self, tasks: &Tasks<'_>, order: &Order) {
+        let kept = match self.pace {
+            Pace::Tokens { window } => Some(Waits::new(tasks, order, window)),
+            Pace::Steps { .. } | Pace::Free => None,
+        };
+        let (mut steps, mut first_wait, mut waits): (Vec<Step>, _, Vec<Wait>) = (Vec::new(), vec![0], Vec::new());
+        let mut free = vec![[0u32; 2]; self.members.len()];
+        let (mut time, mut first, mut end, mut tokens) = (0, 0, 0, 0);
+        for (place, &task) in (0..).zip(&order.sequence) {
+            let Task { from, to, .. } = tasks.task(task);
+            if order.start[task as usize] != time {
+                (time, first) = (order.start[task as usize], end);
+            }
+            let round = free[from as usize][0].max(free[to as usize][1]).max(first);
+            (free[from as usize][0], free[to as usize][1]) = (round + 1, round + 1);
+            end = end.max(round + 1);
+            for wait in kept.iter().flat_map(|kept| kept.of(place)) {
+                let token = match wait.told {
+                    Told::Sent | Told::Received => None,
+                    Told::Token { nth } => {
+                        let teller = steps[wait.on as usize].to;
+                        let token = Token { from: teller, round: tokens, tag: 1 + nth % TOKEN_TAGS };
+                        tokens += self.size(teller).max(self.size(from));
+                        Some(token)
+                    }
+                };
+                waits.push(Wait { on: wait.on, token });
+            }
+            steps.push(Step { place, from, to, round: round * self.width });
+            first_wait.push(waits.len() as u32);
         }
-        if let Some(from) = from {
-            hops.push(hop(Action::Recv, from, block(Space::Output, from), step, Vec::new()));
+        self.sequence = Sequence::Listed { steps, first_wait, waits };
+    }
+
+    /// Ranks of a node.
+    pub(super) fn size(&self, node: u32) -> u32 {
+        self.members[node as usize].len() as u32
+    }
+
+    /// One more than the largest place of a step.
+    pub(super) fn places(&self) -> u32 {
+        match &self.sequence {
+            Sequence::Listed { steps, .. } => steps.len() as u32,
+            Sequence::Rotation => 2 * (self.members.len() as u32).saturating_sub(1),
         }
     }
-    RankPlan::new(rank, ranks, hops)
+
+    /// Calls `found` with the steps that `node` may have a part in, in order, and what they wait for.
+    pub(super) fn each(&self, node: u32, mut found: impl FnMut(Step, &[Wait])) {
+        match &self.sequence {
+            Sequence::Listed { steps, first_wait, waits } => {
+                for (step, range) in steps.iter().zip(first_wait.windows(2)) {
+                    found(*step, &waits[range[0] as usize..range[1] as usize]);
+                }
+            }
+            Sequence::Rotation => {
+                let nodes = self.members.len() as u32;
+                for offset in 1..nodes {
+                    let mut froms = [node, (node + nodes - offset) % nodes];
+                    froms.sort_unstable();
+                    for (place, from) in (2 * (offset - 1)..).zip(froms) {
+                        let round = (offset - 1) * self.width;
+                        found(Step { place, from, to: (from + offset) % nodes, round }, &[]);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -74,5 +74,5 @@ pub fn gather_relay(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Ran
             }
         }
     }
-    RankPlan { rank, parts: seats.ranks(), staged: staged.min(SLOTS), hops }
+    RankPlan { staged: staged.min(SLOTS), ..RankPlan::new(rank, seats.ranks(), hops) }
 }

@@ -118,5 +118,5 @@ pub fn gather_tree(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank
         let parent = hierarchy.leader(order.nodes[(place - distance) as usize], root);
         push(Action::Send, parent, run(below), 1, distance.trailing_zeros());
     }
-    RankPlan { rank, parts: seats.ranks(), staged, hops }
+    RankPlan { staged, ..RankPlan::new(rank, seats.ranks(), hops) }
 }

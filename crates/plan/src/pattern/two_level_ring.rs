@@ -10,7 +10,7 @@
 //! hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages, so it is never idle.
 //! Source: algorithms document, section 3 (JP 5549575), there for the same number of ranks on every node.
 
-use super::exchange::{Step, exchange};
+use super::steps::{Step, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::{Hierarchy, Topology};
 
@@ -81,10 +81,10 @@ pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
     Step { step, to, from }
 }
 
-/// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way.
-pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: u32) -> RankPlan {
+/// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way if it says so.
+pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
     let steps = (1..seats.nodes() * seats.widest()).map(|step| step_of(seats, rank, step));
-    exchange(rank, seats.ranks(), steps, in_flight)
+    stepwise(rank, seats.ranks(), steps, in_flight)
 }
 
 #[cfg(test)]

@@ -5,10 +5,15 @@
 //!   vrank = node · 4 + slot       node 0: 0 1 - -    node 1: 4 5 6 -    node 2: 8 9 - -    (node 3 is missing)
 //!   step t = 4·a + b: every rank of node n talks to node n XOR a only, slot s to slot s XOR b; who is missing is an idle step
 //! ```
+//! With two partners a step has two XOR values, t and u: half of the ranks send along t and receive along u, half the other way.
+//!
+//! ```text
+//!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
+//! ```
 //! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t choose the
 //! partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5 (US11656920).
 
-use super::exchange::{Step, exchange};
+use super::steps::{Step, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::Topology;
 
@@ -19,20 +24,28 @@ pub struct VirtualRanks {
     of_rank: Vec<u32>,
     /// Rank of every virtual rank, `None` where padding left a hole.
     rank_of: Vec<Option<Rank>>,
+    /// Slots of a node, the padding included.
+    width: u32,
+}
+
+/// With whom a rank exchanges in one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partners {
+    /// It sends to the rank from which it receives.
+    #[default]
+    One,
+    /// It sends to one rank and receives from another, on other nodes where there are enough (claim 4).
+    Two,
 }
 
 /// How the steps follow one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XorOptions {
-    /// Steps of a rank that may be under way at the same time; 1 completes a step before the next (claim 2).
-    pub steps_in_flight: u32,
-}
-
-impl Default for XorOptions {
-    /// Two: the next exchange starts while the last segments of this one are still on the wire.
-    fn default() -> Self {
-        Self { steps_in_flight: 2 }
-    }
+    /// Steps of a rank that may be under way at the same time, `None` for as many as the executor lets be; 1 completes a step
+    /// before the next (claim 2).
+    pub steps_in_flight: Option<u32>,
+    /// Partners of a step.
+    pub partners: Partners,
 }
 
 impl VirtualRanks {
@@ -46,7 +59,7 @@ impl VirtualRanks {
         for (rank, &vrank) in of_rank.iter().enumerate() {
             rank_of[vrank as usize] = Some(rank as Rank);
         }
-        Self { of_rank, rank_of }
+        Self { of_rank, rank_of, width }
     }
 
     /// Number of steps, step 0 (the rank's own block) included: a power of two.
@@ -63,13 +76,37 @@ impl VirtualRanks {
     pub fn partner(&self, rank: Rank, step: u32) -> Option<Rank> {
         self.rank_of[(self.of(rank) ^ step) as usize]
     }
+
+    /// Whom `rank` sends to and whom it receives from in step `step` with two partners; `None` where there is nobody.
+    ///
+    /// The step has two XOR values with the same highest bit, `step` itself and its mate. Ranks whose virtual rank lacks that
+    /// bit send along the first and receive along the second, the others the other way round. Either value leads from
+    /// one half to the other, so every send meets the receive of the same step; in the mate's step the values change places.
+    pub fn two_partners(&self, rank: Rank, step: u32) -> (Option<Rank>, Option<Rank>) {
+        let (along, back) = (self.partner(rank, step), self.partner(rank, self.mate(step)));
+        let highest = step.checked_ilog2().map_or(0, |bit| 1 << bit);
+        if self.of(rank) & highest == 0 { (along, back) } else { (back, along) }
+    }
+
+    /// The step with which `step` shares its values: of the next node where two nodes have the same highest bit, else of the
+    /// next slot. Steps 0 and 1 are their own.
+    fn mate(&self, step: u32) -> u32 {
+        match step {
+            0 | 1 => step,
+            _ if step >= 2 * self.width => step ^ self.width,
+            _ => step ^ 1,
+        }
+    }
 }
 
-/// Plan of `rank` for Alltoall and Alltoallv: one exchange per step with a partner.
+/// Plan of `rank` for Alltoall and Alltoallv: one exchange per step with its partner or partners.
 pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> RankPlan {
     let steps = (1..virtual_ranks.steps()).map(|step| {
-        let partner = virtual_ranks.partner(rank, step);
-        Step { step, to: partner, from: partner }
+        let (to, from) = match options.partners {
+            Partners::One => (virtual_ranks.partner(rank, step), virtual_ranks.partner(rank, step)),
+            Partners::Two => virtual_ranks.two_partners(rank, step),
+        };
+        Step { step, to, from }
     });
-    exchange(rank, virtual_ranks.of_rank.len() as u32, steps, options.steps_in_flight)
+    stepwise(rank, virtual_ranks.of_rank.len() as u32, steps, options.steps_in_flight)
 }

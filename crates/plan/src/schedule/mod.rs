@@ -93,6 +93,35 @@ pub enum Action {
         /// The source, of the same number of parts.
         from: Parts,
     },
+    /// Copy single blocks inside this rank, from any places to any places; the peer is the rank itself, and the hop's parts
+    /// reach from the first place that is written to the last.
+    Shuffle {
+        /// From the first place that is read to the last.
+        from: Parts,
+        /// Which blocks go where: an entry of [`RankPlan::shuffles`].
+        table: u32,
+    },
+}
+
+impl Action {
+    /// What is copied inside the rank, for a copy or a shuffle.
+    pub const fn copied(self) -> Option<Parts> {
+        match self {
+            Self::Copy { from } | Self::Shuffle { from, .. } => Some(from),
+            Self::Send | Self::Recv | Self::Reduce => None,
+        }
+    }
+}
+
+/// Blocks of a shuffle that are neighbours before and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Run {
+    /// First part that is read, in the space of the shuffle's `from`.
+    pub from: u32,
+    /// First part that is written, in the space of the hop's parts.
+    pub to: u32,
+    /// Number of parts.
+    pub count: u32,
 }
 
 /// Which round of the schedule a hop belongs to: transfers of one round may happen at the same time.
@@ -109,7 +138,7 @@ pub struct Round {
 /// One transfer seen from one of its two ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hop {
-    /// Send, receive, combine or copy.
+    /// Send, receive, combine, copy or shuffle.
     #[serde(flatten)]
     pub action: Action,
     /// The rank at the other end.
@@ -145,6 +174,9 @@ pub struct RankPlan {
     /// Number of blocks the staging space has room for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub staged: u32,
+    /// What the shuffles among the hops do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shuffles: Vec<Vec<Run>>,
     /// In order of priority; the order is the same partial order on all ranks.
     pub hops: Vec<Hop>,
 }
@@ -152,7 +184,15 @@ pub struct RankPlan {
 impl RankPlan {
     /// A plan without a staging space.
     pub const fn new(rank: Rank, parts: u32, hops: Vec<Hop>) -> Self {
-        Self { rank, parts, staged: 0, hops }
+        Self { rank, parts, staged: 0, shuffles: Vec::new(), hops }
+    }
+
+    /// The runs of a shuffle; none of other hops.
+    pub fn runs(&self, hop: &Hop) -> &[Run] {
+        match hop.action {
+            Action::Shuffle { table, .. } => self.shuffles.get(table as usize).map_or(&[], Vec::as_slice),
+            _ => &[],
+        }
     }
 
     /// Number of parts that `space` has.

@@ -1,6 +1,6 @@
 //! A rank's plan with the order between its hops worked out, ready to execute any number of times.
 
-use super::{Action, Hop, Parts, RankPlan, Space};
+use super::{Action, Hop, Parts, RankPlan, Run, Space};
 use thiserror::Error;
 
 /// Where the data of a send, or the running value of a combination, is found.
@@ -23,6 +23,8 @@ pub struct Dependencies {
     pub data: Vec<u32>,
     /// Hops that must be complete as a whole.
     pub whole: Vec<u32>,
+    /// The other way round: hops that wait for this one to be complete as a whole.
+    pub released: Vec<u32>,
     /// For a send: where its data is. For a combination: what it is combined with.
     pub source: Source,
     /// For a combination on a rank without a result buffer: the hops that read its scratch segments, which are free
@@ -68,6 +70,12 @@ pub enum ProgramError {
         /// Index of the hop.
         hop: u32,
     },
+    /// A copy or shuffle would overwrite what it reads or has written.
+    #[error("hop {hop}: writes where it reads, or twice in one place")]
+    InItsOwnWay {
+        /// Index of the hop.
+        hop: u32,
+    },
     /// Something is received into a rank that has no result buffer.
     #[error("hop {hop}: receives into a rank without a result buffer")]
     NoOutput {
@@ -95,6 +103,8 @@ struct Waits {
     data: Vec<u32>,
     whole: Vec<u32>,
     last_writer: Option<u32>,
+    /// It writes a part that it also reads, or one part twice.
+    itself: bool,
 }
 
 /// Every part of every space.
@@ -106,8 +116,10 @@ struct Parted<'p> {
 impl<'p> Parted<'p> {
     fn new(plan: &'p RankPlan) -> Self {
         let named = |hop: &Hop, space| {
-            let from = if let Action::Copy { from } = hop.action { Some(from) } else { None };
-            [Some(hop.parts), from].into_iter().flatten().any(|parts| parts.count > 0 && parts.space == space)
+            [Some(hop.parts), hop.action.copied()]
+                .into_iter()
+                .flatten()
+                .any(|parts| parts.count > 0 && parts.space == space)
         };
         let of_space = |space| {
             let parts = if plan.hops.iter().any(|hop| named(hop, space)) { plan.parts_of(space) } else { 0 };
@@ -124,12 +136,25 @@ impl<'p> Parted<'p> {
         Ok(())
     }
 
+    /// What a hop copies inside the rank, and what it writes (or sends).
+    fn places(&self, hop: &Hop) -> (Vec<Parts>, Vec<Parts>) {
+        let Action::Shuffle { from, .. } = hop.action else {
+            return (hop.action.copied().into_iter().collect(), vec![hop.parts]);
+        };
+        let runs = self.plan.runs(hop);
+        let places = |space, first: fn(&Run) -> u32| {
+            runs.iter().map(|run| Parts { space, first: first(run), count: run.count }).collect()
+        };
+        (places(from.space, |run| run.from), places(hop.parts.space, |run| run.to))
+    }
+
     /// Takes note that `hop` reads or writes `parts`.
     fn touch(&mut self, hop: u32, parts: Parts, writes: bool, waits: &mut Waits) {
         let Parts { space, first, count } = parts;
-        // A copy works on all its parts at once, and on parts of two places: what comes before and after it is ordered as a whole.
-        let is_copy = |h: u32| matches!(self.plan.hops[h as usize].action, Action::Copy { .. });
+        // A copy or shuffle works on all its parts at once, and on parts of two places: what comes before and after it is ordered as a whole.
+        let is_copy = |h: u32| self.plan.hops[h as usize].action.copied().is_some();
         let mut wait = |earlier: u32| {
+            waits.itself |= earlier == hop;
             let list = if is_copy(hop) || is_copy(earlier) { &mut waits.whole } else { &mut waits.data };
             list.push(earlier);
         };
@@ -159,19 +184,26 @@ impl Program {
         let mut dependencies: Vec<Dependencies> = Vec::with_capacity(plan.hops.len());
         for (index, hop) in (0..).zip(&plan.hops) {
             let parts = hop.parts;
-            parted.check(index, parts)?;
+            let (read, written) = parted.places(hop);
+            for &place in read.iter().chain(&written) {
+                parted.check(index, place)?;
+            }
             if let Some(&after) = hop.after.iter().find(|&&a| a >= index) {
                 return Err(ProgramError::NotEarlier { hop: index, after });
             }
             let mut waits = Waits { whole: hop.after.clone(), ..Waits::default() };
-            if let Action::Copy { from } = hop.action {
-                parted.check(index, from)?;
-                parted.touch(index, from, false, &mut waits);
+            for place in read {
+                parted.touch(index, place, false, &mut waits);
                 waits.last_writer = None;
             }
             let writes = hop.action != Action::Send;
-            parted.touch(index, parts, writes, &mut waits);
-            let Waits { mut data, mut whole, last_writer } = waits;
+            for place in written {
+                parted.touch(index, place, writes, &mut waits);
+            }
+            let Waits { mut data, mut whole, last_writer, itself } = waits;
+            if itself {
+                return Err(ProgramError::InItsOwnWay { hop: index });
+            }
             for list in [&mut data, &mut whole] {
                 list.sort_unstable();
                 list.dedup();
@@ -189,7 +221,7 @@ impl Program {
             if !has_output {
                 let kept = matches!(parts.space, Space::Stage | Space::Input);
                 match (hop.action, source) {
-                    (Action::Recv | Action::Copy { .. }, _) if !kept && parts.count > 0 => {
+                    (Action::Recv | Action::Copy { .. } | Action::Shuffle { .. }, _) if !kept && parts.count > 0 => {
                         return Err(ProgramError::NoOutput { hop: index });
                     }
                     (_, Source::ScratchOf(writer)) => {
@@ -201,7 +233,10 @@ impl Program {
                     _ => {}
                 }
             }
-            dependencies.push(Dependencies { data, whole, source, freed_by: Vec::new() });
+            for &earlier in &whole {
+                dependencies[earlier as usize].released.push(index);
+            }
+            dependencies.push(Dependencies { data, whole, released: Vec::new(), source, freed_by: Vec::new() });
         }
         Ok(Self { plan, dependencies })
     }

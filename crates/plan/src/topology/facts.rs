@@ -78,11 +78,20 @@ pub enum TopologyError {
     Levels(usize),
 }
 
+/// Numbers for the places of ranks inside their nodes, (NUMA node, core), such that lower NUMA nodes come first and inside a
+/// NUMA node lower cores: 0, 1, … without gaps, one for all ranks of equal places.
+pub fn in_order(places: &[(u32, u64)]) -> Vec<u32> {
+    let mut distinct = places.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    places.iter().map(|place| distinct.partition_point(|other| other < place) as u32).collect()
+}
+
 impl Topology {
     /// Checks and normalises facts: group numbers become 0, 1, … in the order of the smallest rank of each group.
     ///
     /// `names[l]` and `groups[l][rank]` describe the levels, outermost first, the node last; `cores[rank]` orders the ranks
-    /// of a node by the core they are bound to (equal values fall back to rank order).
+    /// of a node by the core they are bound to (equal values fall back to rank order), see [`in_order`].
     ///
     /// # Errors
     /// [`TopologyError`] if the shapes differ or the levels are not nested.
@@ -174,7 +183,7 @@ impl Topology {
         self.groups[..self.groups.len() - 1].iter().any(|level| level.iter().any(|&group| group != 0))
     }
 
-    /// Position of every rank among the ranks of its node, in the order of cores and then of ranks.
+    /// Position of every rank among the ranks of its node, in the order of NUMA nodes, of cores and then of ranks.
     pub fn slots(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.ranks()).collect();
         order.sort_by_key(|&r| (self.nodes()[r as usize], self.cores[r as usize], r));

@@ -5,6 +5,6 @@ mod facts;
 mod hierarchy;
 mod source;
 
-pub use facts::{Network, Topology, TopologyError};
+pub use facts::{Network, Topology, TopologyError, in_order};
 pub use hierarchy::{Family, Hierarchy};
 pub use source::{Place, Source, SourceError};

@@ -1,0 +1,191 @@
+//! Alltoall in an order in which no link is asked for more than it carries, kept by tokens.
+//!
+//! ```text
+//!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2       one after another at every rank
+//!   then c→d over a link they share:                    b tells c when it has everything: 2→c₀ 3→c₁ 4→c₀
+//! ```
+//! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a task
+//! come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks of a node
+//! exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
+
+use super::exchange::{Exchange, Pace, Step, Token};
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+/// Exchanges inside a node that may be under way at a rank.
+const INSIDE_AHEAD: u32 = 2;
+
+/// Stages of rounds: tasks, tokens, exchanges inside a node.
+const STEP: u16 = 0;
+const TOKEN: u16 = 1;
+const INSIDE: u16 = 2;
+
+/// Names of the stages of a plan.
+pub fn contention_free_stages(exchange: &Exchange) -> Vec<String> {
+    let inside = exchange.members.iter().any(|m| m.len() > 1);
+    let names = ["step", "token", "inside"];
+    names[..if inside { 3 } else { 2 }].iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Plan of `rank` for Alltoall.
+pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
+    let (node, slot) = exchange.place[rank as usize];
+    let mut plan = Plan {
+        exchange,
+        node,
+        slot,
+        hops: Vec::new(),
+        of_step: HashMap::new(),
+        sends: Vec::new(),
+        receives: Vec::new(),
+        inside: Vec::new(),
+    };
+    let own = Action::Copy { from: block(Space::Input, rank) };
+    plan.push(own, rank, Round { stage: STEP, step: 0 }, (0, 0), Vec::new());
+    let steps = exchange.places();
+    let inside = exchange.size(node) as u64 - 1;
+    let mut exchanged = 0;
+    exchange.each(node, |step, waits| {
+        // Evenly over the sequence, at the same place for all ranks of the node.
+        while exchanged < inside
+            && u128::from(exchanged) * u128::from(steps) <= u128::from(step.place) * u128::from(inside)
+        {
+            exchanged += 1;
+            plan.inside(exchanged as u32, step.place);
+        }
+        let mut after = Vec::new();
+        for wait in waits {
+            match wait.token {
+                Some(token) => plan.token(token, wait.on, step.from, &mut after),
+                None if step.from == node => after.extend(plan.known(wait.on)),
+                None => {}
+            }
+        }
+        if step.from == node {
+            plan.send(step, after);
+        } else if step.to == node {
+            plan.receive(step);
+        }
+    });
+    for step in exchanged + 1..=inside {
+        plan.inside(step as u32, steps);
+    }
+    RankPlan::new(rank, exchange.place.len() as u32, plan.hops)
+}
+
+fn block(space: Space, of: Rank) -> Parts {
+    Parts { space, first: of, count: 1 }
+}
+
+/// The one so many before the next.
+fn before<T: Copy>(so_far: &[T], ahead: u32) -> Option<T> {
+    so_far.len().checked_sub(ahead.max(1) as usize).map(|at| so_far[at])
+}
+
+/// A plan that is being written.
+struct Plan<'e> {
+    exchange: &'e Exchange,
+    node: u32,
+    slot: u32,
+    hops: Vec<Hop>,
+    /// Hops that are complete when this rank is done with the step at a place: its last send, or all its receives.
+    of_step: HashMap<u32, RangeInclusive<u32>>,
+    /// Sends to other nodes so far.
+    sends: Vec<u32>,
+    /// Receives from other nodes so far.
+    receives: Vec<u32>,
+    /// Send and receive of every exchange inside the node so far.
+    inside: Vec<[u32; 2]>,
+}
+
+impl Plan<'_> {
+    fn push(&mut self, action: Action, peer: Rank, round: Round, (tag, turn): (u32, u32), after: Vec<u32>) -> u32 {
+        let parts = match (action, round.stage) {
+            (_, TOKEN) => Parts::token(),
+            (Action::Send, _) => block(Space::Input, peer),
+            _ => block(Space::Output, peer),
+        };
+        self.hops.push(Hop { action, peer, parts, round, tag, turn, after });
+        self.hops.len() as u32 - 1
+    }
+
+    /// The hops of this rank for the step at a place.
+    fn known(&self, place: u32) -> RangeInclusive<u32> {
+        #[allow(clippy::reversed_empty_ranges)] // no hop: this rank has no part in it
+        self.of_step.get(&place).cloned().unwrap_or(1..=0)
+    }
+
+    /// The token of the receiver of the step at place `on` to node `to`: rank i of the one, i mod its size, to rank i of the
+    /// other.
+    fn token(&mut self, token: Token, on: u32, to: u32, after: &mut Vec<u32>) {
+        if self.node != token.from && self.node != to {
+            return;
+        }
+        let [senders, receivers] = [token.from, to].map(|node| &self.exchange.members[node as usize]);
+        let (senders, receivers) = (senders.as_slice(), receivers.as_slice());
+        let count = senders.len().max(receivers.len());
+        let own = if self.node == token.from { senders.len() } else { receivers.len() };
+        for i in (self.slot as usize..count).step_by(own) {
+            let round = Round { stage: TOKEN, step: token.round + i as u32 };
+            if self.node == token.from {
+                let received = self.known(on).collect();
+                self.push(Action::Send, receivers[i % receivers.len()], round, (token.tag, 0), received);
+            } else {
+                let hop = self.push(Action::Recv, senders[i % senders.len()], round, (token.tag, 0), Vec::new());
+                after.push(hop);
+            }
+        }
+    }
+
+    /// The sends of a step: to rank l, l + 1, … of the other node, counted around.
+    fn send(&mut self, step: Step, mut after: Vec<u32>) {
+        let peers = &self.exchange.members[step.to as usize];
+        let count = peers.len() as u32;
+        let first = self.slot / count * count;
+        let mut hop = 0;
+        for k in 0..count {
+            if let Pace::Steps { in_flight } = self.exchange.pace {
+                after =
+                    [&self.sends, &self.receives].into_iter().filter_map(|so_far| before(so_far, in_flight)).collect();
+            }
+            let peer = peers[((self.slot + k) % count) as usize];
+            let round = Round { stage: STEP, step: step.round + first + k };
+            hop = self.push(Action::Send, peer, round, (0, 1 + step.place), std::mem::take(&mut after));
+            self.sends.push(hop);
+            after.push(hop);
+        }
+        self.of_step.insert(step.place, hop..=hop);
+    }
+
+    /// The receives of a step, in the order in which they are sent.
+    fn receive(&mut self, step: Step) {
+        let peers = &self.exchange.members[step.from as usize];
+        let (own, count) = (self.exchange.size(self.node), peers.len() as u32);
+        let first_hop = self.hops.len() as u32;
+        for round in 0..count.next_multiple_of(own) {
+            let (first, k) = (round / own * own, round % own);
+            let sender = first + (self.slot + own - k) % own;
+            if let Some(&peer) = peers.get(sender as usize) {
+                let round = Round { stage: STEP, step: step.round + round };
+                let hop = self.push(Action::Recv, peer, round, (0, 1 + step.place), Vec::new());
+                self.receives.push(hop);
+            }
+        }
+        self.of_step.insert(step.place, first_hop..=self.hops.len() as u32 - 1);
+    }
+
+    /// Exchange `step` inside the node: to the rank so many slots on, from the one as many before.
+    fn inside(&mut self, step: u32, place: u32) {
+        let peers = &self.exchange.members[self.node as usize];
+        let size = peers.len() as u32;
+        let [to, from] = [self.slot + step, self.slot + size - step].map(|slot| peers[(slot % size) as usize]);
+        let round = Round { stage: INSIDE, step };
+        let turn = (0, 1 + place);
+        let after = before(&self.inside, INSIDE_AHEAD).map_or_else(Vec::new, |exchange| exchange.to_vec());
+        // The send first, as in every step: it must not wait for the receive that goes with it.
+        let send = self.push(Action::Send, to, round, turn, after);
+        let receive = self.push(Action::Recv, from, round, turn, Vec::new());
+        self.inside.push([send, receive]);
+    }
+}
