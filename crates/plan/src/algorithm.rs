@@ -3,7 +3,7 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
-use crate::pattern::{self, Exchange, ExchangeOptions, Line, Partners, Seats, VirtualRanks, XorOptions};
+use crate::pattern::{self, Exchange, ExchangeOptions, Line, Pace, Partners, Seats, VirtualRanks, XorOptions};
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
@@ -187,6 +187,10 @@ impl std::fmt::Display for Algorithm {
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
 
+/// Blocks that a rank sends alternately in a contention-free order without tokens. Measured on the torus and the mesh: one is held
+/// up whenever another rank is late, with more than three there is nothing to gain.
+const ABREAST: u32 = 3;
+
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
 
@@ -199,7 +203,7 @@ pub struct Planner {
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
-    room: [OnceLock<u64>; 2],
+    room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
     exchange: OnceLock<Exchange>,
@@ -270,15 +274,13 @@ impl Planner {
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
     pub fn exchange(&self) -> &Exchange {
         self.exchange.get_or_init(|| {
-            Exchange::new(&self.topology, self.grouped(), {
-                let mut o = ExchangeOptions::default();
-                match std::env::var("XPACE").as_deref() {
-                    Ok("free") => o.pace = pattern::Pace::Free,
-                    Ok(w) => o.pace = pattern::Pace::Tokens { window: w.parse().unwrap() },
-                    _ => {}
-                };
-                o
-            })
+            let pace = match self.options.steps_in_flight {
+                Some(in_flight) => Pace::Steps { in_flight },
+                None if self.needs_tokens() => Pace::Tokens { window: 1 },
+                None => Pace::Free { abreast: ABREAST },
+            };
+            let options = ExchangeOptions { pace, ..ExchangeOptions::default() };
+            Exchange::new(&self.topology, self.grouped(), options)
         })
     }
 
@@ -321,24 +323,34 @@ impl Planner {
         profile.as_ref()
     }
 
-    /// The algorithm for an exchange of blocks between nodes: the ring where it keeps the busiest link busy in every step, else
-    /// the order that does.
+    /// The algorithm for an exchange of blocks between nodes: the ring where it keeps the busiest link busy in every step and the
+    /// queues hold what meets there, else the order that gives links to one node after another.
     pub fn exchange_algorithm(&self) -> Algorithm {
         let excess = self.ring_excess.get_or_init(|| {
             cost::ring_excess(&mut Wires::new(&self.topology, self.grouped()), self.grouped().node_count())
         });
-        if *excess <= RING_EXCESS { Algorithm::TwoLevelRing } else { Algorithm::ContentionFree }
+        let ring = *excess <= RING_EXCESS && !self.needs_tokens();
+        if ring { Algorithm::TwoLevelRing } else { Algorithm::ContentionFree }
     }
 
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
     pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
-        let meeting = match algorithm {
-            Algorithm::TwoLevelRing | Algorithm::Xor => Meeting::Anyone,
-            Algorithm::ContentionFree => Meeting::TwoNodes,
+        let (meeting, abreast) = match algorithm {
+            Algorithm::TwoLevelRing | Algorithm::Xor => (Meeting::Anyone, 1),
+            Algorithm::ContentionFree if self.needs_tokens() => (Meeting::OneNode, 1),
+            Algorithm::ContentionFree => (Meeting::TwoNodes, u64::from(ABREAST)),
             _ => return None,
         };
-        let room = self.room[meeting as usize].get_or_init(|| cost::room(&self.topology, self.grouped(), meeting));
-        Some(cost::exchange_pacing(*room, block))
+        Some(cost::exchange_pacing(self.room(meeting), meeting, block, abreast))
+    }
+
+    /// Bytes a rank may have under way in an exchange.
+    fn room(&self, meeting: Meeting) -> u64 {
+        *self.room[meeting as usize].get_or_init(|| cost::room(&self.topology, self.grouped(), meeting))
+    }
+
+    fn needs_tokens(&self) -> bool {
+        cost::needs_tokens(self.room(Meeting::Anyone))
     }
 
     /// What all candidates for `collective` cost.

@@ -16,7 +16,7 @@ mod steps;
 mod wires;
 
 pub use profile::Profile;
-pub use room::{Meeting, exchange_pacing, room};
+pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
 pub use wires::Wires;
 

@@ -17,12 +17,9 @@ const PACKET: u64 = 1448 * 3 / 4;
 /// Bytes under way per rank where queues are not known, or too long to matter.
 const MOST: u64 = 96 << 10;
 
-/// Segments that share the room: one is confirmed by its receiver while the other keeps the link busy.
-const SEGMENTS: u64 = 2;
-
 /// Bytes per segment at most, and at least. Measured: smaller ones cost more time for their messages than they save.
 const SEGMENT: u64 = 16 << 10;
-const SMALLEST_SEGMENT: u64 = 1 << 10;
+const SMALLEST_SEGMENT: u64 = 8 << 10;
 
 /// Blocks below this are not worth a confirmation each; that they are received in step bounds them well enough.
 const CONFIRMED: u64 = 8 << 10;
@@ -37,6 +34,13 @@ pub enum Meeting {
     Anyone,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the next.
     TwoNodes,
+    /// The ranks of one node, where the next waits for a token.
+    OneNode,
+}
+
+impl Meeting {
+    /// Every way to meet.
+    pub const ALL: [Meeting; 3] = [Self::Anyone, Self::TwoNodes, Self::OneNode];
 }
 
 /// Bytes that one rank may have under way, at most 96 KiB.
@@ -49,9 +53,16 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     let widest = on_node.iter().copied().max().unwrap_or(1);
     let senders = match meeting {
         Meeting::TwoNodes => 2 * widest,
+        Meeting::OneNode => widest,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+}
+
+/// Whether queues are too short for an exchange without tokens: even one small segment of every rank that can meet at a link
+/// overflows it.
+pub fn needs_tokens(room: u64) -> bool {
+    room < SMALLEST_SEGMENT
 }
 
 /// The most ranks that can send over one link at the same time, each to a receiver of its own.
@@ -76,10 +87,14 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
     sides.iter().map(|[sources, targets]| sources.1.min(targets.1)).max().unwrap_or(1)
 }
 
-/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way.
-pub fn exchange_pacing(room: u64, block: u64) -> Pacing {
-    let segment = (room / SEGMENTS & !(SMALLEST_SEGMENT - 1)).clamp(SMALLEST_SEGMENT, SEGMENT);
-    let unconfirmed = (block >= CONFIRMED).then_some(room);
-    // At most one block behind, or as many small ones as a rank may send.
-    Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed, behind: room.max(block) }) }
+/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks are sent
+/// alternately.
+pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) -> Pacing {
+    // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies on
+    // congestion control, which a single stream has no trouble with.
+    let share = if meeting == Meeting::OneNode { SEGMENT } else { room / 2 };
+    let segment = (share & !(SMALLEST_SEGMENT - 1)).clamp(SMALLEST_SEGMENT, SEGMENT);
+    let unconfirmed = (block >= CONFIRMED).then_some(room.max(segment));
+    let behind = room.max(block.saturating_mul(abreast));
+    Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed, behind }) }
 }

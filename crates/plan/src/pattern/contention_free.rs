@@ -52,7 +52,7 @@ pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
             && u128::from(exchanged) * u128::from(steps) <= u128::from(step.place) * u128::from(inside)
         {
             exchanged += 1;
-            plan.inside(exchanged as u32, step.place);
+            plan.inside(exchanged as u32);
         }
         let mut after = Vec::new();
         for wait in waits {
@@ -69,7 +69,7 @@ pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
         }
     });
     for step in exchanged + 1..=inside {
-        plan.inside(step as u32, steps);
+        plan.inside(step as u32);
     }
     RankPlan::new(rank, exchange.place.len() as u32, plan.hops)
 }
@@ -151,9 +151,13 @@ impl Plan<'_> {
             }
             let peer = peers[((self.slot + k) % count) as usize];
             let round = Round { stage: STEP, step: step.round + first + k };
-            hop = self.push(Action::Send, peer, round, (0, 1 + step.place), std::mem::take(&mut after));
+            let abreast = if let Pace::Free { abreast } = self.exchange.pace { abreast.max(1) } else { 1 };
+            let turn = 1 + self.sends.len() as u32 / abreast;
+            hop = self.push(Action::Send, peer, round, (0, turn), std::mem::take(&mut after));
             self.sends.push(hop);
-            after.push(hop);
+            if !matches!(self.exchange.pace, Pace::Free { .. }) {
+                after.push(hop);
+            }
         }
         self.of_step.insert(step.place, hop..=hop);
     }
@@ -176,12 +180,12 @@ impl Plan<'_> {
     }
 
     /// Exchange `step` inside the node: to the rank so many slots on, from the one as many before.
-    fn inside(&mut self, step: u32, place: u32) {
+    fn inside(&mut self, step: u32) {
         let peers = &self.exchange.members[self.node as usize];
         let size = peers.len() as u32;
         let [to, from] = [self.slot + step, self.slot + size - step].map(|slot| peers[(slot % size) as usize]);
         let round = Round { stage: INSIDE, step };
-        let turn = (0, 1 + place);
+        let turn = (0, 1 + self.sends.len() as u32);
         let after = before(&self.inside, INSIDE_AHEAD).map_or_else(Vec::new, |exchange| exchange.to_vec());
         // The send first, as in every step: it must not wait for the receive that goes with it.
         let send = self.push(Action::Send, to, round, turn, after);

@@ -26,7 +26,10 @@ pub enum Pace {
         in_flight: u32,
     },
     /// The order alone, and what the executor lets be under way.
-    Free,
+    Free {
+        /// Consecutive blocks of a rank that are sent alternately, at least 1: where one is held up, the others go on.
+        abreast: u32,
+    },
 }
 
 /// How an exchange is scheduled.
@@ -118,7 +121,7 @@ impl Exchange {
         let sequence = Sequence::Rotation;
         let mut exchange = Self { members, place, pace: options.pace, sequence, width };
         if nodes > MOST_NODES {
-            exchange.pace = Pace::Free;
+            exchange.pace = Pace::Free { abreast: 1 };
             return exchange;
         }
         let routes = Routes::new(&mut Wires::new(topology, hierarchy), nodes);
@@ -133,7 +136,7 @@ impl Exchange {
     fn follow(&mut self, tasks: &Tasks<'_>, order: &Order) {
         let kept = match self.pace {
             Pace::Tokens { window } => Some(Waits::new(tasks, order, window)),
-            Pace::Steps { .. } | Pace::Free => None,
+            Pace::Steps { .. } | Pace::Free { .. } => None,
         };
         let (mut steps, mut first_wait, mut waits): (Vec<Step>, _, Vec<Wait>) = (Vec::new(), vec![0], Vec::new());
         let mut free = vec![[0u32; 2]; self.members.len()];
