@@ -115,17 +115,10 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let shared = arguments.shared(bytes);
-    let call = Call {
-        collective: arguments.collective,
-        bytes: shared,
-        ranks: record.size,
-        nodes: place.nodes,
-        grouped: place.grouped,
-    };
+    let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
     let most = most_segment_bytes(shim, place);
-    let cheapest =
-        || place.planner.cheapest(arguments.collective, shared, segments(shim, place)).map(|(algorithm, _)| algorithm);
-    let algorithm = match rules.choose(&call, cheapest) {
+    let fitting = || place.planner.fitting(arguments.collective, shared, segments(shim, place));
+    let algorithm = match rules.choose(&call, fitting) {
         Choice::Run(algorithm) => algorithm,
         Choice::Library(reason) => return Err(reason),
     };

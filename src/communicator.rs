@@ -78,8 +78,6 @@ pub struct Place {
     pub planner: Planner,
     /// Nodes of the communicator.
     pub nodes: u32,
-    /// Whether they are in several groups.
-    pub grouped: bool,
     /// Largest message that is sent without asking, bytes.
     pub eager: u64,
 }
@@ -261,7 +259,6 @@ impl Communicator {
             }
         };
         let nodes = topology.node_count();
-        let grouped = topology.is_grouped();
         // The connections a schedule uses are within the node if all ranks are on one.
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
         let config = &shim.setup().config;
@@ -270,7 +267,7 @@ impl Communicator {
         if let Some(steps) = config.steps {
             planner = planner.with_steps(steps);
         }
-        Ok(Place { planner, nodes, grouped, eager })
+        Ok(Place { planner, nodes, eager })
     }
 
     fn set_floors(&self, rules: &Rules, nodes: u32) {

@@ -33,6 +33,8 @@ pub enum Algorithm {
     Aggregated,
     /// One message per pair of nodes, collected and distributed by leaders.
     AggregatedLeader,
+    /// Blocks straight to the root, sender after sender.
+    Direct,
     /// A pipeline of nodes that ends at the root.
     Relay,
     /// A binomial tree of nodes.
@@ -137,6 +139,14 @@ pub const ALGORITHMS: &[Spec] = &[
         round: "step",
         by_cost: false,
         summary: "for the smallest blocks: leaders collect, exchange one message per pair of nodes, and distribute",
+    },
+    Spec {
+        algorithm: Algorithm::Direct,
+        name: "direct",
+        collectives: &[Collective::Gather],
+        round: "step",
+        by_cost: false,
+        summary: "blocks straight to the root, which lets two senders send at a time",
     },
     Spec {
         algorithm: Algorithm::Relay,
@@ -297,6 +307,7 @@ impl Planner {
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
+            Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Tree => pattern::gather_tree(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Xor => pattern::xor(self.virtual_ranks(), rank, self.options),
@@ -338,7 +349,7 @@ impl Planner {
         let (meeting, abreast) = match algorithm {
             Algorithm::TwoLevelRing | Algorithm::Xor => (Meeting::Anyone, 1),
             Algorithm::ContentionFree if self.needs_tokens() => (Meeting::OneNode, 1),
-            Algorithm::ContentionFree => (Meeting::TwoNodes, u64::from(ABREAST)),
+            Algorithm::ContentionFree | Algorithm::Direct => (Meeting::TwoNodes, u64::from(ABREAST)),
             _ => return None,
         };
         Some(cost::exchange_pacing(self.room(meeting), meeting, block, abreast))
@@ -372,6 +383,19 @@ impl Planner {
         all.reduce(|best, next| if next.1.time < best.1.time { next } else { best })
     }
 
+    /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI library's own
+    /// are as fast as the links allow.
+    pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
+        match collective {
+            Collective::Reduce | Collective::Bcast | Collective::Allreduce => {
+                self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm)
+            }
+            Collective::Alltoall | Collective::Alltoallv => Some(self.exchange_algorithm()),
+            // Elsewhere the root's link is one that every order keeps busy.
+            Collective::Gather => (self.line().lanes() > 1).then_some(Algorithm::Relay),
+        }
+    }
+
     /// The predicted time and segment of one algorithm, `None` if it is no candidate.
     pub fn predicted(
         &self,
@@ -403,6 +427,7 @@ impl Planner {
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
             Algorithm::Aggregated => pattern::AGGREGATED_STAGES.map(str::to_owned).to_vec(),
             Algorithm::AggregatedLeader => pattern::AGGREGATED_LEADER_STAGES.map(str::to_owned).to_vec(),
+            Algorithm::Direct => vec!["step".to_owned(), "token".to_owned()],
             Algorithm::Relay => vec!["relay".to_owned()],
             Algorithm::Tree => vec!["in the node".to_owned(), "between nodes".to_owned()],
             Algorithm::ContentionFree => pattern::contention_free_stages(self.exchange()),

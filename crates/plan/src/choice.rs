@@ -17,8 +17,6 @@ pub struct Call {
     pub ranks: u32,
     /// Nodes they are on.
     pub nodes: u32,
-    /// Whether the nodes are in several groups, which share links.
-    pub grouped: bool,
 }
 
 /// Why a call is left to the MPI library. Every valid call that is not accelerated has one of these, and it is counted.
@@ -109,10 +107,8 @@ pub enum Choice {
 pub enum Prescription {
     /// An algorithm of ours, on any number of nodes.
     Force(Algorithm),
-    /// An algorithm of ours where there are several nodes.
-    Default(Algorithm),
-    /// The algorithm with the least predicted time, where there are several nodes.
-    Cheapest,
+    /// What fits the network, where there are several nodes.
+    Fitting,
     /// The MPI library.
     Stock,
 }
@@ -130,21 +126,19 @@ pub struct Rule {
     pub max: u64,
 }
 
-/// Largest block with which `xor` is a default, bytes. Measured: with blocks of 16 to 64 KiB it takes a third to all of the
-/// library's time where groups of nodes share links; with larger ones, on a torus and on a single switch it is often slower.
-const XOR_MOST: u64 = 64 << 10;
-
 /// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, an algorithm of ours.
 /// Measured on the emulated clusters: below, the library's own are as fast.
 pub const DEFAULTS: &[Rule] = &[
-    default(Collective::Reduce, Prescription::Cheapest, 32 << 10),
-    default(Collective::Bcast, Prescription::Cheapest, 8 << 10),
-    default(Collective::Allreduce, Prescription::Cheapest, 128 << 10),
-    default(Collective::Alltoall, Prescription::Default(Algorithm::Xor), 16 << 10),
+    default(Collective::Reduce, 32 << 10),
+    default(Collective::Bcast, 8 << 10),
+    default(Collective::Allreduce, 128 << 10),
+    default(Collective::Alltoall, 8 << 10),
+    default(Collective::Alltoallv, 0),
+    default(Collective::Gather, 4 << 10),
 ];
 
-const fn default(collective: Collective, prescription: Prescription, min: u64) -> Rule {
-    Rule { collective: Some(collective), prescription, min, max: u64::MAX }
+const fn default(collective: Collective, min: u64) -> Rule {
+    Rule { collective: Some(collective), prescription: Prescription::Fitting, min, max: u64::MAX }
 }
 
 /// Rules in order of precedence, before [`DEFAULTS`].
@@ -187,28 +181,22 @@ impl Rules {
         let holds = |r: &&Rule| match r.prescription {
             Prescription::Stock => false,
             Prescription::Force(_) => true,
-            Prescription::Default(_) | Prescription::Cheapest => nodes > 1,
+            Prescription::Fitting => nodes > 1,
         };
         let ours = self.0.iter().chain(DEFAULTS).filter(holds);
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
-    /// The decision about one call. `cheapest`: the algorithm with the least predicted time for it.
-    pub fn choose(&self, call: &Call, cheapest: impl FnOnce() -> Option<Algorithm>) -> Choice {
+    /// The decision about one call. `fitting`: the algorithm that fits the network, none where the library's own is as fast.
+    pub fn choose(&self, call: &Call, fitting: impl FnOnce() -> Option<Algorithm>) -> Choice {
         let sized = call.collective != Collective::Alltoallv;
         let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
         match self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription) {
             None => Choice::Library(Reason::Small),
             Some(Prescription::Stock) => Choice::Library(Reason::Asked),
             Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),
-            Some(Prescription::Default(_) | Prescription::Cheapest) if call.nodes < 2 => {
-                Choice::Library(Reason::OneNode)
-            }
-            Some(Prescription::Default(Algorithm::Xor)) if !call.grouped || call.bytes > XOR_MOST => {
-                Choice::Library(Reason::Faster)
-            }
-            Some(Prescription::Default(algorithm)) => Choice::Run(algorithm),
-            Some(Prescription::Cheapest) => cheapest().map_or(Choice::Library(Reason::Small), Choice::Run),
+            Some(Prescription::Fitting) if call.nodes < 2 => Choice::Library(Reason::OneNode),
+            Some(Prescription::Fitting) => fitting().map_or(Choice::Library(Reason::Faster), Choice::Run),
         }
     }
 }
@@ -220,8 +208,8 @@ impl Rule {
         match (self.collective, self.prescription) {
             _ if bounded && collective == Collective::Alltoallv => false,
             (Some(c), _) => c == collective,
-            (None, Prescription::Stock | Prescription::Cheapest) => true,
-            (None, Prescription::Force(a) | Prescription::Default(a)) => a.implements(collective),
+            (None, Prescription::Stock | Prescription::Fitting) => true,
+            (None, Prescription::Force(a)) => a.implements(collective),
         }
     }
 }
@@ -300,7 +288,7 @@ mod tests {
     use super::*;
 
     fn call(collective: Collective, bytes: u64, nodes: u32) -> Call {
-        Call { collective, bytes, ranks: 16, nodes, grouped: true }
+        Call { collective, bytes, ranks: 16, nodes }
     }
 
     #[test]
@@ -327,18 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn xor_is_a_default_only_where_groups_share_links_and_blocks_are_small() {
-        let choose = |bytes, grouped| {
-            let call = Call { grouped, ..call(Collective::Alltoall, bytes, 8) };
-            Rules::default().choose(&call, || None)
-        };
-        assert_eq!(choose(64 << 10, true), Choice::Run(Algorithm::Xor));
-        assert_eq!(choose(65 << 10, true), Choice::Library(Reason::Faster));
-        assert_eq!(choose(64 << 10, false), Choice::Library(Reason::Faster));
-        assert_eq!(choose(1 << 10, true), Choice::Library(Reason::Small));
-        let forced = Rules::parse("alltoall=xor").unwrap();
-        let alone = Call { grouped: false, ..call(Collective::Alltoall, 1 << 20, 8) };
-        assert_eq!(forced.choose(&alone, || None), Choice::Run(Algorithm::Xor));
+    fn nothing_runs_where_nothing_fits_better_than_the_library() {
+        let choose = |collective, bytes, fitting| Rules::default().choose(&call(collective, bytes, 8), || fitting);
+        let ring = Some(Algorithm::TwoLevelRing);
+        assert_eq!(choose(Collective::Alltoall, 8 << 10, ring), Choice::Run(Algorithm::TwoLevelRing));
+        assert_eq!(choose(Collective::Alltoall, (8 << 10) - 1, ring), Choice::Library(Reason::Small));
+        assert_eq!(choose(Collective::Alltoallv, 0, ring), Choice::Run(Algorithm::TwoLevelRing));
+        assert_eq!(choose(Collective::Gather, 1 << 20, None), Choice::Library(Reason::Faster));
+        assert_eq!(choose(Collective::Gather, 4 << 10, Some(Algorithm::Relay)), Choice::Run(Algorithm::Relay));
     }
 
     #[test]

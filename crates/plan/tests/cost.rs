@@ -292,7 +292,7 @@ fn the_segment_of_a_chain_is_the_best_by_hand() {
 /// carries one per step. A torus needs up to several turns per step for what its host links could carry in one.
 #[test]
 fn an_exchange_takes_the_ring_where_it_loses_nothing() {
-    let chosen = |name: &str, hosts: u32, ppn: u32| {
+    let chosen = |name: &str, hosts: usize, ppn: usize| {
         let fabric = network::load(name);
         network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).unwrap()).exchange_algorithm()
     };

@@ -144,8 +144,11 @@ fn the_thresholds_are_the_code_s() {
         .map(|rule| {
             assert_eq!(rule.max, u64::MAX, "the document names no upper bound");
             let algorithm = match rule.prescription {
-                Prescription::Cheapest => "by predicted time",
-                Prescription::Default(algorithm) => algorithm.name(),
+                Prescription::Fitting => match rule.collective {
+                    Some(Alltoall | Collective::Alltoallv) => "`two_level_ring` or `contention_free`",
+                    Some(Collective::Gather) => "`relay` on a torus",
+                    _ => "by predicted time",
+                },
                 other => panic!("{other:?} is no default"),
             };
             (rule.collective.expect("one collective").name().to_owned(), algorithm.to_owned(), rule.min)
@@ -156,8 +159,7 @@ fn the_thresholds_are_the_code_s() {
     for (collective, algorithm, min) in documented {
         let call = |bytes| {
             let collective = Collective::from_name(&collective).expect("a collective");
-            Rules::default()
-                .choose(&Call { collective, bytes, ranks: 16, nodes: 2, grouped: true }, || Some(Algorithm::Chain))
+            Rules::default().choose(&Call { collective, bytes, ranks: 16, nodes: 2 }, || Some(Algorithm::Chain))
         };
         let named = Algorithm::from_name(&algorithm).unwrap_or(Algorithm::Chain);
         assert_eq!(call(min - 1), Choice::Library(Reason::Small));

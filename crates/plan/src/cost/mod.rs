@@ -29,6 +29,9 @@ const DEFAULT_GAP_US: f64 = 2.0;
 /// Rate of a host where nothing is known, Mbit/s.
 const DEFAULT_MBIT: f64 = 10_000.0;
 
+/// Nodes up to which all pairs of them are looked at, some 10 ms of work.
+const MOST_PAIRED: u32 = 512;
+
 /// Segments that are tried, bytes.
 const SEGMENTS: [u64; 8] = [512 << 7, 512 << 6, 512 << 5, 512 << 4, 512 << 3, 512 << 2, 512 << 1, 512];
 

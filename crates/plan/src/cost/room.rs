@@ -21,8 +21,8 @@ const MOST: u64 = 96 << 10;
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
-/// Blocks below this are not worth a confirmation each; that they are received in step bounds them well enough.
-const CONFIRMED: u64 = 8 << 10;
+/// Shorter segments are not worth a confirmation each; that they are received in step bounds them well enough.
+const CONFIRMED: u64 = 6 << 10;
 
 /// Segments of one stream under way at most, where not all of them are confirmed.
 const WINDOW: u64 = 16;
@@ -43,7 +43,7 @@ impl Meeting {
     pub const ALL: [Meeting; 3] = [Self::Anyone, Self::TwoNodes, Self::OneNode];
 }
 
-/// Bytes that one rank may have under way, at most 96 KiB.
+/// Bytes that one rank may have under way, at most 96 KiB, which is also taken on more nodes than can be looked at.
 pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64 {
     let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return MOST };
     let mut wires = Wires::new(topology, hierarchy);
@@ -54,6 +54,7 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     let senders = match meeting {
         Meeting::TwoNodes => 2 * widest,
         Meeting::OneNode => widest,
+        Meeting::Anyone if nodes > super::MOST_PAIRED => return MOST,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
@@ -68,23 +69,25 @@ pub fn needs_tokens(room: u64) -> bool {
 /// The most ranks that can send over one link at the same time, each to a receiver of its own.
 fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
     let nodes = on_node.len() as u32;
-    // Last node seen, and ranks, of both sides of every link.
-    let mut sides = vec![[(u32::MAX, 0u64); 2]; wires.count()];
-    for side in 0..2 {
-        for one in 0..nodes {
-            for other in (0..nodes).filter(|&other| other != one) {
-                let way = if side == 0 { wires.way(one, other) } else { wires.way(other, one) };
-                // A host waits for its own link; nothing is lost there.
-                for &link in way.links.iter().skip(1) {
-                    let (last, ranks) = &mut sides[link as usize][side];
-                    if *last != one {
-                        (*last, *ranks) = (one, *ranks + on_node[one as usize]);
-                    }
-                }
+    // Last node seen at every link, and ranks so far.
+    let mut sources = vec![(u32::MAX, 0u64); wires.count()];
+    let mut targets = sources.clone();
+    let meet = |seen: &mut [(u32, u64)], links: &[u32], node: u32| {
+        // A host waits for its own link; nothing is lost there.
+        for &link in links.iter().skip(1) {
+            let (last, ranks) = &mut seen[link as usize];
+            if *last != node {
+                (*last, *ranks) = (node, *ranks + on_node[node as usize]);
             }
         }
+    };
+    for node in 0..nodes {
+        for other in (0..nodes).filter(|&other| other != node) {
+            meet(&mut sources, &wires.way(node, other).links, node);
+            meet(&mut targets, &wires.way(other, node).links, node);
+        }
     }
-    sides.iter().map(|[sources, targets]| sources.1.min(targets.1)).max().unwrap_or(1)
+    sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(targets.1)).max().unwrap_or(1)
 }
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks are sent
@@ -93,8 +96,11 @@ pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) ->
     // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies on
     // congestion control, which a single stream has no trouble with.
     let share = if meeting == Meeting::OneNode { SEGMENT } else { room / 2 };
-    let segment = (share & !(SMALLEST_SEGMENT - 1)).clamp(SMALLEST_SEGMENT, SEGMENT);
-    let unconfirmed = (block >= CONFIRMED).then_some(room.max(segment));
+    let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT);
     let behind = room.max(block.saturating_mul(abreast));
-    Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed, behind }) }
+    Pacing {
+        segment,
+        window: WINDOW,
+        flow: Some(Flow { unconfirmed: room.max(segment), confirmed: CONFIRMED, behind }),
+    }
 }

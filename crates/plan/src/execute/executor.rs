@@ -45,8 +45,10 @@ pub struct Pacing {
 /// Bounds on all streams of a rank together, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Sent and not confirmed by the receivers, which every segment then is; `None` to confirm only as the windows ask for.
-    pub unconfirmed: Option<u64>,
+    /// Sent and not confirmed by the receivers. Segments of at least `confirmed` units are, the others as the windows ask for.
+    pub unconfirmed: u64,
+    /// The shortest segment that is worth a confirmation.
+    pub confirmed: u64,
     /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in step, so
     /// that no two of them send to a third, without a message for it.
     pub behind: u64,
@@ -419,7 +421,7 @@ impl<'p> Executor<'p> {
             let ticket = Ticket { hop, segment };
             let (start, units) = stream.segment(segment);
             let from = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            let forced = self.most_unconfirmed().is_some() || self.unconfirmed_to(peer) >= 2;
+            let forced = self.confirms(units).is_some() || self.unconfirmed_to(peer) >= 2;
             let synchronous = self.credits.spend(peer, tag, every, forced);
             if synchronous {
                 self.unconfirmed.insert(ticket, peer);
@@ -442,9 +444,9 @@ impl<'p> Executor<'p> {
         beyond.map_or(u32::MAX, |&hop| hop)
     }
 
-    /// Units that may be unconfirmed, if they are bounded for all streams together.
-    fn most_unconfirmed(&self) -> Option<u64> {
-        self.flow.and_then(|flow| flow.unconfirmed)
+    /// The bound on what all streams together have unconfirmed, if a segment of so many units counts towards it.
+    fn confirms(&self, units: u64) -> Option<u64> {
+        self.flow.filter(|flow| units >= flow.confirmed).map(|flow| flow.unconfirmed)
     }
 
     fn unconfirmed_to(&self, peer: Rank) -> usize {
@@ -454,12 +456,13 @@ impl<'p> Executor<'p> {
     /// Whether a send may start another segment now.
     fn has_credit(&self, hop: u32) -> bool {
         let stream = &self.streams[hop as usize];
-        if let Some(most) = self.most_unconfirmed() {
+        let units = stream.segment(stream.posted).1;
+        if let Some(most) = self.confirms(units) {
             let mut sends = self.active.iter().filter(|&&h| self.hop(h).action == Action::Send);
             let under_way: u64 = sends.clone().map(|&h| self.streams[h as usize].under_way()).sum();
             // The first send of the list never waits for those after it, whose receivers may wait for it.
             let is_first = sends.next() == Some(&hop) && stream.posted == stream.done;
-            return is_first || under_way + stream.segment(stream.posted).1 <= most;
+            return is_first || under_way + units <= most;
         }
         let peer = self.hop(hop).peer;
         let own = self.unconfirmed.keys().filter(|t| t.hop == hop).count();

@@ -5,8 +5,9 @@
 //!            1        2 1        3 2 1              the root's link is busy from the first moment to the last
 //! ```
 //! This is the relay of the task groups taken to its end: each sender goes through the one scheduled before it, so no two
-//! messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see [`super::chain`]); only
-//! leaders talk between nodes, and the other ranks of a node hand their blocks to its leader. At most [`SLOTS`] blocks are in a
+//! messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see [`super::chain`]), on a
+//! torus half of them on either way around, since one link of it is no faster than a part of the root's; only leaders talk
+//! between nodes, and the other ranks of a node hand their blocks to its leader. At most [`SLOTS`] blocks are in a
 //! relay's memory. Source: algorithms document, section 4 (JP 2012-226665 A).
 
 use super::order::Line;
@@ -20,58 +21,76 @@ pub const SLOTS: u32 = 4;
 /// Tags every MPI library has (MPI 4.0 section 9.1.2).
 const TAGS: u32 = 1 << 15;
 
+/// A block on its way: whose it is, and where its node is on which of the two ways around.
+#[derive(Clone, Copy)]
+struct Passing {
+    owner: Rank,
+    place: u32,
+    lane: u32,
+}
+
+/// All blocks, in the order in which they reach the root: by place, and of one node its leader's first.
+fn arriving(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank) -> Vec<Passing> {
+    let home = hierarchy.node_of(root);
+    let first_lane = last_of_first_lane(line);
+    let nodes = (0..=first_lane).flat_map(|place| {
+        let second = (1..line.nodes() - first_lane).contains(&place).then_some(1);
+        std::iter::once(0).chain(second).map(move |lane| (place, lane))
+    });
+    let of_node = |(place, lane): (u32, u32)| {
+        let node = line.after(home, place, lane);
+        let leader = hierarchy.leader(node, root);
+        let others = seats.on(node).iter().copied().filter(move |&rank| rank != leader);
+        std::iter::once(leader).chain(others).map(move |owner| Passing { owner, place, lane })
+    };
+    nodes.flat_map(of_node).collect()
+}
+
+/// Place of the node farthest from the root on the first way around; with two ways half of the nodes are on each.
+fn last_of_first_lane(line: &Line) -> u32 {
+    if line.lanes() > 1 { line.nodes() / 2 } else { line.nodes() - 1 }
+}
+
 /// Plan of `rank` for Gather to `root`.
 pub fn gather_relay(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let own = hierarchy.node_of(rank);
-    let place = line.place(own, home, 0);
+    let lane = u32::from(line.place(own, home, 0) > last_of_first_lane(line));
+    let place = line.place(own, home, lane);
+    let leads = rank == hierarchy.leader(own, root);
     let leader = |node| hierarchy.leader(node, root);
+    let next = match (leads, place) {
+        (false, _) => Some(leader(own)),
+        (true, 0) => None,
+        (true, _) => Some(leader(line.before(own, 1, lane))),
+    };
     let block = |space, of| Parts { space, first: of, count: 1 };
     let mut hops = Vec::new();
-    let mut push = |action, peer, parts, owner: Rank, nth: u32| {
-        let round = Round { stage: 0, step: nth };
-        hops.push(Hop { action, peer, parts, round, tag: owner % TAGS, turn: nth, after: Vec::new() });
-    };
-    if rank == root {
-        let copy = Action::Copy { from: block(Space::Input, 0) };
-        push(copy, rank, block(Space::Output, rank), rank, 0);
-    }
-    // All blocks that pass through this rank, in the order in which they reach the root.
-    let passing = if rank == leader(own) { place..line.nodes() } else { place..place + 1 };
-    let before: usize = (0..passing.start).map(|at| seats.on(line.after(home, at, 0)).len()).sum();
-    let owners = passing.flat_map(|at| {
-        let node = line.after(home, at, 0);
-        let (first, others) = (leader(node), seats.on(node));
-        std::iter::once(first).chain(others.iter().copied().filter(move |&r| r != first))
-    });
-    let next = if rank != leader(own) {
-        Some(leader(own))
-    } else if place > 0 {
-        Some(leader(line.before(own, 1, 0)))
-    } else {
-        None
-    };
     let mut staged = 0;
-    for (nth, owner) in (before as u32..).zip(owners) {
+    for (nth, passing) in (0..).zip(arriving(hierarchy, line, seats, root)) {
+        let owner = passing.owner;
+        let mut push = |action, peer, parts| {
+            let round = Round { stage: 0, step: nth };
+            hops.push(Hop { action, peer, parts, round, tag: owner % TAGS, turn: nth, after: Vec::new() });
+        };
         if owner == rank {
-            if let Some(next) = next {
-                push(Action::Send, next, block(Space::Input, 0), owner, nth);
+            match next {
+                Some(next) => push(Action::Send, next, block(Space::Input, 0)),
+                None => push(Action::Copy { from: block(Space::Input, 0) }, rank, block(Space::Output, rank)),
             }
             continue;
         }
-        if rank != leader(own) {
+        // The root is on both ways.
+        let behind = passing.place >= place && (passing.lane == lane || place == 0);
+        if !leads || !behind {
             continue;
         }
-        let node = hierarchy.node_of(owner);
-        let from = if node == own { owner } else { leader(line.after(own, 1, 0)) };
-        match next {
-            None => push(Action::Recv, from, block(Space::Output, owner), owner, nth),
-            Some(next) => {
-                let slot = block(Space::Stage, staged % SLOTS);
-                push(Action::Recv, from, slot, owner, nth);
-                push(Action::Send, next, slot, owner, nth);
-                staged += 1;
-            }
+        let from = if passing.place == place { owner } else { leader(line.after(own, 1, passing.lane)) };
+        let into = next.map_or(block(Space::Output, owner), |_| block(Space::Stage, staged % SLOTS));
+        push(Action::Recv, from, into);
+        if let Some(next) = next {
+            push(Action::Send, next, into);
+            staged += 1;
         }
     }
     RankPlan { staged: staged.min(SLOTS), ..RankPlan::new(rank, seats.ranks(), hops) }

@@ -178,11 +178,6 @@ impl Topology {
         self.nodes().iter().max().map_or(0, |&last| last + 1)
     }
 
-    /// Whether the nodes are in several groups of some level.
-    pub fn is_grouped(&self) -> bool {
-        self.groups[..self.groups.len() - 1].iter().any(|level| level.iter().any(|&group| group != 0))
-    }
-
     /// Position of every rank among the ranks of its node, in the order of NUMA nodes, of cores and then of ranks.
     pub fn slots(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.ranks()).collect();

@@ -1,0 +1,59 @@
+//! Gather straight to the root, one sender after another.
+//!
+//! ```text
+//!   root    token→1   token→2   ⟨1 received⟩ token→3   ⟨2 received⟩ token→4 …
+//!   1, 2    ════════▶ ════════▶               the next but one starts when a block is there: the root's link never idles, and no
+//!                                              more than two blocks meet in its queue
+//! ```
+//! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders behind a
+//! shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are one group.
+
+use super::order::Line;
+use super::two_level_ring::Seats;
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::topology::Hierarchy;
+
+/// Senders whose turn it is at the same time: the second fills the time that the token of the third travels.
+const SENDERS: usize = 2;
+
+/// Tags of blocks and of tokens.
+const BLOCK: u32 = 0;
+const TOKEN: u32 = 1;
+
+/// Plan of `rank` for Gather to `root`.
+pub fn gather_direct(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+    let home = hierarchy.node_of(root);
+    let hop = |action, peer, parts, (stage, step), after| {
+        let tag = if stage == 0 { BLOCK } else { TOKEN };
+        Hop { action, peer, parts, round: Round { stage, step }, tag, turn: 0, after }
+    };
+    let input = Parts { space: Space::Input, first: 0, count: 1 };
+    // Places on the line: those of the root's node come first.
+    let order = (0..line.nodes()).flat_map(|place| seats.on(line.after(home, place, 0)).iter().copied());
+    let senders = (0..).zip(order.filter(|&sender| sender != root));
+    let inside = seats.on(home).len() - 1;
+    let mut hops = Vec::new();
+    if rank != root {
+        let step = senders.into_iter().find(|&(_, sender)| sender == rank).map_or(0, |(step, _)| step);
+        let mut after = Vec::new();
+        if hierarchy.node_of(rank) != home {
+            hops.push(hop(Action::Recv, root, Parts::token(), (1, step), Vec::new()));
+            after.push(0);
+        }
+        hops.push(hop(Action::Send, root, input, (0, step), after));
+        return RankPlan::new(rank, seats.ranks(), hops);
+    }
+    let block = |of| Parts { space: Space::Output, first: of, count: 1 };
+    hops.push(hop(Action::Copy { from: input }, root, block(root), (0, 0), Vec::new()));
+    let mut received = Vec::new();
+    for (step, sender) in senders {
+        let remote = (step as usize).checked_sub(inside);
+        if let Some(nth) = remote {
+            let after = nth.checked_sub(SENDERS).map_or_else(Vec::new, |earlier| vec![received[inside + earlier]]);
+            hops.push(hop(Action::Send, sender, Parts::token(), (1, step), after));
+        }
+        received.push(hops.len() as u32);
+        hops.push(hop(Action::Recv, sender, block(sender), (0, step), Vec::new()));
+    }
+    RankPlan::new(rank, seats.ranks(), hops)
+}
