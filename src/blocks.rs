@@ -137,6 +137,12 @@ impl Side {
         (!self.is_empty()).then_some(self.data)
     }
 
+    /// Mean bytes of a block.
+    pub fn mean(&self) -> u64 {
+        let bytes: u64 = self.blocks.iter().map(|block| block.bytes).sum();
+        bytes / (self.blocks.len() as u64).max(1)
+    }
+
     /// Offset of the lowest block.
     fn lowest(&self) -> i64 {
         self.blocks.iter().filter(|block| block.bytes > 0).map(|block| block.offset).min().unwrap_or(0)

@@ -13,7 +13,7 @@ use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
-use nagare_plan::execute::{Executor, Pacing};
+use nagare_plan::execute::{Executor, Flow, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::time::Instant;
@@ -183,12 +183,13 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
     let config = &shim.setup().config;
     let Decision { place, algorithm, bytes, .. } = *decision;
     let most = most_segment_bytes(shim, place);
-    // A rank that knows its own blocks only cannot cut by their size: both ends of a message must cut alike.
-    let block = if decision.sides.is_some() { u64::MAX } else { bytes };
+    // Segments do not depend on the block, of which a rank may know only its own: both ends of a message must cut alike.
+    let block = decision.sides.as_ref().map_or(bytes, |sides| sides.received.mean());
     if let Some(pacing) = place.planner.exchange_pacing(algorithm, block) {
         // Units are bytes here.
         let segment = config.segment.unwrap_or_else(|| pacing.segment.min(most));
-        return Pacing { segment, window: config.window.unwrap_or(pacing.window), ..pacing };
+        let flow = pacing.flow.map(|flow| Flow { confirmed: flow.confirmed.min(segment), ..flow });
+        return Pacing { segment, window: config.window.unwrap_or(pacing.window), flow };
     }
     let predicted = place.planner.predicted(arguments.collective, algorithm, bytes, segments(shim, place));
     let segment = predicted.map_or(SEGMENT.min(most), |p| p.segment);
@@ -205,7 +206,12 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root).ok_or(Failure::Stalled)?;
     let packer = Packer { real: shim.real, private, rank: record.rank as c_int };
-    let mut staged = Staged::new(&packer, arguments, decision)?;
+    // What peers have sent to a rank that gives up would match its later calls.
+    let give_up = |failure| {
+        record.fail(failure);
+        failure
+    };
+    let mut staged = Staged::new(&packer, arguments, decision).map_err(give_up)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     let in_place = arguments.collective.reduces() && arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
@@ -214,7 +220,8 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     // copies, which `staged` keeps.
     let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers, shim.pause()) };
     let mut credits = record.credits();
-    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut credits, &mut transport)?;
+    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut credits, &mut transport);
+    let executor = executor.map_err(give_up)?;
     if let Err(failure) = executor.run(&mut transport) {
         // The library may still write to what it was given: none of it may be used again, nor the connection.
         transport.abandon();

@@ -194,6 +194,12 @@ impl std::fmt::Display for Algorithm {
     }
 }
 
+/// Nodes up to which the contention-free order is a default: every rank computes it, in some 10 ms.
+const MOST_ORDERED: u32 = 128;
+
+/// Nodes up to which a pipeline through all of them is a default for Gather: farther ones arrive too late.
+const MOST_RELAYED: u32 = 128;
+
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
 
@@ -204,7 +210,8 @@ const ABREAST: u32 = 3;
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
 
-/// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each.
+/// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each; what looks at all pairs of
+/// nodes says so.
 #[derive(Debug)]
 pub struct Planner {
     topology: Arc<Topology>,
@@ -334,13 +341,13 @@ impl Planner {
         profile.as_ref()
     }
 
-    /// The algorithm for an exchange of blocks between nodes: the ring where it keeps the busiest link busy in every step and the
+    /// The algorithm for an exchange of blocks between nodes, by all pairs of up to 512 of them: the ring where it keeps the busiest link busy in every step and the
     /// queues hold what meets there, else the order that gives links to one node after another.
     pub fn exchange_algorithm(&self) -> Algorithm {
         let excess = self.ring_excess.get_or_init(|| {
             cost::ring_excess(&mut Wires::new(&self.topology, self.grouped()), self.grouped().node_count())
         });
-        let ring = *excess <= RING_EXCESS && !self.needs_tokens();
+        let ring = *excess <= RING_EXCESS && !self.needs_tokens() || self.grouped().node_count() > MOST_ORDERED;
         if ring { Algorithm::TwoLevelRing } else { Algorithm::ContentionFree }
     }
 
@@ -392,7 +399,10 @@ impl Planner {
             }
             Collective::Alltoall | Collective::Alltoallv => Some(self.exchange_algorithm()),
             // Elsewhere the root's link is one that every order keeps busy.
-            Collective::Gather => (self.line().lanes() > 1).then_some(Algorithm::Relay),
+            Collective::Gather => {
+                let fits = self.line().lanes() > 1 && self.line().nodes() <= MOST_RELAYED;
+                fits.then_some(Algorithm::Relay)
+            }
         }
     }
 

@@ -181,7 +181,7 @@ proptest! {
         let names = vec!["group".into(), "node".into()];
         let topology = Topology::new(names, vec![groups, nodes], cores[..ranks].to_vec()).expect("nested");
         let schedule = schedule(&topology, pace);
-        prop_assert_eq!(play(&schedule, units, Pacing { segment: 3, window: 2 }, rendezvous), Ok(()));
+        prop_assert_eq!(play(&schedule, units, Pacing { segment: 3, window: 2, flow: None }, rendezvous), Ok(()));
         let blocks = schedule.moves().iter().filter(|m| m.parts.count > 0).count();
         prop_assert_eq!(blocks, ranks * (ranks - 1));
     }
@@ -196,6 +196,6 @@ proptest! {
         let fabric = network::load(name);
         let placement = Placement::from_hosts(on.iter().map(|h| nagare_plan::fabric::HostId(h % hosts)).collect());
         let schedule = on_network(&fabric, &placement, pace);
-        prop_assert_eq!(play(&schedule, 2, Pacing { segment: 3, window: 2 }, true), Ok(()));
+        prop_assert_eq!(play(&schedule, 2, Pacing { segment: 3, window: 2, flow: None }, true), Ok(()));
     }
 }

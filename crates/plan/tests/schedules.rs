@@ -2,7 +2,7 @@
 
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
-use nagare_plan::execute::{Pacing, play};
+use nagare_plan::execute::{Flow, Pacing, play};
 use nagare_plan::schedule::{Action, Rank, Round, Schedule, Space};
 use nagare_plan::topology::Topology;
 use proptest::prelude::*;
@@ -115,8 +115,10 @@ proptest! {
         units in 0u64..40,
         segment in 1u64..9,
         window in 2u64..7,
+        flow in (1u64..30, 0u64..9, 0u64..60),
         rendezvous: bool,
     ) {
+        let (unconfirmed, confirmed, behind) = flow;
         let ranks = nodes.len();
         let groups = nodes.iter().map(|&n| groups_of_nodes[n as usize]).collect();
         let topology = Topology::new(
@@ -129,8 +131,12 @@ proptest! {
             for &collective in spec.collectives {
                 let schedule = planner.schedule(collective, spec.algorithm, root % ranks as u32).expect("implemented");
                 check_shape(&schedule);
-                let played = play(&schedule, units, Pacing { segment, window, flow: None }, rendezvous);
-                prop_assert_eq!(played, Ok(()), "{} {}", collective, spec.name);
+                // Exchanges are also bounded as a whole, however tightly.
+                let flow = planner.exchange_pacing(spec.algorithm, 1).map(|_| Flow { unconfirmed, confirmed, behind });
+                for flow in [None, flow] {
+                    let played = play(&schedule, units, Pacing { segment, window, flow }, rendezvous);
+                    prop_assert_eq!(played, Ok(()), "{} {} {:?}", collective, spec.name, flow);
+                }
             }
         }
     }

@@ -29,7 +29,7 @@ const DEFAULT_GAP_US: f64 = 2.0;
 /// Rate of a host where nothing is known, Mbit/s.
 const DEFAULT_MBIT: f64 = 10_000.0;
 
-/// Nodes up to which all pairs of them are looked at, some 10 ms of work.
+/// Nodes up to which all pairs of them are looked at, some 100 ms of work.
 const MOST_PAIRED: u32 = 512;
 
 /// Segments that are tried, bytes.

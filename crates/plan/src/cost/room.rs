@@ -10,9 +10,8 @@ use super::wires::Wires;
 use crate::execute::{Flow, Pacing};
 use crate::topology::{Hierarchy, Topology};
 
-/// Bytes of data per packet in a queue that a schedule may count on: acknowledgements, headers and what is sent again need a
-/// quarter of it.
-const PACKET: u64 = 1448 * 3 / 4;
+/// Bytes of data per packet in a queue. That whole segments make up the room leaves some of it to acknowledgements.
+const PACKET: u64 = 1448;
 
 /// Bytes under way per rank where queues are not known, or too long to matter.
 const MOST: u64 = 96 << 10;
@@ -91,7 +90,7 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
 }
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks are sent
-/// alternately.
+/// alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
 pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) -> Pacing {
     // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies on
     // congestion control, which a single stream has no trouble with.

@@ -11,6 +11,11 @@
 //! never wait for one another. [`Credits`] carries the counts from call to call, so that many short calls are bounded as
 //! one long call is.
 //!
+//! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as [`Flow`] says: segments
+//! are sent synchronously, so that their completion tells that they have left the network, and a send waits while more than a
+//! block before it in the list is still to be received. The first unfinished send always goes on, so the bounds never wait for
+//! one another.
+//!
 //! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so results
 //! are the same from run to run.
 //!
@@ -406,7 +411,8 @@ impl<'p> Executor<'p> {
         let every = ((self.window - 1) / 2).max(1);
         loop {
             let limit = self.flow.map_or(u32::MAX, |flow| self.last_in_step(flow.behind));
-            let near = self.open.iter().copied().take_while(|&h| h <= limit);
+            // A token has what it waits for in its plan, and others wait for it.
+            let near = self.open.iter().copied().filter(|&h| h <= limit || self.hop(h).parts.count == 0);
             let ready = near.filter(|&h| self.hop(h).action == Action::Send).filter(|&h| {
                 let stream = &self.streams[h as usize];
                 let (start, units) = stream.segment(stream.posted);

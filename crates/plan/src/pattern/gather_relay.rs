@@ -71,7 +71,7 @@ pub fn gather_relay(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Ran
         let owner = passing.owner;
         let mut push = |action, peer, parts| {
             let round = Round { stage: 0, step: nth };
-            hops.push(Hop { action, peer, parts, round, tag: owner % TAGS, turn: nth, after: Vec::new() });
+            hops.push(Hop { action, peer, parts, round, tag: nth % TAGS, turn: nth, after: Vec::new() });
         };
         if owner == rank {
             match next {
