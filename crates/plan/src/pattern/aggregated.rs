@@ -15,7 +15,7 @@
 //!
 //! Both kinds of messages are in rank order. So what comes from a node whose ranks are consecutive is received in place, and
 //! what ranks dealt out to nodes in turn send inside the node needs no copy either. A node of one rank has nothing to aggregate
-//! and sends as ever. Source: algorithms document, section 3 (JP 5549575).
+//! and sends as ever. Source: algorithms document, section 3 (A. Naruse and others, 2010).
 
 use super::staging::{Staging, first_of_run, place_of, sorted};
 use super::two_level_ring::Seats;

@@ -8,7 +8,7 @@
 //! messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see [`super::chain`]), on a
 //! torus half of them on either way around, since one link of it is no faster than a part of the root's; only leaders talk
 //! between nodes, and the other ranks of a node hand their blocks to its leader. At most [`SLOTS`] blocks are in a
-//! relay's memory. Source: algorithms document, section 4 (JP 2012-226665 A).
+//! relay's memory. Source: algorithms document, section 4.
 
 use super::order::Line;
 use super::two_level_ring::Seats;
