@@ -141,6 +141,25 @@ proptest! {
         }
     }
 
+    /// Section 3, for uneven nodes too: in every step all ranks of a node send to one node and each node hears from one only;
+    /// every pair of ranks meets once.
+    #[test]
+    fn two_level_ring_node_property(nodes in prop::collection::vec(0u32..9, 2..80), cores in prop::collection::vec(0u32..16, 80)) {
+        let cores = cores[..nodes.len()].to_vec();
+        let planner = Planner::new(Topology::new(vec!["node".into()], vec![nodes], cores).expect("one level"));
+        let moves = planner.schedule(Collective::Alltoall, Algorithm::TwoLevelRing, 0).expect("implemented").moves();
+        let node = planner.topology().nodes();
+        let (mut sends_to, mut hears_from) = (HashMap::new(), HashMap::new());
+        for m in &moves {
+            let (from, to) = (node[m.from as usize], node[m.to as usize]);
+            prop_assert_eq!(*sends_to.entry((m.round, from)).or_insert(to), to);
+            prop_assert_eq!(*hears_from.entry((m.round, to)).or_insert(from), from);
+        }
+        let pairs: HashSet<_> = moves.iter().map(|m| (m.from, m.to)).collect();
+        let ranks = node.len();
+        prop_assert_eq!((pairs.len(), moves.len()), (ranks * (ranks - 1), ranks * (ranks - 1)));
+    }
+
     /// Section 5: in every step all ranks of a node talk to ranks of one single node; steps are symmetric and meet
     /// every rank once.
     #[test]
