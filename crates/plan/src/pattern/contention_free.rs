@@ -23,14 +23,14 @@ const INSIDE: u16 = 2;
 
 /// Names of the stages of a plan.
 pub fn contention_free_stages(exchange: &Exchange) -> Vec<String> {
-    let inside = exchange.members.iter().any(|m| m.len() > 1);
+    let inside = exchange.seats.widest() > 1;
     let names = ["step", "token", "inside"];
     names[..if inside { 3 } else { 2 }].iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Plan of `rank` for Alltoall.
 pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
-    let (node, slot) = exchange.place[rank as usize];
+    let (node, slot) = exchange.seats.seat(rank);
     let mut plan = Plan {
         exchange,
         node,
@@ -71,7 +71,7 @@ pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
     for step in exchanged + 1..=inside {
         plan.inside(step as u32);
     }
-    RankPlan::new(rank, exchange.place.len() as u32, plan.hops)
+    RankPlan::new(rank, exchange.seats.ranks(), plan.hops)
 }
 
 fn block(space: Space, of: Rank) -> Parts {
@@ -122,8 +122,7 @@ impl Plan<'_> {
         if self.node != token.from && self.node != to {
             return;
         }
-        let [senders, receivers] = [token.from, to].map(|node| &self.exchange.members[node as usize]);
-        let (senders, receivers) = (senders.as_slice(), receivers.as_slice());
+        let [senders, receivers] = [token.from, to].map(|node| self.exchange.seats.on(node));
         let count = senders.len().max(receivers.len());
         let own = if self.node == token.from { senders.len() } else { receivers.len() };
         for i in (self.slot as usize..count).step_by(own) {
@@ -140,7 +139,7 @@ impl Plan<'_> {
 
     /// The sends of a step: to rank l, l + 1, … of the other node, counted around.
     fn send(&mut self, step: Step, mut after: Vec<u32>) {
-        let peers = &self.exchange.members[step.to as usize];
+        let peers = self.exchange.seats.on(step.to);
         let count = peers.len() as u32;
         let first = self.slot / count * count;
         let mut hop = 0;
@@ -164,7 +163,7 @@ impl Plan<'_> {
 
     /// The receives of a step, in the order in which they are sent.
     fn receive(&mut self, step: Step) {
-        let peers = &self.exchange.members[step.from as usize];
+        let peers = self.exchange.seats.on(step.from);
         let (own, count) = (self.exchange.size(self.node), peers.len() as u32);
         let first_hop = self.hops.len() as u32;
         for round in 0..count.next_multiple_of(own) {
@@ -181,7 +180,7 @@ impl Plan<'_> {
 
     /// Exchange `step` inside the node: to the rank so many slots on, from the one as many before.
     fn inside(&mut self, step: u32) {
-        let peers = &self.exchange.members[self.node as usize];
+        let peers = self.exchange.seats.on(self.node);
         let size = peers.len() as u32;
         let [to, from] = [self.slot + step, self.slot + size - step].map(|slot| peers[(slot % size) as usize]);
         let round = Round { stage: INSIDE, step };

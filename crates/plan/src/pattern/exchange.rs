@@ -1,7 +1,7 @@
 //! The sequence of tasks of a communicator, from which the plans of all its ranks are made.
 
+use super::two_level_ring::Seats;
 use crate::cost::Wires;
-use crate::schedule::Rank;
 use crate::tasks::{Order, Routes, Task, Tasks, Told, Waits, choose};
 use crate::topology::{Hierarchy, Topology};
 use std::collections::BTreeSet;
@@ -93,10 +93,8 @@ enum Sequence {
 /// The order of a communicator's tasks, and its nodes.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// Ranks of every node, in the order of slots.
-    pub(super) members: Vec<Vec<Rank>>,
-    /// Node and slot of every rank.
-    pub(super) place: Vec<(u32, u32)>,
+    /// Ranks by node and slot.
+    pub(super) seats: Seats,
     /// What keeps a rank from running ahead.
     pub(super) pace: Pace,
     sequence: Sequence,
@@ -108,25 +106,20 @@ impl Exchange {
     /// Schedules the exchange between the nodes of `hierarchy`, made from `topology`; O(nodes² · links of a route).
     pub fn new(topology: &Topology, hierarchy: &Hierarchy, options: ExchangeOptions) -> Self {
         let nodes = hierarchy.node_count();
-        let slots = topology.slots();
-        let place: Vec<(u32, u32)> = (0..).zip(&slots).map(|(rank, &slot)| (hierarchy.node_of(rank), slot)).collect();
-        let mut members: Vec<Vec<Rank>> = vec![Vec::new(); nodes as usize];
-        let mut ranks: Vec<Rank> = (0..topology.ranks()).collect();
-        ranks.sort_by_key(|&rank| place[rank as usize]);
-        ranks.into_iter().for_each(|rank| members[place[rank as usize].0 as usize].push(rank));
+        let seats = Seats::new(hierarchy, topology);
+        let of_nodes: Vec<u32> = (0..nodes).map(|node| seats.on(node).len() as u32).collect();
         // Rank l of a node of p ranks has its k-th send to a node of q ranks in round k + q·⌊l / q⌋ of the step.
-        let sizes: BTreeSet<u32> = members.iter().map(|m| m.len() as u32).collect();
+        let sizes: BTreeSet<u32> = of_nodes.iter().copied().collect();
         let rounds = |&p: &u32| sizes.iter().map(move |&q| p.next_multiple_of(q)).max();
         let width = sizes.iter().filter_map(rounds).max().unwrap_or(1);
         let sequence = Sequence::Rotation;
-        let mut exchange = Self { members, place, pace: options.pace, sequence, width };
+        let mut exchange = Self { seats, pace: options.pace, sequence, width };
         if nodes > MOST_NODES {
             exchange.pace = Pace::Free { abreast: 1 };
             return exchange;
         }
         let routes = Routes::new(&mut Wires::new(topology, hierarchy), nodes);
-        let sizes: Vec<u32> = exchange.members.iter().map(|m| m.len() as u32).collect();
-        let tasks = Tasks::alltoall(&routes, &sizes, options.bytes);
+        let tasks = Tasks::alltoall(&routes, &of_nodes, options.bytes);
         exchange.follow(&tasks, &choose(&tasks));
         exchange
     }
@@ -139,7 +132,7 @@ impl Exchange {
             Pace::Steps { .. } | Pace::Free { .. } => None,
         };
         let (mut steps, mut first_wait, mut waits): (Vec<Step>, _, Vec<Wait>) = (Vec::new(), vec![0], Vec::new());
-        let mut free = vec![[0u32; 2]; self.members.len()];
+        let mut free = vec![[0u32; 2]; self.seats.nodes() as usize];
         let (mut time, mut first, mut end, mut tokens) = (0, 0, 0, 0);
         for (place, &task) in (0..).zip(&order.sequence) {
             let Task { from, to, .. } = tasks.task(task);
@@ -169,14 +162,14 @@ impl Exchange {
 
     /// Ranks of a node.
     pub(super) fn size(&self, node: u32) -> u32 {
-        self.members[node as usize].len() as u32
+        self.seats.on(node).len() as u32
     }
 
     /// One more than the largest place of a step.
     pub(super) fn places(&self) -> u32 {
         match &self.sequence {
             Sequence::Listed { steps, .. } => steps.len() as u32,
-            Sequence::Rotation => 2 * (self.members.len() as u32).saturating_sub(1),
+            Sequence::Rotation => 2 * self.seats.nodes().saturating_sub(1),
         }
     }
 
@@ -189,7 +182,7 @@ impl Exchange {
                 }
             }
             Sequence::Rotation => {
-                let nodes = self.members.len() as u32;
+                let nodes = self.seats.nodes();
                 for offset in 1..nodes {
                     let mut froms = [node, (node + nodes - offset) % nodes];
                     froms.sort_unstable();

@@ -105,11 +105,11 @@ impl<'t> Search<'t> {
             let phase = self.first_fit(task, &mut cost)?;
             self.put(task, phase);
         }
-        for now in 0..moves {
+        for made in 0..moves {
             if self.over.is_empty() {
                 break;
             }
-            self.step(now);
+            self.step(made);
         }
         self.over.is_empty().then(|| {
             sequence.sort_unstable_by_key(|&task| (self.phase[task as usize], task));
