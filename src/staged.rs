@@ -33,6 +33,9 @@ impl Staged {
             (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
             (Collective::Alltoall | Collective::Alltoallv, _) => Self::alltoall(packer, arguments, decision),
             (Collective::Gather, _) => Self::gather(packer, arguments, decision),
+            (Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter, _) => {
+                Err(Failure::Stalled)
+            }
         }
     }
 

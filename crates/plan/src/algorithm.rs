@@ -3,9 +3,11 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
-use crate::pattern::{self, Exchange, ExchangeOptions, Line, Pace, Partners, Seats, VirtualRanks, XorOptions};
+use crate::pattern::{
+    self, Exchange, ExchangeOptions, Lane, Line, Pace, Pairs, Partners, Rails, Seats, VirtualRanks, XorOptions,
+};
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Hierarchy, Topology};
+use crate::topology::{Grid, Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -23,6 +25,8 @@ pub enum Algorithm {
     Chain,
     /// Reduce-scatter and allgather around all ranks.
     Ring,
+    /// Halving, then doubling, along every dimension of the network.
+    HalvingDoubling,
     /// A ring of nodes, and in every step of it a ring of ranks.
     TwoLevelRing,
     /// XOR exchange with virtual ranks.
@@ -99,6 +103,14 @@ pub const ALGORITHMS: &[Spec] = &[
         round: "step",
         by_cost: true,
         summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
+    },
+    Spec {
+        algorithm: Algorithm::HalvingDoubling,
+        name: "halving_doubling",
+        collectives: &[Collective::Allreduce],
+        round: "step",
+        by_cost: false,
+        summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
     },
     Spec {
         algorithm: Algorithm::TwoLevelRing,
@@ -207,6 +219,9 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
+/// Pieces in which halving and doubling cuts the share of a lane.
+const CHUNKS: u32 = 2;
+
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
 
@@ -220,6 +235,7 @@ pub struct Planner {
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
+    rails: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
@@ -237,6 +253,7 @@ impl Planner {
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
+            rails: OnceLock::new(),
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
@@ -288,6 +305,15 @@ impl Planner {
         self.seats.get_or_init(|| Seats::new(self.grouped(), &self.topology))
     }
 
+    /// How halving and doubling goes through the nodes.
+    pub fn rails(&self) -> &Rails {
+        self.rails.get_or_init(|| {
+            let grid = Grid::new(self.grouped(), &self.topology);
+            let order: Vec<usize> = (0..grid.dimensions().len()).collect();
+            Rails::new(grid, vec![Lane { order, mirrored: false }], 1, Pairs::default())
+        })
+    }
+
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
     pub fn exchange(&self) -> &Exchange {
         self.exchange.get_or_init(|| {
@@ -313,6 +339,7 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
+            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), CHUNKS, rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
@@ -404,6 +431,7 @@ impl Planner {
                 let fits = self.line().lanes() > 1 && self.line().nodes() <= MOST_RELAYED;
                 fits.then_some(Algorithm::Relay)
             }
+            Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => None,
         }
     }
 
@@ -435,6 +463,7 @@ impl Planner {
             Algorithm::Ring => {
                 pattern::stage_names_around(collective, self.grouped(), &["reduce-scatter", "allgather"])
             }
+            Algorithm::HalvingDoubling => pattern::halving_doubling_stages(self.seats()),
             Algorithm::TwoLevelRing | Algorithm::Xor => vec!["step".to_owned()],
             Algorithm::Aggregated => pattern::AGGREGATED_STAGES.map(str::to_owned).to_vec(),
             Algorithm::AggregatedLeader => pattern::AGGREGATED_LEADER_STAGES.map(str::to_owned).to_vec(),

@@ -135,6 +135,9 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Alltoall, 4 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Gather, 4 << 10),
+    default(Collective::Allgather, 4 << 10),
+    default(Collective::ReduceScatterBlock, 4 << 10),
+    default(Collective::ReduceScatter, 4 << 10),
 ];
 
 const fn default(collective: Collective, min: u64) -> Rule {
@@ -353,7 +356,7 @@ mod tests {
             ("bcast", "`bcast`: no `=`; expected collective=algorithm[:min-max]"),
             (
                 "bcst=stock",
-                "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, gather",
+                "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, gather, allgather, reduce_scatter_block, reduce_scatter",
             ),
             (
                 "bcast=xor",

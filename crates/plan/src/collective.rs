@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A collective operation of MPI, in the blocking form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Collective {
     /// `MPI_Reduce`: the combination of every rank's vector, at the root (MPI 4.0 section 6.9.1).
     Reduce,
@@ -19,12 +19,28 @@ pub enum Collective {
     Alltoallv,
     /// `MPI_Gather`: the block of every rank, in rank order, at the root (MPI 4.0 section 6.5).
     Gather,
+    /// `MPI_Allgather`: the block of every rank, in rank order, at every rank (MPI 4.0 section 6.7).
+    Allgather,
+    /// `MPI_Reduce_scatter_block`: of the combination of every rank's vector, block r at rank r; blocks of one size (MPI 4.0
+    /// section 6.10.1).
+    ReduceScatterBlock,
+    /// `MPI_Reduce_scatter`: the same with blocks of any size (MPI 4.0 section 6.10.2).
+    ReduceScatter,
 }
 
 impl Collective {
     /// Every collective, in the order in which reports and tables list them.
-    pub const ALL: [Collective; 6] =
-        [Self::Reduce, Self::Bcast, Self::Allreduce, Self::Alltoall, Self::Alltoallv, Self::Gather];
+    pub const ALL: [Collective; 9] = [
+        Self::Reduce,
+        Self::Bcast,
+        Self::Allreduce,
+        Self::Alltoall,
+        Self::Alltoallv,
+        Self::Gather,
+        Self::Allgather,
+        Self::ReduceScatterBlock,
+        Self::ReduceScatter,
+    ];
 
     /// Lower-case name as used in configuration, reports and on the command line.
     pub const fn name(self) -> &'static str {
@@ -35,6 +51,9 @@ impl Collective {
             Self::Alltoall => "alltoall",
             Self::Alltoallv => "alltoallv",
             Self::Gather => "gather",
+            Self::Allgather => "allgather",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::ReduceScatter => "reduce_scatter",
         }
     }
 
@@ -60,7 +79,12 @@ impl Collective {
 
     /// Whether data of several ranks is combined with an operation.
     pub const fn reduces(self) -> bool {
-        matches!(self, Self::Reduce | Self::Allreduce)
+        matches!(self, Self::Reduce | Self::Allreduce) || self.scatters()
+    }
+
+    /// Whether the combination is cut in blocks, one for every rank.
+    pub const fn scatters(self) -> bool {
+        matches!(self, Self::ReduceScatterBlock | Self::ReduceScatter)
     }
 }
 

@@ -68,7 +68,8 @@ fn buffers(collective: Collective, input: usize, ranks: usize) -> (Layout, usize
         }
         Collective::Alltoall => (Layout::Blocks { block }, input),
         Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
-        Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
+        Collective::Gather | Collective::Allgather => (Layout::Blocks { block: input as u64 }, input * ranks),
+        Collective::ReduceScatterBlock | Collective::ReduceScatter => (Layout::Blocks { block }, block as usize),
     }
 }
 
@@ -98,7 +99,10 @@ fn every_algorithm_moves_real_data_between_threads() {
                                 Collective::Alltoall | Collective::Alltoallv => {
                                     value((i / length) as Rank, rank * length + i % length)
                                 }
-                                Collective::Gather => value((i / length) as Rank, i % length),
+                                Collective::Gather | Collective::Allgather => value((i / length) as Rank, i % length),
+                                Collective::ReduceScatterBlock | Collective::ReduceScatter => {
+                                    (0..ranks).map(|r| value(r, rank * length + i)).sum()
+                                }
                                 Collective::Reduce | Collective::Allreduce => (0..ranks).map(|r| value(r, i)).sum(),
                             })
                             .collect();

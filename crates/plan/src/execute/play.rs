@@ -97,6 +97,10 @@ impl Game<'_> {
             Collective::Gather => {
                 (Layout::Blocks { block: self.units }, units, if self.has_output(rank) { all } else { 0 })
             }
+            Collective::Allgather => (Layout::Blocks { block: self.units }, units, all),
+            Collective::ReduceScatterBlock | Collective::ReduceScatter => {
+                (Layout::Blocks { block: self.units }, all, units)
+            }
             Collective::Alltoallv => {
                 let input = self.places(|peer| self.block(rank, peer));
                 let output = self.places(|peer| self.block(peer, rank));
@@ -116,7 +120,14 @@ impl Game<'_> {
                 units.map(|unit| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit)))).collect()
             }
             Collective::Bcast => units.map(|unit| weight(self.schedule.root, unit)).collect(),
-            Collective::Gather => all.flat_map(|from| units.clone().map(move |unit| weight(from, unit))).collect(),
+            Collective::ReduceScatterBlock | Collective::ReduceScatter => {
+                let before = rank as usize * self.units as usize;
+                let sum = |unit| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, before + unit)));
+                units.map(sum).collect()
+            }
+            Collective::Gather | Collective::Allgather => {
+                all.flat_map(|from| units.clone().map(move |unit| weight(from, unit))).collect()
+            }
             Collective::Alltoall | Collective::Alltoallv => {
                 let from_rank = |from| {
                     let before: u64 = (0..rank).map(|to| self.block(from, to)).sum();

@@ -2,9 +2,11 @@
 
 mod column;
 mod facts;
+mod grid;
 mod hierarchy;
 mod source;
 
 pub use facts::{Network, Topology, TopologyError, in_order};
+pub use grid::{Dimension, Grid};
 pub use hierarchy::{Family, Hierarchy};
 pub use source::{Place, Source, SourceError};

@@ -1,0 +1,98 @@
+//! Inside a node with several aggregators: every aggregator combines its share of the vector of all ranks of the node, and spreads the
+//! result.
+//!
+//! ```text
+//!   slots   0   1   2   3   4   5   6   7        8 ranks, 2 aggregators at slots 0 and 4, so that each is in another part of the
+//!           A               A                    machine; under each the other 7 are an in-order tree, beginning behind it
+//! ```
+//! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
+
+use super::inorder;
+use super::two_level_ring::Seats;
+use crate::schedule::{Action, Hop, Parts, Rank, Round};
+
+/// One rank's place among the ranks of its node.
+#[derive(Clone, Debug)]
+pub struct Board<'s> {
+    ranks: &'s [Rank],
+    slot: u32,
+    aggregators: u32,
+}
+
+/// Where a hop inside a node belongs: its stage, the number of its rail, and its turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Slip {
+    /// Stage of the schedule.
+    pub stage: u16,
+    /// Number of the rail, of which every aggregator has its own.
+    pub rail: u32,
+    /// Turn of the sends.
+    pub turn: u32,
+}
+
+impl<'s> Board<'s> {
+    /// The place of `rank` on a node with `aggregators`, at most as many as the node has ranks.
+    pub fn new(seats: &'s Seats, rank: Rank, aggregators: u32) -> Self {
+        let (node, slot) = seats.seat(rank);
+        Self { ranks: seats.on(node), slot, aggregators }
+    }
+
+    /// The rank of an aggregator on a node.
+    pub fn aggregator(seats: &Seats, node: u32, aggregator: u32, aggregators: u32) -> Rank {
+        let ranks = seats.on(node);
+        ranks[slot_of(ranks, aggregator, aggregators)]
+    }
+
+    /// Whether this rank is that aggregator.
+    pub fn is(&self, aggregator: u32) -> bool {
+        slot_of(self.ranks, aggregator, self.aggregators) == self.slot as usize
+    }
+
+    /// Combines the node's contributions to `parts` at an aggregator.
+    pub fn reduce(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, slip: Slip) {
+        let (parent, children) = self.family(aggregator);
+        for (child, peer) in children {
+            hops.push(hop(Action::Reduce, peer, child, parts, slip));
+        }
+        if let Some((peer, child)) = parent {
+            hops.push(hop(Action::Send, peer, child, parts, slip));
+        }
+    }
+
+    /// Spreads `parts` from an aggregator.
+    pub fn bcast(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, slip: Slip) {
+        let (parent, children) = self.family(aggregator);
+        if let Some((peer, child)) = parent {
+            hops.push(hop(Action::Recv, peer, child, parts, slip));
+        }
+        for (child, peer) in children {
+            hops.push(hop(Action::Send, peer, child, parts, slip));
+        }
+    }
+
+    /// Parent and which of its children this rank is, `None` for the aggregator; children, each with its number.
+    fn family(&self, aggregator: u32) -> (Option<(Rank, u32)>, Vec<(u32, Rank)>) {
+        let width = self.ranks.len() as u32;
+        let top = slot_of(self.ranks, aggregator, self.aggregators) as u32;
+        let members = width - 1;
+        let rank_of = |member: u32| self.ranks[((top + member) % width) as usize];
+        let own = (self.slot + width - top) % width;
+        if own == 0 {
+            let child = (members > 0).then(|| (0, rank_of(inorder::root(members))));
+            return (None, child.into_iter().collect());
+        }
+        let parent = inorder::parent(members, own).map_or((rank_of(0), 0), |p| (rank_of(p), u32::from(p < own)));
+        let children = inorder::children(members, own);
+        (Some(parent), (0..).zip(children).filter_map(|(nth, child)| Some((nth, rank_of(child?)))).collect())
+    }
+}
+
+/// Aggregators are spread over the slots, and so over the NUMA nodes.
+fn slot_of(ranks: &[Rank], aggregator: u32, aggregators: u32) -> usize {
+    aggregator as usize * ranks.len() / aggregators as usize
+}
+
+fn hop(action: Action, peer: Rank, child: u32, parts: Parts, Slip { stage, rail, turn }: Slip) -> Hop {
+    // Every child of every rail has a round of its own: in memory nothing waits for a turn.
+    Hop { action, peer, parts, round: Round { stage, step: rail * 2 + child }, tag: rail, turn, after: Vec::new() }
+}
