@@ -269,7 +269,7 @@ impl Communicator {
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
         let config = &shim.setup().config;
         self.set_floors(&config.rules, nodes);
-        let mut planner = Planner::new(topology).with_partners(config.partners).with_rail_options(config.rails);
+        let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
         if let Some(steps) = config.steps {
             planner = planner.with_steps(steps);
         }

@@ -278,7 +278,7 @@ impl Planner {
     }
 
     /// The same with what a user says about halving and doubling.
-    pub fn with_rail_options(mut self, options: RailOptions) -> Self {
+    pub fn with_rails(mut self, options: RailOptions) -> Self {
         self.rail_options = options;
         self
     }
