@@ -4,10 +4,10 @@ use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
 use crate::pattern::{
-    self, Exchange, ExchangeOptions, Lane, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
+    self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Grid, Hierarchy, Topology};
+use crate::topology::{Grid, Hierarchy, Network, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -219,7 +219,10 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane.
+/// Pieces in which halving and doubling cuts the share of a lane: as many as leave messages of so many bytes in the first step,
+/// at most so many, and where no size is given.
+const CHUNK_BYTES: u64 = 16 << 10;
+const MOST_CHUNKS: u32 = 4;
 const CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
@@ -316,10 +319,28 @@ impl Planner {
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
         self.rails.get_or_init(|| {
+            let RailOptions { order, pairs, aggregators } = self.rail_options;
             let grid = Grid::new(self.grouped(), &self.topology);
-            let order = grid.ordered(self.rail_options.order);
-            Rails::new(grid, vec![Lane { order, mirrored: false }], 1, self.rail_options.pairs)
+            let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
+            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
+            let network = self.topology.network();
+            let rate = |network: &Network| {
+                let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
+                hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
+            };
+            let lanes = pattern::lanes(&grid, &grid.ordered(order), network.map_or(0.0, rate), aggregators);
+            Rails::new(grid, lanes, aggregators, pairs)
         })
+    }
+
+    /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
+    pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
+        if (collective, algorithm) != (Collective::Allreduce, Algorithm::HalvingDoubling) {
+            return 1;
+        }
+        let first = bytes / (self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut()));
+        // A power of two, so that calls of many sizes share few plans.
+        1 << (first / CHUNK_BYTES).clamp(1, u64::from(MOST_CHUNKS)).ilog2()
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -337,6 +358,18 @@ impl Planner {
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
+        self.plan_cut(collective, algorithm, root, rank, CHUNKS)
+    }
+
+    /// The same with so many [`Self::chunks`], at least 1.
+    pub fn plan_cut(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        root: Rank,
+        rank: Rank,
+        chunks: u32,
+    ) -> Option<RankPlan> {
         if !algorithm.implements(collective) {
             return None;
         }
@@ -347,7 +380,7 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), CHUNKS, rank),
+            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), chunks, rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
