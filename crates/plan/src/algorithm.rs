@@ -281,7 +281,7 @@ impl Planner {
         self
     }
 
-    /// The same with halving and doubling along dimensions as `options` say.
+    /// The same with what a user says about halving and doubling.
     pub fn with_rails(mut self, options: RailOptions) -> Self {
         self.rail_options = options;
         self
@@ -323,7 +323,7 @@ impl Planner {
             let RailOptions { order, pairs, aggregators } = self.rail_options;
             let grid = Grid::new(self.grouped(), &self.topology);
             let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
-            let aggregators = aggregators.unwrap_or(1).clamp(1, fewest.max(1));
+            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
             let network = self.topology.network();
             let rate = |network: &Network| {
                 let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
