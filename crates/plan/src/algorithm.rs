@@ -109,7 +109,7 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "halving_doubling",
         collectives: &[Collective::Allreduce],
         round: "step",
-        by_cost: false,
+        by_cost: true,
         summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
     },
     Spec {
@@ -362,6 +362,9 @@ impl Planner {
         let of_algorithm = &self.profiles[collective as usize][algorithm as usize];
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
+            if algorithm == Algorithm::HalvingDoubling {
+                return Profile::stepwise(collective, self.rails(), CHUNKS, &mut wires);
+            }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
         });
@@ -422,16 +425,18 @@ impl Planner {
     /// are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
         match collective {
-            Collective::Reduce | Collective::Bcast | Collective::Allreduce => {
-                self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm)
-            }
+            Collective::Reduce
+            | Collective::Bcast
+            | Collective::Allreduce
+            | Collective::Allgather
+            | Collective::ReduceScatterBlock
+            | Collective::ReduceScatter => self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm),
             Collective::Alltoall | Collective::Alltoallv => Some(self.exchange_algorithm()),
             // Elsewhere the root's link is one that every order keeps busy.
             Collective::Gather => {
                 let fits = self.line().lanes() > 1 && self.line().nodes() <= MOST_RELAYED;
                 fits.then_some(Algorithm::Relay)
             }
-            Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => None,
         }
     }
 
@@ -444,6 +449,9 @@ impl Planner {
         segments: Segments,
     ) -> Option<Prediction> {
         let profile = self.profile(collective, algorithm)?;
+        // Blocks of all ranks make up the vector that is gathered or scattered.
+        let blocks = collective == Collective::Allgather || collective.scatters();
+        let bytes = if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes };
         Some(cost::predict(profile, self.message(), bytes, segments))
     }
 

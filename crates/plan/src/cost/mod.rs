@@ -13,11 +13,13 @@ mod fill;
 mod profile;
 mod room;
 mod steps;
+mod stepwise;
 mod wires;
 
-pub use profile::Profile;
+pub use profile::{Profile, Shape};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
+pub use stepwise::{Step, Steps, fastest};
 pub use wires::Wires;
 
 use crate::fabric::MessageCost;

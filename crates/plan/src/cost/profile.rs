@@ -2,6 +2,7 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
+use super::stepwise::Steps;
 use super::wires::{Way, Wires};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
@@ -47,6 +48,8 @@ pub enum Shape {
         /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left out.
         way: Way,
     },
+    /// Halving and doubling.
+    Stepwise(Steps),
 }
 
 impl Profile {
@@ -61,7 +64,7 @@ impl Profile {
         plan: impl Fn(Rank) -> Option<RankPlan>,
     ) -> Option<Self> {
         if algorithm == Algorithm::Ring {
-            return Some(Self::ring(line, wires));
+            return Some(Self::ring(collective, line, wires));
         }
         let down = edges(hierarchy, plan, wires)?;
         let nodes = hierarchy.node_count();
@@ -96,9 +99,11 @@ impl Profile {
         Some(Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape })
     }
 
-    fn ring(line: &Line, wires: &mut Wires) -> Self {
+    fn ring(collective: Collective, line: &Line, wires: &mut Wires) -> Self {
         let (nodes, lanes) = (line.nodes(), line.lanes());
-        let steps = 2.0 * f64::from(nodes.max(1) - 1);
+        // There and back, or one of the two.
+        let passes = if collective == Collective::Allreduce { 2.0 } else { 1.0 };
+        let steps = passes * f64::from(nodes.max(1) - 1);
         let parts = f64::from(nodes * lanes);
         let mut load = vec![0.0; wires.count()];
         let mut mean = Way::default();
@@ -136,13 +141,14 @@ impl Profile {
                 let passing = segment * per_byte + way.transit(segment) + message.latency + message.gap;
                 steps * sending.max(passing) + passing
             }
+            Shape::Stepwise(steps) => steps.time(message, bytes, segment),
         }
     }
 }
 
 /// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares comes
 /// within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
-fn together(bytes: f64, messages: f64) -> f64 {
+pub(super) fn together(bytes: f64, messages: f64) -> f64 {
     (bytes * bytes + messages * messages).sqrt()
 }
 
