@@ -45,6 +45,8 @@ pub enum Shape {
         steps: f64,
         /// Parts of the vector.
         parts: f64,
+        /// Directions, in each of which a node sends a part at the same time.
+        lanes: f64,
         /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left out.
         way: Way,
     },
@@ -119,7 +121,11 @@ impl Profile {
             mean.forward += way.forward / edges;
         }
         let vectors = steps / parts * f64::from(lanes);
-        Self { per_byte: busiest(&load, wires), vectors, shape: Shape::Ring { steps, parts, way: mean } }
+        Self {
+            per_byte: busiest(&load, wires),
+            vectors,
+            shape: Shape::Ring { steps, parts, lanes: f64::from(lanes), way: mean },
+        }
     }
 
     /// Predicted time for a vector of `bytes` in segments of `segment` bytes, nanoseconds.
@@ -131,13 +137,13 @@ impl Profile {
                 let rest = (bytes - segment * parts).max(0.0) * self.per_byte;
                 first + together(rest, self.vectors * (bytes / segment) * message.gap)
             }
-            Shape::Ring { steps, parts, way } => {
+            Shape::Ring { steps, parts, lanes, way } => {
                 let (steps, parts) = (*steps, *parts);
                 let part = bytes / parts;
                 let segment = segment.min(part.max(1.0));
                 // The rate of one part on its way, when all parts of a step are under way.
                 let per_byte = if steps > 0.0 { self.per_byte * parts / steps } else { 0.0 };
-                let sending = together(part * per_byte, (part / segment) * message.gap);
+                let sending = together(part * per_byte, lanes * (part / segment) * message.gap);
                 let passing = segment * per_byte + way.transit(segment) + message.latency + message.gap;
                 steps * sending.max(passing) + passing
             }

@@ -1,0 +1,105 @@
+//! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
+
+use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatterBlock};
+use nagare_plan::cost::{Message, Profile, Segments::AtMost, Shape, Wires};
+use nagare_plan::fabric::{Fabric, Placement, timeline};
+use std::sync::Arc;
+
+#[path = "support/network.rs"]
+mod network;
+
+/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the rate.
+const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
+
+/// Nanoseconds per byte of the program at a rate.
+fn per_byte(mbit: f64) -> f64 {
+    8.0 / (mbit * 1e6) * 1e9 / SHARE
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{found} expected {expected}");
+}
+
+fn on(fabric: &Arc<Fabric>, how: &str, ranks: usize, ppn: usize) -> (Planner, Placement) {
+    let placement = network::place(fabric, how, ranks, ppn);
+    (network::planner(fabric, &placement), placement)
+}
+
+fn star(hosts: u32) -> Arc<Fabric> {
+    let text = format!(
+        "message_latency = 60\nmessage_gap = 20\n[generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency = 5"
+    );
+    Arc::new(Fabric::from_toml(&text, "test.toml").unwrap())
+}
+
+#[test]
+fn eight_hosts_on_one_switch_by_hand() {
+    let (planner, _) = on(&star(8), "by slot", 8, 1);
+    let profile = planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap();
+    let b = per_byte(100.0);
+    close(profile.per_byte, 2.0 * 7.0 / 8.0 * b);
+    close(profile.vectors, 2.0 * 7.0 / 8.0);
+    let message = planner.message();
+    assert_eq!(message, Message { latency: 60e3, gap: 20e3 });
+    // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy, and the way of the last segment.
+    let (n, s) = (4e6, 4096.0);
+    let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(n / part * b, n / part / s * 20e3)).iter().sum();
+    let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
+    close(profile.time(message, n, s), steps + way(s));
+    // Short: a step takes its last message's way; chunks make messages smaller.
+    let Shape::Stepwise(steps) = &profile.shape else { panic!("{:?}", profile.shape) };
+    let chunk = |part: f64| 1024.0 / part / steps.streams;
+    let all: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * way(chunk(part))).iter().sum();
+    close(profile.time(message, 1024.0, 4096.0), all + way(chunk(2.0)));
+}
+
+/// One half has half of the steps, of the bytes and, for long vectors, of the time.
+#[test]
+fn half_of_it_costs_half() {
+    for (name, ranks) in [("star16", 16), ("torus16", 16), ("tree8", 8), ("wan2x8", 12), ("mlfm36", 36)] {
+        let (planner, _) = on(&network::load(name), "by slot", ranks, 1);
+        let whole = planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap();
+        let mut wires = Wires::new(planner.topology(), planner.grouped());
+        for collective in [ReduceScatterBlock, Allgather] {
+            let half = Profile::stepwise(collective, planner.rails(), 2, &mut wires).unwrap();
+            close(2.0 * half.vectors, whole.vectors);
+            let [halves, both] = [&half, whole].map(|profile| match &profile.shape {
+                Shape::Stepwise(steps) => steps.steps.iter().map(|s| s.times).sum::<f64>(),
+                other => panic!("{other:?}"),
+            });
+            close(2.0 * halves, both);
+            let [halves, both] = [&half, whole].map(|profile| profile.time(planner.message(), 64e6, 65536.0));
+            assert!((0.48..0.6).contains(&(halves / both)), "{name} {collective}: {halves} of {both}");
+        }
+    }
+}
+
+/// Seconds that the schedule takes in time, message by message and every link shared fairly, headers added.
+fn played(fabric: &Fabric, planner: &Planner, placement: &Placement, bytes: u64) -> f64 {
+    let schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
+    timeline(&schedule, fabric, placement.hosts(), bytes).unwrap().finish / SHARE
+}
+
+#[test]
+fn predicted_is_what_is_played() {
+    for (name, how, ranks, ppn) in [
+        ("star16", "by slot", 16, 1),
+        ("star16", "by slot", 32, 2),
+        ("star16", "by slot", 12, 1),
+        ("tree8", "by slot", 16, 2),
+        ("tree8", "by slot", 8, 1),
+        ("wan2x8", "by slot", 16, 1),
+        ("wan2x8", "by slot", 12, 1),
+        ("torus16", "by slot", 16, 1),
+        ("mlfm36", "by slot", 36, 1),
+        ("mlfm36", "balanced", 32, 1),
+        ("fattree", "by slot", 16, 1),
+    ] {
+        let fabric = network::load(name);
+        let (planner, placement) = on(&fabric, how, ranks, ppn);
+        let predicted = planner.predicted(Allreduce, Algorithm::HalvingDoubling, 1 << 20, AtMost(65536)).unwrap();
+        let ratio = predicted.time / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
+        println!("{name} {how} {ranks}x{ppn} {ratio:.3} {:?}", planner.rails().lanes());
+    }
+}
