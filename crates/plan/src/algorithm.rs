@@ -4,7 +4,7 @@ use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
 use crate::pattern::{
-    self, Exchange, ExchangeOptions, Lane, Line, Pace, Pairs, Partners, Rails, Seats, VirtualRanks, XorOptions,
+    self, Exchange, ExchangeOptions, Lane, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
 use crate::topology::{Grid, Hierarchy, Topology};
@@ -239,6 +239,7 @@ pub struct Planner {
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
+    rail_options: RailOptions,
     exchange: OnceLock<Exchange>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
@@ -257,6 +258,7 @@ impl Planner {
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
+            rail_options: RailOptions::default(),
             exchange: OnceLock::new(),
             profiles: Default::default(),
         }
@@ -272,6 +274,12 @@ impl Planner {
     /// The same with one or two partners in each step of the XOR exchange; otherwise there is one.
     pub fn with_partners(mut self, partners: Partners) -> Self {
         self.options.partners = partners;
+        self
+    }
+
+    /// The same with what a user says about halving and doubling.
+    pub fn with_rail_options(mut self, options: RailOptions) -> Self {
+        self.rail_options = options;
         self
     }
 
@@ -309,8 +317,8 @@ impl Planner {
     pub fn rails(&self) -> &Rails {
         self.rails.get_or_init(|| {
             let grid = Grid::new(self.grouped(), &self.topology);
-            let order: Vec<usize> = (0..grid.dimensions().len()).collect();
-            Rails::new(grid, vec![Lane { order, mirrored: false }], 1, Pairs::default())
+            let order = grid.ordered(self.rail_options.order);
+            Rails::new(grid, vec![Lane { order, mirrored: false }], 1, self.rail_options.pairs)
         })
     }
 

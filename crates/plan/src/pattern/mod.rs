@@ -38,7 +38,7 @@ pub use grouped_two_tree::{grouped_two_tree, stage_names};
 pub use halving_doubling::{halving_doubling, halving_doubling_stages};
 pub use node::stage_names as stage_names_around;
 pub use order::Line;
-pub use rails::{Lane, Rails, Transfer};
+pub use rails::{Lane, RailOptions, Rails, Transfer};
 pub use ring::ring;
 pub use steps::{Step, stepwise};
 pub use two_level_ring::{Seats, two_level_ring};

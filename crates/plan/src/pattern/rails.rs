@@ -10,8 +10,21 @@
 //! document, section 2.
 
 use super::along::{Along, Pairs};
-use crate::topology::Grid;
+use crate::topology::{DimensionOrder, Grid};
 use std::ops::Range;
+
+/// What a user can say about rails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RailOptions {
+    /// The order of dimensions, of the first lane.
+    pub order: DimensionOrder,
+    /// Partners in the lines that are halved.
+    pub pairs: Pairs,
+    /// Aggregators of every node, at most the ranks of the node with the fewest; otherwise [`Topology::aggregators`].
+    ///
+    /// [`Topology::aggregators`]: crate::topology::Topology::aggregators
+    pub aggregators: Option<u32>,
+}
 
 /// An order of dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
