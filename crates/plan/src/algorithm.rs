@@ -7,7 +7,7 @@ use crate::pattern::{
     self, Exchange, ExchangeOptions, Lane, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Grid, Hierarchy, Topology};
+use crate::topology::{DimensionOrder, Grid, Hierarchy, Origin, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -318,7 +318,14 @@ impl Planner {
         self.rails.get_or_init(|| {
             let grid = Grid::new(self.grouped(), &self.topology);
             let order = grid.ordered(self.rail_options.order);
-            Rails::new(grid, vec![Lane { order, mirrored: false }], 1, self.rail_options.pairs)
+            let rails = |lanes| Rails::new(grid.clone(), lanes, 1, self.rail_options.pairs);
+            let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
+            let free = levels && order.len() > 1 && self.rail_options.order == DimensionOrder::default();
+            let fastest = free.then(|| {
+                let ways = pattern::level_lanes(&order, 1).into_iter().map(rails);
+                cost::fastest(ways, CHUNKS, self.message(), &mut Wires::new(&self.topology, self.grouped()))
+            });
+            fastest.flatten().unwrap_or_else(|| rails(vec![Lane { order, mirrored: false }]))
         })
     }
 

@@ -92,13 +92,13 @@ impl Profile {
     }
 }
 
-/// Of several ways through one grid, at least one, the fastest for an Allreduce of a large vector; of equal ones the first.
-pub fn fastest(all: Vec<Rails>, chunks: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
+/// Of several ways through one grid the fastest for an Allreduce of a large vector; of equal ones the first.
+pub fn fastest(ways: impl Iterator<Item = Rails>, chunks: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
     let mut time = |rails: &Rails| {
         let profile = Profile::stepwise(Collective::Allreduce, rails, chunks, wires);
         profile.map_or(f64::INFINITY, |p| super::predict(&p, message, LARGE, Segments::AtMost(u64::MAX)).time)
     };
-    let timed = all.into_iter().map(|rails| (time(&rails), rails));
+    let timed = ways.map(|rails| (time(&rails), rails));
     // Less than 1 % is rounding, or nothing that is worth another order.
     timed.reduce(|best, next| if next.0 < 0.99 * best.0 { next } else { best }).map(|(_, rails)| rails)
 }
