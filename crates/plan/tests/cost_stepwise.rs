@@ -4,6 +4,7 @@ use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatterBlock};
 use nagare_plan::cost::{Message, Profile, Segments::AtMost, Shape, Wires};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
+use nagare_plan::schedule::{Action, Hop};
 use std::sync::Arc;
 
 #[path = "support/network.rs"]
@@ -75,9 +76,25 @@ fn half_of_it_costs_half() {
     }
 }
 
-/// Seconds that the schedule takes in time, message by message and every link shared fairly, headers added.
+/// Seconds that the schedule takes in time, every link shared fairly and headers added. A node sends the chunks of a step one after
+/// another, as the executor does by their turns; what is played has whole messages.
 fn played(fabric: &Fabric, planner: &Planner, placement: &Placement, bytes: u64) -> f64 {
-    let schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
+    let Shape::Stepwise(steps) = &planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().shape else {
+        panic!()
+    };
+    let chunks = steps.streams as u32;
+    let mut schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
+    for plan in &mut schedule.plans {
+        let sends = |h: &&Hop| {
+            h.action == Action::Send && placement.hosts()[h.peer as usize] != placement.hosts()[plan.rank as usize]
+        };
+        let earlier = plan.hops.clone();
+        for hop in plan.hops.iter_mut().filter(|h| sends(&&**h)) {
+            let before = |other: &Hop| other.turn < hop.turn && other.turn / chunks == hop.turn / chunks;
+            let found = (0..).zip(&earlier).filter(|(_, other)| sends(other) && before(other)).map(|(index, _)| index);
+            hop.after = found.collect();
+        }
+    }
     timeline(&schedule, fabric, placement.hosts(), bytes).unwrap().finish / SHARE
 }
 

@@ -10,6 +10,7 @@
 //! Source: algorithms document, section 1.6.
 
 mod fill;
+mod overlap;
 mod profile;
 mod room;
 mod steps;

@@ -1,11 +1,13 @@
 //! What the steps of halving and doubling do to the network.
 //!
 //! ```text
-//!   chunk 0  ├──────────┤├─────┤ ├──┤ ├──┤ ├─────┤ ├──────────┤        halving, then doubling: a step takes what its busiest link takes
-//!   chunk 1              ├──────────┤├─────┤├──┤├──┤├─────┤├──────────┤      and waits where chunk 0 still needs the same link
+//!   step     0        1      2    2   1      0              halving, then doubling
+//!        ├────────┤├────┤ ├──┤ ├──┤├────┤├────────┤         each as long as its busiest link, over all nodes and lanes, needs; chunks
+//!            ├────────┤├────┤ ├──┤ ├──┤├────┤├────────┤     overlap where they use different links (overlap.rs)
 //! ```
 //! Source: algorithms document, section 2.
 
+use super::overlap::{Work, overlapped};
 use super::profile::{Profile, Shape, together};
 use super::wires::{Way, Wires};
 use super::{Message, Segments};
@@ -74,16 +76,17 @@ impl Profile {
         let mut loaded: Vec<Loaded> = Vec::new();
         for transfers in transfers(collective, rails) {
             match loaded.last_mut().filter(|step| step.transfers == transfers) {
-                Some(same) => same.times += 1,
+                Some(same) => same.work.times += 1,
                 None => loaded.push(Loaded::new(transfers, rails.nodes() * lanes, wires)),
             }
         }
+        let work = || loaded.iter().map(|step| &step.work);
         let mut total = vec![0.0; wires.count()];
-        for step in &loaded {
-            step.links.iter().for_each(|&(link, time)| total[link as usize] += f64::from(step.times) * time);
+        for work in work() {
+            work.links.iter().for_each(|&(link, time)| total[link as usize] += f64::from(work.times) * time);
         }
-        let in_turn: f64 = loaded.iter().map(|step| f64::from(step.times) * step.busiest()).sum();
-        let overlap = if in_turn > 0.0 { overlapped(&loaded, total.len(), chunks) / in_turn } else { 1.0 };
+        let in_turn: f64 = work().map(|work| f64::from(work.times) * work.busiest()).sum();
+        let overlap = if in_turn > 0.0 { overlapped(work(), total.len(), chunks) / in_turn } else { 1.0 };
         let steps: Vec<Step> = loaded.iter().map(Loaded::step).collect();
         let vectors = f64::from(lanes) * steps.iter().map(|step| step.times * step.share).sum::<f64>();
         let streams = f64::from(chunks);
@@ -132,13 +135,10 @@ fn transfers(collective: Collective, rails: &Rails) -> Vec<Vec<Transfer>> {
     }
 }
 
-/// Equal steps on the links.
+/// Equal steps, with the ways of their messages.
 struct Loaded {
-    times: u32,
+    work: Work,
     transfers: Vec<Transfer>,
-    /// Nanoseconds per byte of the vector on every link that is used, in one step.
-    links: Vec<(u32, f64)>,
-    share: f64,
     longest: Way,
     mean: Way,
 }
@@ -159,31 +159,13 @@ impl Loaded {
             mean.latency += way.latency / count;
             mean.forward += way.forward / count;
         }
-        Self { times: 1, transfers, links: links.into_iter().collect(), share, longest, mean }
-    }
-
-    fn busiest(&self) -> f64 {
-        self.links.iter().map(|&(_, time)| time).fold(0.0, f64::max)
+        let work = Work { times: 1, share, links: links.into_iter().collect() };
+        Self { work, transfers, longest, mean }
     }
 
     fn step(&self) -> Step {
-        let way = if self.times > 1 { &self.mean } else { &self.longest };
-        Step { times: f64::from(self.times), per_byte: self.busiest(), share: self.share, way: way.clone() }
+        let Work { times, share, .. } = self.work;
+        let way = if times > 1 { &self.mean } else { &self.longest };
+        Step { times: f64::from(times), per_byte: self.work.busiest(), share, way: way.clone() }
     }
-}
-
-/// Nanoseconds per byte of the vector when chunks follow one another: a chunk begins a step when it is done with the one before and
-/// the links are done with what went over them earlier.
-fn overlapped(steps: &[Loaded], links: usize, chunks: u32) -> f64 {
-    let mut done = vec![0.0_f64; chunks.max(1) as usize];
-    let mut free = vec![0.0_f64; links];
-    let each = done.len() as f64;
-    for step in steps.iter().flat_map(|step| std::iter::repeat_n(step, step.times as usize)) {
-        for done in &mut done {
-            let start = step.links.iter().map(|&(link, _)| free[link as usize]).fold(*done, f64::max);
-            step.links.iter().for_each(|&(link, time)| free[link as usize] = start + time / each);
-            *done = start + step.busiest() / each;
-        }
-    }
-    done.into_iter().fold(0.0, f64::max)
 }
