@@ -2,9 +2,11 @@
 
 use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatterBlock};
-use nagare_plan::cost::{Message, Profile, Segments::AtMost, Shape, Wires};
+use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape, Wires};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
+use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop};
+use nagare_plan::topology::{DimensionOrder, Grid};
 use std::sync::Arc;
 
 #[path = "support/network.rs"]
@@ -27,11 +29,13 @@ fn on(fabric: &Arc<Fabric>, how: &str, ranks: usize, ppn: usize) -> (Planner, Pl
     (network::planner(fabric, &placement), placement)
 }
 
-fn star(hosts: u32) -> Arc<Fabric> {
-    let text = format!(
-        "message_latency = 60\nmessage_gap = 20\n[generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency = 5"
-    );
+fn generated(what: &str) -> Arc<Fabric> {
+    let text = format!("message_latency = 60\nmessage_gap = 20\n[generator]\n{what}\nlatency = 5");
     Arc::new(Fabric::from_toml(&text, "test.toml").unwrap())
+}
+
+fn star(hosts: u32) -> Arc<Fabric> {
+    generated(&format!("kind = 'star'\nhosts = {hosts}\nbandwidth = 100"))
 }
 
 #[test]
@@ -117,6 +121,82 @@ fn predicted_is_what_is_played() {
         let (planner, placement) = on(&fabric, how, ranks, ppn);
         let predicted = planner.predicted(Allreduce, Algorithm::HalvingDoubling, 1 << 20, AtMost(65536)).unwrap();
         let ratio = predicted.time / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
-        println!("{name} {how} {ranks}x{ppn} {ratio:.3} {:?}", planner.rails().lanes());
+        assert!((0.95..1.06).contains(&ratio), "{name} {how} {ranks}x{ppn}: {ratio}");
+    }
+}
+
+/// Dimensions in the order of every lane.
+fn orders(planner: &Planner) -> Vec<Vec<usize>> {
+    planner.rails().lanes().iter().map(|lane| lane.order.clone()).collect()
+}
+
+/// Of all ways through the levels, the fastest for `chunks`.
+fn fastest(planner: &Planner, chunks: u32) -> Vec<Vec<usize>> {
+    let grid = Grid::new(planner.grouped(), planner.topology());
+    let rails = |lanes| Rails::new(grid.clone(), lanes, 1, Pairs::default());
+    let ways = level_lanes(&grid.ordered(DimensionOrder::Given), 1).into_iter().map(rails);
+    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let rails = cost::fastest(ways, chunks, planner.message(), &mut wires).unwrap();
+    rails.lanes().iter().map(|lane| lane.order.clone()).collect()
+}
+
+/// Two leaves of four hosts. Near first: n/2, n/4 inside, then n/8 of four hosts over the uplink, and back.
+#[test]
+fn the_order_of_levels_follows_from_the_uplink() {
+    let tree = |uplink| {
+        let what = format!("kind = 'tree'\nchildren = [4, 2]\nbandwidth = [100, {uplink}]");
+        on(&generated(&what), "by slot", 8, 1).0
+    };
+    let (near, far) = (vec![1, 0], vec![0, 1]);
+    // One chunk: near first takes 2(1/2 + 1/4) n on the hosts' links and 2(4/8) n on the uplink, after one another. With half of the vector
+    // far first the hosts' links take 2(7/8) n and are never idle, but 2(4/16 + 4/4) n crosses: too much for a narrow uplink, and
+    // less than the hosts need for one of twice their rate.
+    assert_eq!(fastest(&tree(10), 1), [near.clone()]);
+    assert_eq!(fastest(&tree(100), 1), [near.clone()]);
+    assert_eq!(fastest(&tree(200), 1), [near.clone(), far.clone()]);
+    // Chunks do the same for one order.
+    assert_eq!(fastest(&tree(200), 2), [near.clone()]);
+    let b = per_byte(100.0);
+    for (uplink, busiest) in [(10, 10.0 * 2.0 * 4.0 / 8.0), (100, 2.0 * 7.0 / 8.0)] {
+        let planner = tree(uplink);
+        assert_eq!(orders(&planner), [near.clone()]);
+        close(planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().per_byte, busiest * b);
+    }
+    // What is asked for is done.
+    let options = RailOptions { order: DimensionOrder::Given, ..RailOptions::default() };
+    assert_eq!(orders(&tree(10).with_rail_options(options)), [far]);
+}
+
+fn choice(planner: &Planner, bytes: u64) -> Algorithm {
+    planner.cheapest(Allreduce, bytes, AtMost(65536)).unwrap().0
+}
+
+/// Few steps for short vectors; the ring for long ones where an uplink is idle in most of the steps of halving. Once it pays it pays for
+/// all longer vectors.
+#[test]
+fn halving_for_short_vectors_and_the_ring_for_long_ones() {
+    for (name, ranks, ppn) in
+        [("tree8", 16, 2), ("tree8", 8, 1), ("wan2x8", 16, 1), ("wan2x8", 12, 1), ("mlfm36", 36, 1)]
+    {
+        let (planner, _) = on(&network::load(name), "by slot", ranks, ppn);
+        let choices: Vec<Algorithm> = (14..=26).map(|k| choice(&planner, 1 << k)).collect();
+        let (short, long) = choices.split_at(choices.partition_point(|&a| a == Algorithm::HalvingDoubling));
+        assert!((1..6).contains(&short.len()), "{name} {ranks}: {choices:?}");
+        assert!(long.iter().all(|&a| a == Algorithm::Ring), "{name} {ranks}: {choices:?}");
+    }
+}
+
+/// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: never later than the ring, and earlier where a step
+/// is as long as its message's latency.
+#[test]
+fn on_one_switch_halving_is_never_slower_than_the_ring() {
+    for ranks in [16, 12] {
+        let (planner, _) = on(&network::load("star16"), "by slot", ranks, 1);
+        let time = |algorithm, bytes| planner.predicted(Allreduce, algorithm, bytes, AtMost(65536)).unwrap().time;
+        for bytes in (12..=26).map(|k| 1 << k) {
+            let ratio = time(Algorithm::HalvingDoubling, bytes) / time(Algorithm::Ring, bytes);
+            assert!(ratio < 1.01, "{ranks} ranks, {bytes} bytes: {ratio}");
+        }
+        assert!(time(Algorithm::HalvingDoubling, 4096) < 0.5 * time(Algorithm::Ring, 4096));
     }
 }

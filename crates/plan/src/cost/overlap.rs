@@ -98,8 +98,8 @@ fn rates(steps: &[&Work], links: &mut [Link]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn work(steps: &[(u32, f64, &[(u32, f64)])]) -> Vec<Work> {
-        steps.iter().map(|&(times, share, links)| Work { times, share, links: links.to_vec() }).collect()
+    fn work(times: u32, share: f64, links: &[(u32, f64)]) -> Work {
+        Work { times, share, links: links.to_vec() }
     }
 
     fn close(found: f64, expected: f64) {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn chunks_that_use_one_link_gain_nothing() {
-        let all = work(&[(1, 0.5, &[(0, 5.0)]), (3, 0.25, &[(0, 2.5)])]);
+        let all = [work(1, 0.5, &[(0, 5.0)]), work(3, 0.25, &[(0, 2.5)])];
         for chunks in 1..5 {
             close(overlapped(all.iter(), 1, chunks), 12.5);
         }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn chunks_on_different_links_are_a_pipeline() {
-        let all = work(&[(1, 0.5, &[(0, 4.0)]), (1, 0.5, &[(1, 6.0)]), (1, 0.5, &[(2, 2.0)])]);
+        let all = [(0, 4.0), (1, 6.0), (2, 2.0)].map(|link| work(1, 0.5, &[link]));
         // One chunk through all, then one after another through the slowest.
         for chunks in 1..5 {
             close(overlapped(all.iter(), 3, chunks), (12.0 + f64::from(chunks - 1) * 6.0) / f64::from(chunks));
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn messages_that_meet_share_the_link() {
         // A host's link is half used by a step over a thin one, and full in the next.
-        let all = work(&[(1, 0.5, &[(0, 4.0), (1, 2.0)]), (1, 0.5, &[(1, 2.0)])]);
+        let all = [work(1, 0.5, &[(0, 4.0), (1, 2.0)]), work(1, 0.5, &[(1, 2.0)])];
         // Chunk 0 takes 2 over the thin link; then it shares the host's, each half of it, with chunk 1, which needs no more than that:
         // 2 for both, and chunk 1 has the rest, 1, to itself.
         close(overlapped(all.iter(), 2, 2), 5.0);
