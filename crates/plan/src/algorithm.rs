@@ -3,11 +3,12 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
+use crate::laying::lay_rails;
 use crate::pattern::{
     self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Grid, Hierarchy, Network, Topology};
+use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -109,7 +110,7 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "halving_doubling",
         collectives: &[Collective::Allreduce],
         round: "step",
-        by_cost: false,
+        by_cost: true,
         summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
     },
     Spec {
@@ -219,11 +220,12 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane: as many as leave messages of so many bytes in the first step,
-/// at most so many, and where no size is given.
-const CHUNK_BYTES: u64 = 16 << 10;
-const MOST_CHUNKS: u32 = 4;
-const CHUNKS: u32 = 2;
+/// Pieces in which halving and doubling cuts the share of a lane, each by the least bytes that a lane sends in its first step. Two hide
+/// the latency of the steps; four leave more time for ranks that are late, once all of them are long.
+const CHUNKS: [(u64, u32); 3] = [(256 << 10, 4), (16 << 10, 2), (0, 1)];
+
+/// The same where no size is given.
+const DEFAULT_CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
@@ -318,19 +320,8 @@ impl Planner {
 
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
-        self.rails.get_or_init(|| {
-            let RailOptions { order, pairs, aggregators } = self.rail_options;
-            let grid = Grid::new(self.grouped(), &self.topology);
-            let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
-            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
-            let network = self.topology.network();
-            let rate = |network: &Network| {
-                let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
-                hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
-            };
-            let lanes = pattern::lanes(&grid, &grid.ordered(order), network.map_or(0.0, rate), aggregators);
-            Rails::new(grid, lanes, aggregators, pairs)
-        })
+        self.rails
+            .get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options, DEFAULT_CHUNKS))
     }
 
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
@@ -339,8 +330,7 @@ impl Planner {
             return 1;
         }
         let first = bytes / (self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut()));
-        // A power of two, so that calls of many sizes share few plans.
-        1 << (first / CHUNK_BYTES).clamp(1, u64::from(MOST_CHUNKS)).ilog2()
+        CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -358,7 +348,7 @@ impl Planner {
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
-        self.plan_cut(collective, algorithm, root, rank, CHUNKS)
+        self.plan_cut(collective, algorithm, root, rank, DEFAULT_CHUNKS)
     }
 
     /// The same with so many [`Self::chunks`], at least 1.
@@ -403,6 +393,9 @@ impl Planner {
         let of_algorithm = &self.profiles[collective as usize][algorithm as usize];
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
+            if algorithm == Algorithm::HalvingDoubling {
+                return Profile::stepwise(collective, self.rails(), DEFAULT_CHUNKS, &mut wires);
+            }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
         });
@@ -463,16 +456,18 @@ impl Planner {
     /// are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
         match collective {
-            Collective::Reduce | Collective::Bcast | Collective::Allreduce => {
-                self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm)
-            }
+            Collective::Reduce
+            | Collective::Bcast
+            | Collective::Allreduce
+            | Collective::Allgather
+            | Collective::ReduceScatterBlock
+            | Collective::ReduceScatter => self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm),
             Collective::Alltoall | Collective::Alltoallv => Some(self.exchange_algorithm()),
             // Elsewhere the root's link is one that every order keeps busy.
             Collective::Gather => {
                 let fits = self.line().lanes() > 1 && self.line().nodes() <= MOST_RELAYED;
                 fits.then_some(Algorithm::Relay)
             }
-            Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => None,
         }
     }
 
@@ -485,6 +480,9 @@ impl Planner {
         segments: Segments,
     ) -> Option<Prediction> {
         let profile = self.profile(collective, algorithm)?;
+        // Blocks of all ranks make up the vector that is gathered or scattered.
+        let blocks = collective == Collective::Allgather || collective.scatters();
+        let bytes = if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes };
         Some(cost::predict(profile, self.message(), bytes, segments))
     }
 
