@@ -221,8 +221,8 @@ const RING_EXCESS: f64 = 1.05;
 const ABREAST: u32 = 3;
 
 /// Pieces in which halving and doubling cuts the share of a lane, each by the least bytes that a lane sends in its first step. Two hide
-/// the latency of the steps; four leave more time for ranks that are late, once all of them are long.
-const CHUNKS: [(u64, u32); 3] = [(256 << 10, 4), (16 << 10, 2), (0, 1)];
+/// the latency of the steps on a torus; on a tree four let one be between groups while others are inside.
+const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
 
 /// The same where no size is given.
 const DEFAULT_CHUNKS: u32 = 2;
