@@ -41,8 +41,8 @@ thread_local! {
 /// Records deleted so far.
 static DELETIONS: AtomicU64 = AtomicU64::new(0);
 
-/// A plan is kept for a collective, an algorithm and a root.
-type ProgramKey = (Collective, Algorithm, Rank);
+/// A plan is kept for a collective, an algorithm, a root and a number of chunks.
+type ProgramKey = (Collective, Algorithm, Rank, u32);
 
 /// Facts and plans of one communicator.
 pub struct Communicator {
@@ -353,20 +353,22 @@ impl Communicator {
         self.failure.lock().map_or(Ok(()), Err)
     }
 
-    /// The program of this rank, from the cache or made now.
+    /// The program of this rank for a call of `bytes`, which all ranks know, from the cache or made now.
     pub fn program(
         &self,
         place: &Place,
         collective: Collective,
         algorithm: Algorithm,
         root: Rank,
+        bytes: u64,
     ) -> Option<Arc<Program>> {
-        let key = (collective, algorithm, root);
+        let chunks = place.planner.chunks(collective, algorithm, bytes);
+        let key = (collective, algorithm, root, chunks);
         let mut programs = self.programs.lock();
         if let Some((_, program)) = programs.iter().find(|(k, _)| *k == key) {
             return Some(Arc::clone(program));
         }
-        let plan = place.planner.plan(collective, algorithm, root, self.rank)?;
+        let plan = place.planner.plan_cut(collective, algorithm, root, self.rank, chunks)?;
         let has_output = collective.has_output(root, self.rank);
         let program = match Program::new(plan, has_output) {
             Ok(program) => Arc::new(program),

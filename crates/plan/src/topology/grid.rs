@@ -22,6 +22,18 @@ impl Dimension {
     }
 }
 
+/// Which dimensions are halved first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DimensionOrder {
+    /// Those of most bandwidth, so that the biggest transfers have it.
+    #[default]
+    Bandwidth,
+    /// By name.
+    Alphabetical,
+    /// As they are given.
+    Given,
+}
+
 /// A node at every point. Nodes are numbered as by [`Hierarchy::node_of`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
@@ -47,7 +59,7 @@ impl Grid {
     }
 
     /// `nodes` at the points of a grid, in row-major order: one for every point.
-    fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>) -> Self {
+    pub fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>) -> Self {
         let mut points = vec![0; nodes.len()];
         for (point, &node) in (0..).zip(&nodes) {
             points[node as usize] = point;
@@ -58,6 +70,18 @@ impl Grid {
     /// Its dimensions.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
+    }
+
+    /// Its dimensions of more than one node, by index, in an order; those that it puts alike stay as given.
+    pub fn ordered(&self, order: DimensionOrder) -> Vec<usize> {
+        let mut dimensions: Vec<usize> = (0..self.dimensions.len()).filter(|&d| self.dimensions[d].size > 1).collect();
+        let of = |d: usize| &self.dimensions[d];
+        match order {
+            DimensionOrder::Bandwidth => dimensions.sort_by(|&a, &b| of(b).bandwidth().total_cmp(&of(a).bandwidth())),
+            DimensionOrder::Alphabetical => dimensions.sort_by(|&a, &b| of(a).name.cmp(&of(b).name)),
+            DimensionOrder::Given => {}
+        }
+        dimensions
     }
 
     /// Number of nodes.

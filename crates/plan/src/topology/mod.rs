@@ -7,6 +7,6 @@ mod hierarchy;
 mod source;
 
 pub use facts::{Network, Topology, TopologyError, in_order};
-pub use grid::{Dimension, Grid};
+pub use grid::{Dimension, DimensionOrder, Grid};
 pub use hierarchy::{Family, Hierarchy};
 pub use source::{Place, Source, SourceError};
