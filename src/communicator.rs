@@ -1,5 +1,6 @@
 //! What Nagare keeps per communicator: an attribute that the library deletes with the communicator.
 
+use crate::cartesian;
 use crate::facts;
 use crate::real::Real;
 use crate::shim::Shim;
@@ -10,6 +11,7 @@ use nagare_plan::choice::{Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Credits;
 use nagare_plan::schedule::{Program, Rank};
+use nagare_plan::topology::{Grid, Topology};
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -258,14 +260,22 @@ impl Communicator {
                 (facts.topology, facts.eager)
             }
         };
+        let topology = match cartesian::of(shim.real, comm).filter(|_| !self.inter) {
+            Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
+            None => topology,
+        };
         let nodes = topology.node_count();
         // The connections a schedule uses are within the node if all ranks are on one.
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
         let config = &shim.setup().config;
         self.set_floors(&config.rules, nodes);
-        let mut planner = Planner::new(topology).with_partners(config.partners);
+        let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
         if let Some(steps) = config.steps {
             planner = planner.with_steps(steps);
+        }
+        if self.rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
+            let grid = Grid::new(planner.grouped(), planner.topology());
+            log::debug!("a communicator of {} ranks on {nodes} nodes, dimensions {grid}", self.size);
         }
         Ok(Place { planner, nodes, eager })
     }

@@ -223,11 +223,12 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane: as many as leave messages of so many bytes in the first step,
-/// at most so many, and where no size is given.
-const CHUNK_BYTES: u64 = 16 << 10;
-const MOST_CHUNKS: u32 = 4;
-const CHUNKS: u32 = 2;
+/// Pieces in which halving and doubling cuts the share of a lane, each by the least bytes that a lane sends in its first step. Two hide
+/// the latency of the steps; four leave more time for ranks that are late, once all of them are long.
+const CHUNKS: [(u64, u32); 3] = [(256 << 10, 4), (16 << 10, 2), (0, 1)];
+
+/// The same where no size is given.
+const DEFAULT_CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
@@ -286,7 +287,7 @@ impl Planner {
         self
     }
 
-    /// The same with halving and doubling along dimensions as `options` say.
+    /// The same with what a user says about halving and doubling.
     pub fn with_rails(mut self, options: RailOptions) -> Self {
         self.rail_options = options;
         self
@@ -328,7 +329,7 @@ impl Planner {
             let RailOptions { order, pairs, aggregators } = self.rail_options;
             let grid = Grid::new(self.grouped(), &self.topology);
             let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
-            let aggregators = aggregators.unwrap_or(1).clamp(1, fewest.max(1));
+            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
             let network = self.topology.network();
             let rate = |network: &Network| {
                 let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
@@ -350,10 +351,9 @@ impl Planner {
             return 1;
         }
         let blocks = if collective == Collective::Allreduce { 1 } else { u64::from(self.topology.ranks()) };
-        let first =
-            bytes.saturating_mul(blocks) / (self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut()));
-        // A power of two, so that calls of many sizes share few plans.
-        1 << (first / CHUNK_BYTES).clamp(1, u64::from(MOST_CHUNKS)).ilog2()
+        let cuts = self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut());
+        let first = bytes.saturating_mul(blocks) / cuts;
+        CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -371,7 +371,7 @@ impl Planner {
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
-        self.plan_cut(collective, algorithm, root, rank, CHUNKS)
+        self.plan_cut(collective, algorithm, root, rank, DEFAULT_CHUNKS)
     }
 
     /// The same with so many [`Self::chunks`], at least 1.
