@@ -3,11 +3,12 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
+use crate::laying::lay_rails;
 use crate::pattern::{
     self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Grid, Hierarchy, Network, Topology};
+use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -113,7 +114,7 @@ pub const ALGORITHMS: &[Spec] = &[
         name: "halving_doubling",
         collectives: HALVED,
         round: "step",
-        by_cost: false,
+        by_cost: true,
         summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
     },
     Spec {
@@ -325,19 +326,8 @@ impl Planner {
 
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
-        self.rails.get_or_init(|| {
-            let RailOptions { order, pairs, aggregators } = self.rail_options;
-            let grid = Grid::new(self.grouped(), &self.topology);
-            let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
-            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
-            let network = self.topology.network();
-            let rate = |network: &Network| {
-                let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
-                hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
-            };
-            let lanes = pattern::lanes(&grid, &grid.ordered(order), network.map_or(0.0, rate), aggregators);
-            Rails::new(grid, lanes, aggregators, pairs)
-        })
+        self.rails
+            .get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options, DEFAULT_CHUNKS))
     }
 
     /// The halves of the ring: one aggregator per node, every step to the next node.
@@ -419,13 +409,15 @@ impl Planner {
     /// hardly matters, and programs change it from call to call.
     pub fn profile(&self, collective: Collective, algorithm: Algorithm) -> Option<&Profile> {
         let spec = algorithm.spec();
-        let halved = collective == Collective::Allgather || collective.scatters();
-        if !spec.by_cost || halved || !algorithm.implements(collective) {
+        if !spec.by_cost || !algorithm.implements(collective) {
             return None;
         }
         let of_algorithm = &self.profiles[collective as usize][algorithm as usize];
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
+            if algorithm == Algorithm::HalvingDoubling {
+                return Profile::stepwise(collective, self.rails(), DEFAULT_CHUNKS, &mut wires);
+            }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
         });
@@ -486,16 +478,18 @@ impl Planner {
     /// are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
         match collective {
-            Collective::Reduce | Collective::Bcast | Collective::Allreduce => {
-                self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm)
-            }
+            Collective::Reduce
+            | Collective::Bcast
+            | Collective::Allreduce
+            | Collective::Allgather
+            | Collective::ReduceScatterBlock
+            | Collective::ReduceScatter => self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm),
             Collective::Alltoall | Collective::Alltoallv => Some(self.exchange_algorithm()),
             // Elsewhere the root's link is one that every order keeps busy.
             Collective::Gather => {
                 let fits = self.line().lanes() > 1 && self.line().nodes() <= MOST_RELAYED;
                 fits.then_some(Algorithm::Relay)
             }
-            Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => None,
         }
     }
 
@@ -508,6 +502,9 @@ impl Planner {
         segments: Segments,
     ) -> Option<Prediction> {
         let profile = self.profile(collective, algorithm)?;
+        // Blocks of all ranks make up the vector that is gathered or scattered.
+        let blocks = collective == Collective::Allgather || collective.scatters();
+        let bytes = if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes };
         Some(cost::predict(profile, self.message(), bytes, segments))
     }
 

@@ -10,14 +10,17 @@
 //! Source: algorithms document, section 1.6.
 
 mod fill;
+mod overlap;
 mod profile;
 mod room;
 mod steps;
+mod stepwise;
 mod wires;
 
-pub use profile::Profile;
+pub use profile::{Profile, Shape};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
+pub use stepwise::{Step, Steps, fastest};
 pub use wires::Wires;
 
 use crate::fabric::MessageCost;

@@ -2,6 +2,7 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
+use super::stepwise::Steps;
 use super::wires::{Way, Wires};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
@@ -44,9 +45,13 @@ pub enum Shape {
         steps: f64,
         /// Parts of the vector.
         parts: f64,
+        /// Directions, in each of which a node sends a part at the same time.
+        lanes: f64,
         /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left out.
         way: Way,
     },
+    /// Halving and doubling.
+    Stepwise(Steps),
 }
 
 impl Profile {
@@ -61,7 +66,7 @@ impl Profile {
         plan: impl Fn(Rank) -> Option<RankPlan>,
     ) -> Option<Self> {
         if algorithm == Algorithm::Ring {
-            return Some(Self::ring(line, wires));
+            return Some(Self::ring(collective, line, wires));
         }
         let down = edges(hierarchy, plan, wires)?;
         let nodes = hierarchy.node_count();
@@ -96,9 +101,11 @@ impl Profile {
         Some(Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape })
     }
 
-    fn ring(line: &Line, wires: &mut Wires) -> Self {
+    fn ring(collective: Collective, line: &Line, wires: &mut Wires) -> Self {
         let (nodes, lanes) = (line.nodes(), line.lanes());
-        let steps = 2.0 * f64::from(nodes.max(1) - 1);
+        // There and back, or one of the two.
+        let passes = if collective == Collective::Allreduce { 2.0 } else { 1.0 };
+        let steps = passes * f64::from(nodes.max(1) - 1);
         let parts = f64::from(nodes * lanes);
         let mut load = vec![0.0; wires.count()];
         let mut mean = Way::default();
@@ -114,7 +121,11 @@ impl Profile {
             mean.forward += way.forward / edges;
         }
         let vectors = steps / parts * f64::from(lanes);
-        Self { per_byte: busiest(&load, wires), vectors, shape: Shape::Ring { steps, parts, way: mean } }
+        Self {
+            per_byte: busiest(&load, wires),
+            vectors,
+            shape: Shape::Ring { steps, parts, lanes: f64::from(lanes), way: mean },
+        }
     }
 
     /// Predicted time for a vector of `bytes` in segments of `segment` bytes, nanoseconds.
@@ -126,23 +137,24 @@ impl Profile {
                 let rest = (bytes - segment * parts).max(0.0) * self.per_byte;
                 first + together(rest, self.vectors * (bytes / segment) * message.gap)
             }
-            Shape::Ring { steps, parts, way } => {
+            Shape::Ring { steps, parts, lanes, way } => {
                 let (steps, parts) = (*steps, *parts);
                 let part = bytes / parts;
                 let segment = segment.min(part.max(1.0));
                 // The rate of one part on its way, when all parts of a step are under way.
                 let per_byte = if steps > 0.0 { self.per_byte * parts / steps } else { 0.0 };
-                let sending = together(part * per_byte, (part / segment) * message.gap);
+                let sending = together(part * per_byte, lanes * (part / segment) * message.gap);
                 let passing = segment * per_byte + way.transit(segment) + message.latency + message.gap;
                 steps * sending.max(passing) + passing
             }
+            Shape::Stepwise(steps) => steps.time(message, bytes, segment),
         }
     }
 }
 
 /// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares comes
 /// within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
-fn together(bytes: f64, messages: f64) -> f64 {
+pub(super) fn together(bytes: f64, messages: f64) -> f64 {
     (bytes * bytes + messages * messages).sqrt()
 }
 

@@ -1,0 +1,202 @@
+//! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
+
+use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatterBlock};
+use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape, Wires};
+use nagare_plan::fabric::{Fabric, Placement, timeline};
+use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
+use nagare_plan::schedule::{Action, Hop};
+use nagare_plan::topology::{DimensionOrder, Grid};
+use std::sync::Arc;
+
+#[path = "support/network.rs"]
+mod network;
+
+/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the rate.
+const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
+
+/// Nanoseconds per byte of the program at a rate.
+fn per_byte(mbit: f64) -> f64 {
+    8.0 / (mbit * 1e6) * 1e9 / SHARE
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{found} expected {expected}");
+}
+
+fn on(fabric: &Arc<Fabric>, how: &str, ranks: usize, ppn: usize) -> (Planner, Placement) {
+    let placement = network::place(fabric, how, ranks, ppn);
+    (network::planner(fabric, &placement), placement)
+}
+
+fn generated(what: &str) -> Arc<Fabric> {
+    let text = format!("message_latency = 60\nmessage_gap = 20\n[generator]\n{what}\nlatency = 5");
+    Arc::new(Fabric::from_toml(&text, "test.toml").unwrap())
+}
+
+fn star(hosts: u32) -> Arc<Fabric> {
+    generated(&format!("kind = 'star'\nhosts = {hosts}\nbandwidth = 100"))
+}
+
+#[test]
+fn eight_hosts_on_one_switch_by_hand() {
+    let (planner, _) = on(&star(8), "by slot", 8, 1);
+    let profile = planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap();
+    let b = per_byte(100.0);
+    close(profile.per_byte, 2.0 * 7.0 / 8.0 * b);
+    close(profile.vectors, 2.0 * 7.0 / 8.0);
+    let message = planner.message();
+    assert_eq!(message, Message { latency: 60e3, gap: 20e3 });
+    // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy, and the way of the last segment.
+    let (n, s) = (4e6, 4096.0);
+    let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(n / part * b, n / part / s * 20e3)).iter().sum();
+    let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
+    close(profile.time(message, n, s), steps + way(s));
+    // Short: a step takes its last message's way; chunks make messages smaller.
+    let Shape::Stepwise(steps) = &profile.shape else { panic!("{:?}", profile.shape) };
+    let chunk = |part: f64| 1024.0 / part / steps.streams;
+    let all: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * way(chunk(part))).iter().sum();
+    close(profile.time(message, 1024.0, 4096.0), all + way(chunk(2.0)));
+}
+
+/// One half has half of the steps, of the bytes and, for long vectors, of the time.
+#[test]
+fn half_of_it_costs_half() {
+    for (name, ranks) in [("star16", 16), ("torus16", 16), ("tree8", 8), ("wan2x8", 12), ("mlfm36", 36)] {
+        let (planner, _) = on(&network::load(name), "by slot", ranks, 1);
+        let whole = planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap();
+        let mut wires = Wires::new(planner.topology(), planner.grouped());
+        for collective in [ReduceScatterBlock, Allgather] {
+            let half = Profile::stepwise(collective, planner.rails(), 2, &mut wires).unwrap();
+            close(2.0 * half.vectors, whole.vectors);
+            let [halves, both] = [&half, whole].map(|profile| match &profile.shape {
+                Shape::Stepwise(steps) => steps.steps.iter().map(|s| s.times).sum::<f64>(),
+                other => panic!("{other:?}"),
+            });
+            close(2.0 * halves, both);
+            let [halves, both] = [&half, whole].map(|profile| profile.time(planner.message(), 64e6, 65536.0));
+            assert!((0.45..0.6).contains(&(halves / both)), "{name} {collective}: {halves} of {both}");
+        }
+    }
+}
+
+/// Seconds that the schedule takes in time, every link shared fairly and headers added. A node sends the chunks of a step one after
+/// another, as the executor does by their turns; what is played has whole messages.
+fn played(fabric: &Fabric, planner: &Planner, placement: &Placement, bytes: u64) -> f64 {
+    let Shape::Stepwise(steps) = &planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().shape else {
+        panic!()
+    };
+    let chunks = steps.streams as u32;
+    let mut schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
+    for plan in &mut schedule.plans {
+        let sends = |h: &&Hop| {
+            h.action == Action::Send && placement.hosts()[h.peer as usize] != placement.hosts()[plan.rank as usize]
+        };
+        let earlier = plan.hops.clone();
+        for hop in plan.hops.iter_mut().filter(|h| sends(&&**h)) {
+            let before = |other: &Hop| other.turn < hop.turn && other.turn / chunks == hop.turn / chunks;
+            let found = (0..).zip(&earlier).filter(|(_, other)| sends(other) && before(other)).map(|(index, _)| index);
+            hop.after = found.collect();
+        }
+    }
+    timeline(&schedule, fabric, placement.hosts(), bytes).unwrap().finish / SHARE
+}
+
+#[test]
+fn predicted_is_what_is_played() {
+    for (name, how, ranks, ppn) in [
+        ("star16", "by slot", 16, 1),
+        ("star16", "by slot", 32, 2),
+        ("star16", "by slot", 12, 1),
+        ("tree8", "by slot", 16, 2),
+        ("tree8", "by slot", 8, 1),
+        ("wan2x8", "by slot", 16, 1),
+        ("wan2x8", "by slot", 12, 1),
+        ("torus16", "by slot", 16, 1),
+        ("mlfm36", "by slot", 36, 1),
+        ("mlfm36", "balanced", 32, 1),
+        ("fattree", "by slot", 16, 1),
+    ] {
+        let fabric = network::load(name);
+        let (planner, placement) = on(&fabric, how, ranks, ppn);
+        let predicted = planner.predicted(Allreduce, Algorithm::HalvingDoubling, 1 << 20, AtMost(65536)).unwrap();
+        let ratio = predicted.time / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
+        assert!((0.95..1.06).contains(&ratio), "{name} {how} {ranks}x{ppn}: {ratio}");
+    }
+}
+
+/// Dimensions in the order of every lane.
+fn orders(planner: &Planner) -> Vec<Vec<usize>> {
+    planner.rails().lanes().iter().map(|lane| lane.order.clone()).collect()
+}
+
+/// Of all ways through the levels, the fastest for `chunks`.
+fn fastest(planner: &Planner, chunks: u32) -> Vec<Vec<usize>> {
+    let grid = Grid::new(planner.grouped(), planner.topology());
+    let rails = |lanes| Rails::new(grid.clone(), lanes, 1, Pairs::default());
+    let ways = level_lanes(&grid.ordered(DimensionOrder::Given), 1).into_iter().map(rails);
+    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let rails = cost::fastest(ways, chunks, planner.message(), &mut wires).unwrap();
+    rails.lanes().iter().map(|lane| lane.order.clone()).collect()
+}
+
+/// Two leaves of four hosts. Near first: n/2, n/4 inside, then n/8 of four hosts over the uplink, and back.
+#[test]
+fn the_order_of_levels_follows_from_the_uplink() {
+    let tree = |uplink| {
+        let what = format!("kind = 'tree'\nchildren = [4, 2]\nbandwidth = [100, {uplink}]");
+        on(&generated(&what), "by slot", 8, 1).0
+    };
+    let (near, far) = (vec![1, 0], vec![0, 1]);
+    // One chunk: near first takes 2(1/2 + 1/4) n on the hosts' links and 2(4/8) n on the uplink, after one another. With half of the vector
+    // far first the hosts' links take 2(7/8) n and are never idle, but 2(4/16 + 4/4) n crosses: too much for a narrow uplink, and
+    // less than the hosts need for one of twice their rate.
+    assert_eq!(fastest(&tree(10), 1), [near.clone()]);
+    assert_eq!(fastest(&tree(100), 1), [near.clone()]);
+    assert_eq!(fastest(&tree(200), 1), [near.clone(), far.clone()]);
+    // Chunks do the same for one order.
+    assert_eq!(fastest(&tree(200), 2), [near.clone()]);
+    let b = per_byte(100.0);
+    for (uplink, busiest) in [(10, 10.0 * 2.0 * 4.0 / 8.0), (100, 2.0 * 7.0 / 8.0)] {
+        let planner = tree(uplink);
+        assert_eq!(orders(&planner), [near.clone()]);
+        close(planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().per_byte, busiest * b);
+    }
+    // What is asked for is done.
+    let options = RailOptions { order: DimensionOrder::Given, ..RailOptions::default() };
+    assert_eq!(orders(&tree(10).with_rails(options)), [far]);
+}
+
+fn choice(planner: &Planner, bytes: u64) -> Algorithm {
+    planner.cheapest(Allreduce, bytes, AtMost(65536)).unwrap().0
+}
+
+/// Few steps for short vectors; the ring for long ones where an uplink is idle in most of the steps of halving. Once it pays it pays for
+/// all longer vectors.
+#[test]
+fn halving_for_short_vectors_and_the_ring_for_long_ones() {
+    for (name, ranks, ppn) in
+        [("tree8", 16, 2), ("tree8", 8, 1), ("wan2x8", 16, 1), ("wan2x8", 12, 1), ("mlfm36", 36, 1)]
+    {
+        let (planner, _) = on(&network::load(name), "by slot", ranks, ppn);
+        let choices: Vec<Algorithm> = (14..=26).map(|k| choice(&planner, 1 << k)).collect();
+        let (short, long) = choices.split_at(choices.partition_point(|&a| a == Algorithm::HalvingDoubling));
+        assert!((1..6).contains(&short.len()), "{name} {ranks}: {choices:?}");
+        assert!(long.iter().all(|&a| a == Algorithm::Ring), "{name} {ranks}: {choices:?}");
+    }
+}
+
+/// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: never later than the ring, and earlier where a step
+/// is as long as its message's latency.
+#[test]
+fn on_one_switch_halving_is_never_slower_than_the_ring() {
+    for ranks in [16, 12] {
+        let (planner, _) = on(&network::load("star16"), "by slot", ranks, 1);
+        let time = |algorithm, bytes| planner.predicted(Allreduce, algorithm, bytes, AtMost(65536)).unwrap().time;
+        for bytes in (12..=26).map(|k| 1 << k) {
+            let ratio = time(Algorithm::HalvingDoubling, bytes) / time(Algorithm::Ring, bytes);
+            assert!(ratio < 1.01, "{ranks} ranks, {bytes} bytes: {ratio}");
+        }
+        assert!(time(Algorithm::HalvingDoubling, 4096) < 0.5 * time(Algorithm::Ring, 4096));
+    }
+}
