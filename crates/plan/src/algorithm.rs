@@ -63,6 +63,10 @@ pub struct Spec {
     pub summary: &'static str,
 }
 
+/// Allreduce and its two halves.
+const HALVED: &[Collective] =
+    &[Collective::Allreduce, Collective::Allgather, Collective::ReduceScatterBlock, Collective::ReduceScatter];
+
 /// All algorithms.
 pub const ALGORITHMS: &[Spec] = &[
     Spec {
@@ -100,18 +104,18 @@ pub const ALGORITHMS: &[Spec] = &[
     Spec {
         algorithm: Algorithm::Ring,
         name: "ring",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
+        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a torus in both directions",
     },
     Spec {
         algorithm: Algorithm::HalvingDoubling,
         name: "halving_doubling",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
+        summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
     },
     Spec {
         algorithm: Algorithm::TwoLevelRing,
@@ -241,6 +245,7 @@ pub struct Planner {
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
     rails: OnceLock<Rails>,
+    around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
@@ -260,6 +265,7 @@ impl Planner {
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
             rails: OnceLock::new(),
+            around: OnceLock::new(),
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
@@ -324,12 +330,19 @@ impl Planner {
             .get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options, DEFAULT_CHUNKS))
     }
 
+    /// The halves of the ring: one aggregator per node, every step to the next node.
+    fn around(&self) -> &Rails {
+        self.around.get_or_init(|| Rails::around(self.line(), 1))
+    }
+
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
     pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
-        if (collective, algorithm) != (Collective::Allreduce, Algorithm::HalvingDoubling) {
+        if algorithm != Algorithm::HalvingDoubling {
             return 1;
         }
-        let first = bytes / (self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut()));
+        let blocks = if collective == Collective::Allreduce { 1 } else { u64::from(self.topology.ranks()) };
+        let cuts = self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut());
+        let first = bytes.saturating_mul(blocks) / cuts;
         CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
     }
 
@@ -364,13 +377,22 @@ impl Planner {
             return None;
         }
         let root = if collective.is_rooted() { root } else { 0 };
+        // One half of an Allreduce alone, on the rails of the whole.
+        let half = |rails, chunks| match collective {
+            Collective::Allgather => Some(pattern::allgather(self.seats(), rails, chunks, rank)),
+            c if c.scatters() => Some(pattern::reduce_scatter(self.seats(), rails, chunks, rank)),
+            _ => None,
+        };
         Some(match algorithm {
             Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
             Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
-            Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), chunks, rank),
+            Algorithm::Ring => {
+                half(self.around(), 1).unwrap_or_else(|| pattern::ring(self.grouped(), self.line(), rank))
+            }
+            Algorithm::HalvingDoubling => half(self.rails(), chunks)
+                .unwrap_or_else(|| pattern::halving_doubling(self.seats(), self.rails(), chunks, rank)),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
@@ -488,6 +510,14 @@ impl Planner {
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
     pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
+        if collective == Collective::Allgather {
+            let between = if algorithm == Algorithm::Ring { "allgather" } else { "doubling" };
+            return pattern::allgather_stages(self.seats(), between);
+        }
+        if collective.scatters() {
+            let between = if algorithm == Algorithm::Ring { "reduce-scatter" } else { "halving" };
+            return pattern::reduce_scatter_stages(self.seats(), between);
+        }
         match algorithm {
             Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
             Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),
