@@ -4,10 +4,10 @@ use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
 use crate::pattern::{
-    self, Exchange, ExchangeOptions, Lane, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
+    self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{DimensionOrder, Grid, Hierarchy, Origin, Topology};
+use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -219,7 +219,10 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane.
+/// Predicted times up to this ratio are alike: the first in the table, which needs less luck, is taken.
+const ALIKE: f64 = 1.02;
+
+/// Pieces in which halving and doubling cuts the share of a lane where no size is given.
 const CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
@@ -278,7 +281,7 @@ impl Planner {
     }
 
     /// The same with what a user says about halving and doubling.
-    pub fn with_rail_options(mut self, options: RailOptions) -> Self {
+    pub fn with_rails(mut self, options: RailOptions) -> Self {
         self.rail_options = options;
         self
     }
@@ -316,17 +319,35 @@ impl Planner {
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
         self.rails.get_or_init(|| {
+            let RailOptions { order, pairs, aggregators } = self.rail_options;
             let grid = Grid::new(self.grouped(), &self.topology);
-            let order = grid.ordered(self.rail_options.order);
-            let rails = |lanes| Rails::new(grid.clone(), lanes, 1, self.rail_options.pairs);
+            let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
+            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
+            let network = self.topology.network();
+            let rate = |network: &Network| {
+                let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
+                hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
+            };
+            let ordered = grid.ordered(order);
+            let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs);
             let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
-            let free = levels && order.len() > 1 && self.rail_options.order == DimensionOrder::default();
+            let free = levels && ordered.len() > 1 && order == DimensionOrder::default();
             let fastest = free.then(|| {
-                let ways = pattern::level_lanes(&order, 1).into_iter().map(rails);
-                cost::fastest(ways, CHUNKS, self.message(), &mut Wires::new(&self.topology, self.grouped()))
+                let ways = pattern::level_lanes(&ordered, aggregators).into_iter().map(rails);
+                let mut wires = Wires::new(&self.topology, self.grouped());
+                cost::fastest(ways, pattern::MOST_CHUNKS, self.message(), &mut wires)
             });
-            fastest.flatten().unwrap_or_else(|| rails(vec![Lane { order, mirrored: false }]))
+            let as_given = || rails(pattern::lanes(&grid, &ordered, network.map_or(0.0, rate), aggregators));
+            fastest.flatten().unwrap_or_else(as_given)
         })
+    }
+
+    /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
+    pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
+        if (collective, algorithm) != (Collective::Allreduce, Algorithm::HalvingDoubling) {
+            return 1;
+        }
+        pattern::chunks(self.rails().cut(), bytes)
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -344,6 +365,18 @@ impl Planner {
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
+        self.plan_cut(collective, algorithm, root, rank, CHUNKS)
+    }
+
+    /// The same with so many [`Self::chunks`], at least 1.
+    pub fn plan_cut(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        root: Rank,
+        rank: Rank,
+        chunks: u32,
+    ) -> Option<RankPlan> {
         if !algorithm.implements(collective) {
             return None;
         }
@@ -354,7 +387,7 @@ impl Planner {
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
             Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), CHUNKS, rank),
+            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), chunks, rank),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
@@ -378,7 +411,8 @@ impl Planner {
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
             if algorithm == Algorithm::HalvingDoubling {
-                return Profile::stepwise(collective, self.rails(), CHUNKS, &mut wires);
+                let most = if collective == Collective::Allreduce { pattern::MOST_CHUNKS } else { 1 };
+                return Profile::stepwise(collective, self.rails(), most, &mut wires);
             }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
@@ -428,12 +462,14 @@ impl Planner {
         self.topology.network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
     }
 
-    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment; `None` if the choice for this
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first; `None` if the choice for this
     /// collective is not made by cost.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        let all = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
-        all.reduce(|best, next| if next.1.time < best.1.time { next } else { best })
+        let predicted = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
+        let all: Vec<(Algorithm, Prediction)> = predicted.collect();
+        let least = all.iter().map(|(_, prediction)| prediction.time).fold(f64::INFINITY, f64::min);
+        all.into_iter().find(|(_, prediction)| prediction.time <= least * ALIKE)
     }
 
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI library's own

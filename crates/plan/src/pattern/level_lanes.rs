@@ -8,7 +8,7 @@
 //! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source: algorithms document, section
 //! 2 (the order of dimensions, half of the data the other way).
 
-use super::rails::Lane;
+use super::lanes::Lane;
 
 /// The lanes of `aggregators` for every way to order `levels`, the dimensions of a grid from the widest groups to the nodes.
 pub fn level_lanes(levels: &[usize], aggregators: u32) -> [Vec<Lane>; 3] {

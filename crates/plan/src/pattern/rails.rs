@@ -2,37 +2,39 @@
 //!
 //! ```text
 //!   vector │ aggregator 0                      │ aggregator 1                      │     of every node
-//!          │ lane 0          │ lane 1          │ lane 0          │ lane 1          │     each with its own order of dimensions
+//!          │ lane 0          │ lane 1          │ lane 2          │ lane 3          │     each with its own order of dimensions
 //!          │ chunk 0│ chunk 1│ chunk 0│ chunk 1│ …                                       one after another
 //! ```
-//! A rail has a position for every node: the node's coordinates in the lane's order of dimensions, the first the most
+//! Lanes are numbered through all aggregators of a node and have equal shares. A rail, a chunk of a lane, has a position for every node: the node's coordinates in the lane's order of dimensions, the first the most
 //! significant, each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: algorithms
 //! document, section 2.
 
 use super::along::{Along, Pairs};
-use crate::topology::{DimensionOrder, Grid};
+use super::lanes::Lane;
+use crate::topology::{Dimension, DimensionOrder, Grid};
 use std::ops::Range;
 
-/// What a user can say about rails.
+/// How rails may be laid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RailOptions {
-    /// The order of dimensions, of the first lane.
+    /// Which dimensions the first lane halves first.
     pub order: DimensionOrder,
-    /// Partners in the lines that are halved.
+    /// Which nodes of a line are partners.
     pub pairs: Pairs,
-    /// Aggregators of every node, at most the ranks of the node with the fewest; otherwise [`Topology::aggregators`].
-    ///
-    /// [`Topology::aggregators`]: crate::topology::Topology::aggregators
+    /// Ranks of every node that talk to other nodes, at most the ranks of the smallest node; `None` for what the machine suggests.
     pub aggregators: Option<u32>,
 }
 
-/// An order of dimensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lane {
-    /// Dimensions by index, the first halved first; those of size 1 may be left out.
-    pub order: Vec<usize>,
-    /// Whether coordinates are taken backwards around each dimension, which uses the links that the same order leaves idle.
-    pub mirrored: bool,
+/// Chunks of a lane, at most.
+pub const MOST_CHUNKS: u32 = 4;
+
+/// Bytes that the first step sends at least in each of several chunks.
+const CHUNK_BYTES: u64 = 16 << 10;
+
+/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces ([`Rails::cut`]): a
+/// power of two, so that calls of many sizes share few plans.
+pub fn chunks(cut: u64, bytes: u64) -> u32 {
+    1 << (bytes / cut.max(1) / CHUNK_BYTES).clamp(1, u64::from(MOST_CHUNKS)).ilog2()
 }
 
 /// What a node does in one step of a halving: it sends some positions and receives and combines others.
@@ -55,13 +57,14 @@ pub struct Transfer {
 pub struct Rails {
     grid: Grid,
     along: Vec<Along>,
+    /// Those of the first aggregator, of the second, and so on, as many for each.
     lanes: Vec<Lane>,
     /// Ranks of every node that talk to other nodes, each for its share of the vector.
     aggregators: u32,
 }
 
 impl Rails {
-    /// Rails over `grid`, one per aggregator and lane; there is at least one of both.
+    /// Rails over `grid`: `lanes` of all aggregators one after another, equally many for each; there is at least one of both.
     pub fn new(grid: Grid, lanes: Vec<Lane>, aggregators: u32, pairs: Pairs) -> Self {
         let along = grid.dimensions().iter().map(|d| Along::new(d.size, pairs)).collect();
         Self { grid, along, lanes, aggregators }
@@ -72,9 +75,20 @@ impl Rails {
         self.grid.nodes()
     }
 
-    /// The orders of dimensions.
+    /// The lanes of all aggregators of a node, numbered one after another.
     pub fn lanes(&self) -> &[Lane] {
         &self.lanes
+    }
+
+    /// The lanes of one aggregator, by number.
+    pub fn lanes_of(&self, aggregator: u32) -> Range<u32> {
+        let each = self.lanes.len() as u32 / self.aggregators;
+        aggregator * each..(aggregator + 1) * each
+    }
+
+    /// The aggregator whose lane it is.
+    pub fn aggregator_of(&self, lane: u32) -> u32 {
+        lane / (self.lanes.len() as u32 / self.aggregators)
     }
 
     /// Aggregators of every node.
@@ -87,14 +101,26 @@ impl Rails {
         self.along.iter().map(Along::steps).sum()
     }
 
+    /// Into how many pieces the first step cuts the vector, over all lanes.
+    pub fn cut(&self) -> u64 {
+        let cut = |d: usize| match self.grid.dimensions()[d].size {
+            size if size.is_power_of_two() => size.min(2),
+            size => size,
+        };
+        let first = self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1);
+        self.lanes.len() as u64 * u64::from(first)
+    }
+
     /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what it sent.
     pub fn halving(&self, lane: u32, node: u32) -> Vec<Transfer> {
         let mut transfers = Vec::with_capacity(self.steps() as usize);
         let (mut base, mut span) = (0, self.nodes());
         let lane = &self.lanes[lane as usize];
         for &dimension in &lane.order {
-            let (along, size) = (&self.along[dimension], self.grid.dimensions()[dimension].size);
-            let turned = |coordinate: u32| if lane.mirrored { (size - coordinate) % size } else { coordinate };
+            let (along, &Dimension { size, closed, .. }) = (&self.along[dimension], &self.grid.dimensions()[dimension]);
+            // Where a line has ends, its links are the same backwards.
+            let backwards = lane.mirrored && closed;
+            let turned = |coordinate: u32| if backwards { (size - coordinate) % size } else { coordinate };
             let own = turned(self.grid.coordinate(node, dimension));
             span /= size;
             let positions = |run: Range<u32>| base + run.start * span..base + run.end * span;

@@ -27,7 +27,8 @@ impl Cartesian {
         &self.closed
     }
 
-    /// Where ranks of equal nodes are equal blocks of the grid, sizes of the grid of blocks, and its coordinates by node.
+    /// Sizes of the grid of nodes, and the coordinates of every node in it, where the ranks of every node are a block of the grid of
+    /// ranks, all blocks are equal, and they lie in rows.
     ///
     /// ```text
     ///   4 × 4 ranks        0 0 1 1           2 × 2 nodes       0 1
@@ -40,32 +41,46 @@ impl Cartesian {
         if self.dims.points() as usize != node_of.len() {
             return None;
         }
-        // Smallest and largest coordinates of every node, and its number of ranks.
-        let mut spans: Vec<Option<(Vec<u32>, Vec<u32>, u32)>> = vec![None; nodes as usize];
+        let mut blocks: Vec<Option<Block>> = vec![None; nodes as usize];
         for (rank, &node) in (0..).zip(node_of) {
             let at = self.dims.coordinates(rank);
-            let (low, high, ranks) = spans.get_mut(node as usize)?.get_or_insert_with(|| (at.clone(), at.clone(), 0));
-            for (d, &coordinate) in at.iter().enumerate() {
-                low[d] = low[d].min(coordinate);
-                high[d] = high[d].max(coordinate);
-            }
-            *ranks += 1;
+            blocks.get_mut(node as usize)?.get_or_insert_with(|| Block::at(&at)).add(&at);
         }
-        let spans = spans.into_iter().collect::<Option<Vec<_>>>()?;
-        let extent = |low: &[u32], high: &[u32]| -> Vec<u32> { low.iter().zip(high).map(|(l, h)| h - l + 1).collect() };
-        let (low, high, ranks) = spans.first()?;
-        let block = extent(low, high);
-        let whole = |(low, high, count): &(Vec<u32>, Vec<u32>, u32)| {
-            let aligned = low.iter().zip(&block).all(|(l, b)| l.is_multiple_of(*b));
-            aligned && count == ranks && extent(low, high) == block
-        };
-        let sizes = self.dims.named().iter().zip(&block);
-        let fits =
-            block.iter().product::<u32>() == *ranks && sizes.clone().all(|((_, size), b)| size.is_multiple_of(*b));
-        let of_block = |low: &[u32]| low.iter().zip(&block).map(|(l, b)| l / b).collect();
-        (fits && spans.iter().all(whole)).then(|| {
-            (sizes.map(|((_, size), b)| size / b).collect(), spans.iter().map(|(low, ..)| of_block(low)).collect())
-        })
+        let blocks = blocks.into_iter().collect::<Option<Vec<Block>>>()?;
+        let extent = blocks.first()?.extent();
+        let sizes: Vec<u32> = self.dims.named().iter().map(|&(_, size)| size).collect();
+        let equal = blocks.iter().all(|b| b.ranks == extent.iter().product::<u32>() && b.extent() == extent);
+        let in_rows = sizes.iter().zip(&extent).all(|(size, e)| size.is_multiple_of(*e))
+            && blocks.iter().all(|b| b.low.iter().zip(&extent).all(|(low, e)| low.is_multiple_of(*e)));
+        let quotient = |of: &[u32]| of.iter().zip(&extent).map(|(a, e)| a / e).collect();
+        (equal && in_rows).then(|| (quotient(&sizes), blocks.iter().map(|b| quotient(&b.low)).collect()))
+    }
+}
+
+/// The smallest block that holds some ranks of a grid.
+#[derive(Clone)]
+struct Block {
+    low: Vec<u32>,
+    high: Vec<u32>,
+    /// How many ranks it is to hold.
+    ranks: u32,
+}
+
+impl Block {
+    fn at(coordinates: &[u32]) -> Self {
+        Self { low: coordinates.to_vec(), high: coordinates.to_vec(), ranks: 0 }
+    }
+
+    fn add(&mut self, coordinates: &[u32]) {
+        for ((low, high), &at) in self.low.iter_mut().zip(&mut self.high).zip(coordinates) {
+            *low = at.min(*low);
+            *high = at.max(*high);
+        }
+        self.ranks += 1;
+    }
+
+    fn extent(&self) -> Vec<u32> {
+        self.low.iter().zip(&self.high).map(|(low, high)| high - low + 1).collect()
     }
 }
 

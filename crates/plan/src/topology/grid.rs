@@ -49,12 +49,17 @@ pub struct Grid {
 
 impl Grid {
     /// `nodes` at the points of a grid, in row-major order: one for every point.
-    pub(super) fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>, origin: Origin) -> Self {
+    pub fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>) -> Self {
         let mut points = vec![0; nodes.len()];
         for (point, &node) in (0..).zip(&nodes) {
             points[node as usize] = point;
         }
-        Self { dimensions, origin, nodes, points }
+        Self { dimensions, origin: Origin::Given, nodes, points }
+    }
+
+    /// The same where the dimensions come from there.
+    pub(super) fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// Its dimensions.
@@ -124,7 +129,7 @@ mod tests {
 
     fn names(dimensions: Vec<Dimension>, order: DimensionOrder) -> Vec<String> {
         let nodes = dimensions.iter().map(|d| d.size).product();
-        let grid = Grid::of_nodes(dimensions, (0..nodes).collect(), Origin::Given);
+        let grid = Grid::of_nodes(dimensions, (0..nodes).collect());
         grid.ordered(order).into_iter().map(|d| grid.dimensions()[d].name.clone()).collect()
     }
 
@@ -157,7 +162,7 @@ mod tests {
     fn moving_changes_one_coordinate() {
         let dimensions = [2, 3, 4].map(|size| dimension("", size, 0.0, false)).to_vec();
         // Nodes in some other order than the points.
-        let grid = Grid::of_nodes(dimensions, (0..24).map(|point| point * 7 % 24).collect(), Origin::Given);
+        let grid = Grid::of_nodes(dimensions, (0..24).map(|point| point * 7 % 24).collect());
         for node in 0..24 {
             for d in 0..3 {
                 for coordinate in 0..grid.dimensions()[d].size {

@@ -149,7 +149,7 @@ fn filled(whole: Vec<Dimension>, coordinates: &[Vec<u32>], origin: Origin) -> Op
     for (node, &point) in (0..).zip(&point_of) {
         *nodes.get_mut(point as usize)? = node;
     }
-    (points == nodes.len() && !nodes.contains(&u32::MAX)).then(|| Grid::of_nodes(dimensions, nodes, origin))
+    (points == nodes.len() && !nodes.contains(&u32::MAX)).then(|| Grid::of_nodes(dimensions, nodes).from(origin))
 }
 
 /// One dimension for every level, where there are several and the groups of each are equally large.
@@ -172,13 +172,13 @@ fn of_levels(hierarchy: &Hierarchy) -> Option<Grid> {
         dimensions.extend(cut(name, first));
     }
     // Groups of a level are numbered side by side, so nodes are in row-major order.
-    Some(Grid::of_nodes(dimensions, (0..hierarchy.node_count()).collect(), Origin::Levels))
+    Some(Grid::of_nodes(dimensions, (0..hierarchy.node_count()).collect()).from(Origin::Levels))
 }
 
 fn of_line(hierarchy: &Hierarchy, topology: &Topology) -> Grid {
     let line = Line::new(hierarchy, topology);
     let nodes = (0..line.nodes()).map(|place| line.after(line.first(), place, 0)).collect();
-    Grid::of_nodes(cut("node", line.nodes()), nodes, Origin::Line)
+    Grid::of_nodes(cut("node", line.nodes()), nodes).from(Origin::Line)
 }
 
 /// `size` nodes side by side as dimensions: the largest power of two, which is halved, and the odd rest inside it.
