@@ -3,11 +3,12 @@
 use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
+use crate::laying::lay_rails;
 use crate::pattern::{
     self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Topology};
+use crate::topology::{Hierarchy, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -223,7 +224,7 @@ const ABREAST: u32 = 3;
 const ALIKE: f64 = 1.02;
 
 /// Pieces in which halving and doubling cuts the share of a lane where no size is given.
-const CHUNKS: u32 = 2;
+const DEFAULT_CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
@@ -318,28 +319,7 @@ impl Planner {
 
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
-        self.rails.get_or_init(|| {
-            let RailOptions { order, pairs, aggregators } = self.rail_options;
-            let grid = Grid::new(self.grouped(), &self.topology);
-            let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
-            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
-            let network = self.topology.network();
-            let rate = |network: &Network| {
-                let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
-                hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
-            };
-            let ordered = grid.ordered(order);
-            let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs);
-            let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
-            let free = levels && ordered.len() > 1 && order == DimensionOrder::default();
-            let fastest = free.then(|| {
-                let ways = pattern::level_lanes(&ordered, aggregators).into_iter().map(rails);
-                let mut wires = Wires::new(&self.topology, self.grouped());
-                cost::fastest(ways, pattern::MOST_CHUNKS, self.message(), &mut wires)
-            });
-            let as_given = || rails(pattern::lanes(&grid, &ordered, network.map_or(0.0, rate), aggregators));
-            fastest.flatten().unwrap_or_else(as_given)
-        })
+        self.rails.get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options))
     }
 
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
@@ -365,7 +345,7 @@ impl Planner {
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
-        self.plan_cut(collective, algorithm, root, rank, CHUNKS)
+        self.plan_cut(collective, algorithm, root, rank, DEFAULT_CHUNKS)
     }
 
     /// The same with so many [`Self::chunks`], at least 1.

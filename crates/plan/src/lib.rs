@@ -7,6 +7,7 @@ pub mod collective;
 pub mod cost;
 pub mod execute;
 pub mod fabric;
+mod laying;
 pub mod pattern;
 pub mod schedule;
 pub mod tasks;

@@ -5,9 +5,9 @@
 //!          │ lane 0          │ lane 1          │ lane 2          │ lane 3          │     each with its own order of dimensions
 //!          │ chunk 0│ chunk 1│ chunk 0│ chunk 1│ …                                       one after another
 //! ```
-//! Lanes are numbered through all aggregators of a node and have equal shares. A rail, a chunk of a lane, has a position for every node: the node's coordinates in the lane's order of dimensions, the first the most
-//! significant, each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: algorithms
-//! document, section 2.
+//! Lanes are numbered through all aggregators of a node and have equal shares. A rail, which is a chunk of a lane, has a position
+//! for every node: the node's coordinates in the lane's order of dimensions, the first the most significant, each as [`Along`]
+//! numbers them. So what a node holds after each step is a run of positions. Source: algorithms document, section 2.
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
@@ -25,16 +25,17 @@ pub struct RailOptions {
     pub aggregators: Option<u32>,
 }
 
-/// Chunks of a lane, at most.
-pub const MOST_CHUNKS: u32 = 4;
+/// Pieces in which the share of a lane is cut, each by the least bytes that the first step sends in a lane. Two hide the latency of the
+/// steps; four leave more time for ranks that are late, once all of them are long.
+const CHUNKS: [(u64, u32); 3] = [(256 << 10, 4), (16 << 10, 2), (0, 1)];
 
-/// Bytes that the first step sends at least in each of several chunks.
-const CHUNK_BYTES: u64 = 16 << 10;
+/// The most of them.
+pub const MOST_CHUNKS: u32 = CHUNKS[0].1;
 
-/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces ([`Rails::cut`]): a
-/// power of two, so that calls of many sizes share few plans.
+/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces ([`Rails::cut`]).
 pub fn chunks(cut: u64, bytes: u64) -> u32 {
-    1 << (bytes / cut.max(1) / CHUNK_BYTES).clamp(1, u64::from(MOST_CHUNKS)).ilog2()
+    let first = bytes / cut.max(1);
+    CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
 }
 
 /// What a node does in one step of a halving: it sends some positions and receives and combines others.

@@ -1,0 +1,31 @@
+//! Where the rails of a communicator lie: its grid, the orders of dimensions, the aggregators.
+
+use crate::cost::{self, Message, Wires};
+use crate::pattern::{self, RailOptions, Rails, Seats};
+use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Topology};
+
+/// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of a tree or mesh are
+/// halved in the order with the least predicted time.
+pub fn lay_rails(topology: &Topology, hierarchy: &Hierarchy, seats: &Seats, options: RailOptions) -> Rails {
+    let RailOptions { order, pairs, aggregators } = options;
+    let grid = Grid::new(hierarchy, topology);
+    let fewest = (0..seats.nodes()).map(|node| seats.on(node).len() as u32).min().unwrap_or(1);
+    let aggregators = aggregators.unwrap_or_else(|| topology.aggregators()).clamp(1, fewest.max(1));
+    let ordered = grid.ordered(order);
+    let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs);
+    let network = topology.network();
+    let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
+    if levels && ordered.len() > 1 && order == DimensionOrder::default() {
+        let message: Message = network.map(|n| n.fabric().message_cost()).unwrap_or_default().into();
+        let ways = pattern::level_lanes(&ordered, aggregators).into_iter().map(rails);
+        let mut wires = Wires::new(topology, hierarchy);
+        if let Some(fastest) = cost::fastest(ways, pattern::MOST_CHUNKS, message, &mut wires) {
+            return fastest;
+        }
+    }
+    let rate = |network: &Network| {
+        let hosts = (0..topology.node_count()).map(|node| network.host(node));
+        hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
+    };
+    rails(pattern::lanes(&grid, &ordered, network.map_or(0.0, rate), aggregators))
+}
