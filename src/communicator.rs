@@ -260,7 +260,8 @@ impl Communicator {
                 (facts.topology, facts.eager)
             }
         };
-        let topology = match cartesian::of(shim.real, comm).filter(|_| !self.inter) {
+        let cartesian = if self.inter { None } else { cartesian::of(shim.real, comm) };
+        let topology = match cartesian {
             Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
             None => topology,
         };

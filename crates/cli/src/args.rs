@@ -8,6 +8,7 @@ use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::choice::parse_bytes;
 use nagare_plan::collective::Collective;
 use nagare_plan::fabric::MAX_NODES;
+use nagare_plan::topology::Dims;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +37,7 @@ pub enum Command {
   nagare plan bcast --algorithm grouped_two_tree --fabric mlfm36 --np 32 --map balanced --tables
   nagare plan alltoall --algorithm xor --topology 'synthetic:node:4 core:4' --rank 5
   nagare plan allreduce --algorithm grouped_two_tree --fabric ./cluster.toml --ppn 2 --json
+  nagare plan allreduce --algorithm halving_doubling --np 32 --ppn 2 --torus 4x4 --aggregators 2
 
 A line such as `rank reduce 0: 1→2 2→4` is one round: colour 0 of the level `rank`, in which rank 1 sends to rank 2 and
 rank 2 to rank 4. Rounds of a tree recur for every block of the vector.")]
@@ -134,6 +136,9 @@ pub struct ScheduleArgs {
     /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
     pub partners: u32,
+    /// Aggregators of every node in halving_doubling, as NAGARE_AGGREGATORS
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub aggregators: Option<u32>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -154,6 +159,9 @@ pub struct RanksArgs {
     /// How ranks are put on hosts
     #[arg(long, value_enum, default_value_t = Map::Slot, requires = "fabric")]
     pub map: Map,
+    /// Dimensions of the torus that the nodes are on, with or without names, as NAGARE_TORUS
+    #[arg(long, value_name = "4x4x2|X4xY2")]
+    pub torus: Option<Dims>,
 }
 
 #[derive(Args)]

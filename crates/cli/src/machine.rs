@@ -3,7 +3,7 @@
 use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement, SHIPPED, Synthetic, shipped};
-use nagare_plan::topology::{Source, Topology};
+use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
 use std::sync::Arc;
 
 /// Most ranks a pretended machine is filled with unasked, as many as --np takes.
@@ -22,11 +22,14 @@ pub struct Machine {
 impl Machine {
     /// What `args` and `synthetic` ask for.
     pub fn new(args: &RanksArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
-        match (&args.fabric, synthetic) {
-            (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args),
-            (None, Some(text)) => Self::pretended(text, args.np),
-            (None, None) => Self::of_nodes(args),
-        }
+        let machine = match (&args.fabric, synthetic) {
+            (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args)?,
+            (None, Some(text)) => Self::pretended(text, args.np)?,
+            (None, None) => Self::of_nodes(args)?,
+        };
+        let Some(dims) = &args.torus else { return Ok(machine) };
+        let topology = machine.topology.on_torus(Arc::new(dims.clone())).context("--torus")?;
+        Ok(Self { topology, ..machine })
     }
 
     fn on_fabric(fabric: Fabric, args: &RanksArgs) -> anyhow::Result<Self> {
@@ -66,6 +69,11 @@ impl Machine {
         let ppn = args.ppn.unwrap_or(1);
         let topology = Topology::of_nodes((0..ranks).map(|rank| rank / ppn).collect())?;
         Ok(Self { network: None, topology, description: format!("no network, {ppn} per node") })
+    }
+
+    /// The dimensions of the nodes, and where they come from.
+    pub fn dimensions(&self) -> String {
+        Grid::new(&Hierarchy::new(&self.topology), &self.topology).to_string()
     }
 
     /// Refuses a root that does not exist.

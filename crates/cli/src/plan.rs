@@ -5,9 +5,9 @@ use crate::machine::Machine;
 use crate::output::{print, print_json};
 use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
-use nagare_plan::algorithm::{ALGORITHMS, Planner};
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
-use nagare_plan::pattern::Partners;
+use nagare_plan::pattern::{Partners, RailOptions};
 use nagare_plan::schedule::{Schedule, send_tables};
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -69,13 +69,16 @@ pub fn header(machine: &Machine, schedule: &Schedule) -> String {
     };
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
     let (description, levels) = (&machine.description, machine.levels());
-    format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n")
+    let along = *algorithm == Algorithm::HalvingDoubling.name();
+    let dimensions = if along { format!("dimensions: {}\n", machine.dimensions()) } else { String::new() };
+    format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n{dimensions}")
 }
 
 /// What makes the plans asked for.
 pub fn planner(machine: &Machine, args: &ScheduleArgs) -> Planner {
     let partners = if args.partners == 1 { Partners::One } else { Partners::Two };
-    Planner::new(machine.topology.clone()).with_steps(args.steps).with_partners(partners)
+    let rails = RailOptions { aggregators: args.aggregators, ..RailOptions::default() };
+    Planner::new(machine.topology.clone()).with_steps(args.steps).with_partners(partners).with_rails(rails)
 }
 
 /// The plans of all ranks.

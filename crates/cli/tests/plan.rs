@@ -76,6 +76,38 @@ fn pretended_levels_and_exchange_steps() {
     assert_eq!(partners.len(), 15);
 }
 
+/// Nodes 0 to 3 in one row, and 2 and 3 below 0 and 1: who talks to whom in the halvings.
+#[test]
+fn dimensions_are_those_asked_for() {
+    let owned = |words: &str| set(words).into_iter().map(str::to_owned).collect::<BTreeSet<String>>();
+    let plan = ["plan", "allreduce", "-a", "halving_doubling", "-n", "4"];
+    let with = |options: &[&str]| stdout_of(&[&plan[..], options].concat());
+    let partners = |text: &str| {
+        let lines = text.lines().filter(|l| l.starts_with("halving "));
+        let moves = lines.flat_map(|l| l.split(": ").nth(1).unwrap_or_default().split(' '));
+        moves.map(str::to_owned).collect::<BTreeSet<String>>()
+    };
+    let line = with(&[]);
+    assert!(line.contains("\ndimensions: node 4 (from the number of nodes)\n"), "{line}");
+    let plane = with(&["--torus", "P2xQ2"]);
+    assert!(plane.contains("\ndimensions: P 2, Q 2 (from the dimensions given)\n"), "{plane}");
+    assert_eq!(partners(&plane), owned("0→1 1→0 2→3 3→2 0→2 2→0 1→3 3→1"));
+    // On one line partners are neighbours, also around its ends.
+    assert_eq!(partners(&line), owned("0→3 3→0 1→2 2→1 0→1 1→0 2→3 3→2"));
+    let ring = with(&["-f", "torus16", "--torus", "X2xY2"]);
+    assert!(ring.contains("X 2, Y 2 (from the dimensions given)"), "{ring}");
+    let fabric = stdout_of(&["plan", "allreduce", "-a", "halving_doubling", "-f", "torus16", "--rank", "0"]);
+    assert!(fabric.contains("\ndimensions: x 4, y 4 (from the torus of the fabric)\n"), "{fabric}");
+    // With two aggregators both ranks of a node talk to other nodes, with one only the first.
+    let speakers = |aggregators: &str| {
+        let plan = ["plan", "allreduce", "-a", "halving_doubling", "-n", "4", "--ppn", "2"];
+        let text = stdout_of(&[&plan[..], &["--aggregators", aggregators]].concat());
+        partners(&text).into_iter().filter_map(|m| m.split('→').next().map(str::to_owned)).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(speakers("1"), owned("0 2"));
+    assert_eq!(speakers("64"), owned("0 1 2 3"));
+}
+
 #[test]
 fn an_aggregated_exchange_has_few_messages() {
     let machine = ["--topology", "synthetic:node:2 core:2"];
@@ -135,6 +167,10 @@ fn mistakes_are_one_clear_line() {
         ),
         (&["bcast", "-a", "two_tree", "-n", "4", "--root", "4"], "--root 4: there are 4 ranks, expected 0 to 3"),
         (&["bcast", "-a", "two_tree", "-n", "4", "--rank", "9"], "--rank 9: there are 4 ranks, expected 0 to 3"),
+        (
+            &["bcast", "-a", "two_tree", "-n", "6", "--ppn", "2", "--torus", "2x3"],
+            "--torus: 2x3 has 6 nodes, the job has 3; expected sizes whose product is the number of nodes",
+        ),
         (
             &["bcast", "-a", "two_tree", "-f", "tree8", "-n", "100"],
             "fabric tree8: 100 ranks do not fit on 8 hosts with 1 per host; expected at most 8",

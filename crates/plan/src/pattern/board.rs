@@ -53,7 +53,7 @@ impl<'s> Board<'s> {
 
     /// Combines the node's contributions to `parts` at an aggregator.
     pub fn reduce(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, slip: Slip) {
-        let (parent, children) = self.family(aggregator);
+        let Family { parent, children } = self.family(aggregator);
         for (child, peer) in children {
             hops.push(hop(Action::Reduce, peer, child, parts, slip));
         }
@@ -64,7 +64,7 @@ impl<'s> Board<'s> {
 
     /// Spreads `parts` from an aggregator.
     pub fn bcast(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, slip: Slip) {
-        let (parent, children) = self.family(aggregator);
+        let Family { parent, children } = self.family(aggregator);
         if let Some((peer, child)) = parent {
             hops.push(hop(Action::Recv, peer, child, parts, slip));
         }
@@ -73,8 +73,8 @@ impl<'s> Board<'s> {
         }
     }
 
-    /// Parent and which of its children this rank is, `None` for the aggregator; children, each with its number.
-    fn family(&self, aggregator: u32) -> (Option<(Rank, u32)>, Vec<(u32, Rank)>) {
+    /// This rank's place in the tree under an aggregator.
+    fn family(&self, aggregator: u32) -> Family {
         let width = self.ranks.len() as u32;
         let top = slot_of(self.ranks, aggregator, self.aggregators) as u32;
         let members = width - 1;
@@ -82,12 +82,21 @@ impl<'s> Board<'s> {
         let own = (self.slot + width - top) % width;
         if own == 0 {
             let child = (members > 0).then(|| (0, rank_of(inorder::root(members))));
-            return (None, child.into_iter().collect());
+            return Family { parent: None, children: child.into_iter().collect() };
         }
         let parent = inorder::parent(members, own).map_or((rank_of(0), 0), |p| (rank_of(p), u32::from(p < own)));
         let children = inorder::children(members, own);
-        (Some(parent), (0..).zip(children).filter_map(|(nth, child)| Some((nth, rank_of(child?)))).collect())
+        let children = (0..).zip(children).filter_map(|(nth, child)| Some((nth, rank_of(child?))));
+        Family { parent: Some(parent), children: children.collect() }
     }
+}
+
+/// Neighbours of a rank in a tree.
+struct Family {
+    /// Parent and which of its children this rank is; `None` for the aggregator.
+    parent: Option<(Rank, u32)>,
+    /// Children, each with its number.
+    children: Vec<(u32, Rank)>,
 }
 
 /// Aggregators are spread over the slots, and so over the NUMA nodes.
