@@ -224,11 +224,10 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane, each by the least bytes that a lane sends in its first step. Two hide
-/// the latency of the steps on a torus; on a tree four let one be between groups while others are inside.
-const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
+/// Predicted times up to this ratio are alike: the first in the table, which needs less luck, is taken.
+const ALIKE: f64 = 1.02;
 
-/// The same where no size is given.
+/// Pieces in which halving and doubling cuts the share of a lane where no size is given.
 const DEFAULT_CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
@@ -326,8 +325,7 @@ impl Planner {
 
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
-        self.rails
-            .get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options, DEFAULT_CHUNKS))
+        self.rails.get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options))
     }
 
     /// The halves of the ring: one aggregator per node, every step to the next node.
@@ -341,9 +339,7 @@ impl Planner {
             return 1;
         }
         let blocks = if collective == Collective::Allreduce { 1 } else { u64::from(self.topology.ranks()) };
-        let cuts = self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut());
-        let first = bytes.saturating_mul(blocks) / cuts;
-        CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
+        pattern::chunks(self.rails().cut(), bytes.saturating_mul(blocks))
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -416,7 +412,8 @@ impl Planner {
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
             if algorithm == Algorithm::HalvingDoubling {
-                return Profile::stepwise(collective, self.rails(), DEFAULT_CHUNKS, &mut wires);
+                let most = if collective == Collective::Allreduce { pattern::MOST_CHUNKS } else { 1 };
+                return Profile::stepwise(collective, self.rails(), most, &mut wires);
             }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
@@ -466,12 +463,14 @@ impl Planner {
         self.topology.network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
     }
 
-    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment; `None` if the choice for this
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first; `None` if the choice for this
     /// collective is not made by cost.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        let all = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
-        all.reduce(|best, next| if next.1.time < best.1.time { next } else { best })
+        let predicted = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
+        let all: Vec<(Algorithm, Prediction)> = predicted.collect();
+        let least = all.iter().map(|(_, prediction)| prediction.time).fold(f64::INFINITY, f64::min);
+        all.into_iter().find(|(_, prediction)| prediction.time <= least * ALIKE)
     }
 
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI library's own

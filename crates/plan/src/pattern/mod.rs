@@ -47,7 +47,7 @@ pub use lanes::{Lane, lanes};
 pub use level_lanes::level_lanes;
 pub use node::stage_names as stage_names_around;
 pub use order::Line;
-pub use rails::{RailOptions, Rails, Transfer};
+pub use rails::{MOST_CHUNKS, RailOptions, Rails, Transfer, chunks};
 pub use reduce_scatter::{reduce_scatter, reduce_scatter_stages};
 pub use ring::ring;
 pub use steps::{Step, stepwise};

@@ -26,6 +26,19 @@ pub struct RailOptions {
     pub aggregators: Option<u32>,
 }
 
+/// Pieces in which the share of a lane is cut, each by the least bytes that the first step sends in a lane. Two hide the latency of the
+/// steps on a torus; on a tree four let one be between groups while others are inside.
+const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
+
+/// The most of them.
+pub const MOST_CHUNKS: u32 = CHUNKS[0].1;
+
+/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces ([`Rails::cut`]).
+pub fn chunks(cut: u64, bytes: u64) -> u32 {
+    let first = bytes / cut.max(1);
+    CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
+}
+
 /// What a node does in one step of a halving: it sends some positions and receives and combines others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
@@ -98,13 +111,14 @@ impl Rails {
         self.along.iter().map(Along::steps).sum()
     }
 
-    /// Into how many pieces the first step of a lane cuts its share, at most; 1 if there is no step.
-    pub fn first_cut(&self) -> u32 {
+    /// Into how many pieces the first step cuts the vector, over all lanes.
+    pub fn cut(&self) -> u64 {
         let cut = |d: usize| match self.grid.dimensions()[d].size {
             size if size.is_power_of_two() => size.min(2),
             size => size,
         };
-        self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1)
+        let first = self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1);
+        self.lanes.len() as u64 * u64::from(first)
     }
 
     /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what it sent.
