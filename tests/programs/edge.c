@@ -224,6 +224,25 @@ static void blocks_at_bottom(int count)
     free(got);
 }
 
+/* A contribution that is where it belongs without being called so, which Open MPI takes and MPICH does not. */
+static void where_it_belongs(int count)
+{
+#ifdef OPEN_MPI
+    begin("allgather of what is in the receive buffer");
+    int *data = ints_new(count * check_size);
+    for (int i = 0; i < count; i++)
+        data[check_rank * count + i] = contribution(check_rank, i);
+    MPI_Allgather(data + check_rank * count, count, MPI_INT, data, count, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, data[r * count + i], contribution(r, i));
+    free(data);
+    check_cases++;
+#else
+    (void)count;
+#endif
+}
+
 /* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the data). */
 static void transpose(int rows)
 {
@@ -439,6 +458,7 @@ int main(int argc, char **argv)
     at_bottom(count);
     blocks_at_bottom(count / 4);
     one_array(count / 4);
+    where_it_belongs(count / 4);
     transpose(300);
     between_groups(count);
     siblings(count);
