@@ -321,6 +321,55 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     }
 }
 
+/// What a copy completes is sent before the next copy begins.
+#[test]
+fn the_first_send_does_not_wait_for_the_last_copy() {
+    #[derive(Default)]
+    struct Noted {
+        done: Vec<(&'static str, u64)>,
+        sent: Vec<Ticket>,
+    }
+    impl Transport for Noted {
+        type Error = Fault;
+        fn units(&self, parts: Parts, _: u32) -> (u64, u64) {
+            (u64::from(parts.first), u64::from(parts.end()))
+        }
+        fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn send(&mut self, ticket: Ticket, _: Rank, _: u32, from: Place, _: bool) -> Result<(), Fault> {
+            self.done.push(("sent", from.start));
+            self.sent.push(ticket);
+            Ok(())
+        }
+        fn recv(&mut self, _: Ticket, _: Rank, _: u32, _: Place) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn reduce(&mut self, _: Place, _: Place) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn copy(&mut self, _: Place, into: Place) -> Result<(), Fault> {
+            self.done.push(("copied", into.start));
+            Ok(())
+        }
+        fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
+            completed.append(&mut self.sent);
+            Ok(())
+        }
+    }
+    let part = |space, first| Parts { space, first, count: 1 };
+    let copy = |first| hop(Action::Copy { from: part(Space::Input, first) }, 0, part(Space::Stage, first), vec![]);
+    let send = |first| Hop { tag: first, ..hop(Action::Send, 1, part(Space::Stage, first), vec![]) };
+    let hops = vec![copy(0), copy(1), copy(2), send(0), send(1), send(2)];
+    let program = Program::new(RankPlan { staged: 3, ..RankPlan::new(0, 3, hops) }, true).unwrap();
+    let mut transport = Noted::default();
+    let mut credits = Credits::default();
+    let pacing = Pacing { segment: 1, window: 8, flow: None };
+    Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap().run(&mut transport).unwrap();
+    let expected: Vec<_> = (0..3).flat_map(|first| [("copied", first), ("sent", first)]).collect();
+    assert_eq!(transport.done, expected);
+}
+
 #[test]
 fn inconsistent_plans_are_refused_or_reported() {
     let plan = |hops| RankPlan::new(0, 2, hops);

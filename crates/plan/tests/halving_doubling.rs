@@ -4,36 +4,22 @@
 use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::collective::Collective::Allreduce;
 use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
-use nagare_plan::fabric::{Fabric, HostId, shipped, timeline};
-use nagare_plan::pattern::{Along, Lane, Pairs, RailOptions, Rails, Seats, halving_doubling, lanes};
+use nagare_plan::fabric::{Generator, HostId, TierRates, timeline};
+use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, Seats, halving_doubling, lanes};
 use nagare_plan::schedule::{Action, Hop, Program, Schedule};
-use nagare_plan::topology::{Dimension, DimensionOrder, Grid, Hierarchy, Topology};
+use nagare_plan::topology::{DimensionOrder, Hierarchy, Topology};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 #[path = "support/by_hand.rs"]
 mod by_hand;
+#[path = "support/halving.rs"]
+mod halving;
+#[path = "support/network.rs"]
+mod network;
 
 use by_hand::{Value, carry_out};
-
-/// A closed grid whose nodes are numbered in the order of points.
-fn grid(sizes: &[u32]) -> Grid {
-    let dimension = |(d, &size): (usize, &u32)| Dimension { name: format!("d{d}"), size, mbit: 50.0, closed: true };
-    Grid::of_nodes(sizes.iter().enumerate().map(dimension).collect(), (0..sizes.iter().product()).collect())
-}
-
-/// One order, not mirrored.
-fn lane(order: &[usize]) -> Lane {
-    Lane { order: order.to_vec(), mirrored: false }
-}
-
-/// The schedule on nodes with so many ranks each.
-fn schedule(ranks_on: &[u32], rails: &Rails, chunks: u32) -> Schedule {
-    let nodes = (0..).zip(ranks_on).flat_map(|(node, &ranks)| std::iter::repeat_n(node, ranks as usize)).collect();
-    let topology = Topology::of_nodes(nodes).unwrap();
-    let seats = Seats::new(&Hierarchy::new(&topology), &topology);
-    let plans = (0..seats.ranks()).map(|rank| halving_doubling(&seats, rails, chunks, rank)).collect();
-    Schedule { collective: Allreduce, algorithm: "halving_doubling".to_owned(), root: 0, stages: Vec::new(), plans }
-}
+use halving::{grid, lane, schedule, torus16};
 
 impl Value for u64 {
     fn combined(&self, received: &Self) -> Self {
@@ -205,12 +191,11 @@ fn every_schedule_ends_though_every_send_waits_for_its_receive() {
             let rails = some_rails(&sizes, [50.0, 400.0, 100.0][turn % 3], aggregators, Pairs::Near);
             let schedule = schedule(&ranks_on, &rails, [1, 2, 4][turn / 2 % 3]);
             let pacing = Pacing { segment: 1 + turn as u64 % 3, window: 2, flow: None };
-            let parts = u64::from(schedule.plans[0].parts);
-            // Vectors without elements, and those that leave many parts empty.
-            for units in [turn as u64 % 4, parts / 3 + (turn as u64 % 2) * parts] {
-                if let Err(error) = play(&schedule, units, pacing, true) {
-                    panic!("{sizes:?} × {ranks_on:?}, {aggregators} aggregators, {units} units: {error}");
-                }
+            // Vectors of hardly any elements, and those that leave many parts empty or have more than one unit each.
+            let parts = schedule.plans[0].parts as usize;
+            let units = [turn % 4, parts / 3, parts + parts / 3][turn / 4 % 3] as u64;
+            if let Err(error) = play(&schedule, units, pacing, true) {
+                panic!("{sizes:?} × {ranks_on:?}, {aggregators} aggregators, {units} units: {error}");
             }
         }
     }
@@ -246,57 +231,6 @@ fn plans_grow_with_the_number_of_steps() {
             assert!(program.dependencies.iter().all(|d| d.data.len() <= 2 * steps as usize));
         }
     }
-}
-
-fn torus16() -> Fabric {
-    Fabric::from_toml(shipped("torus16").unwrap(), "torus16").unwrap()
-}
-
-/// Busiest host link and torus link of the whole call, and the sum over the steps of what the busiest link of the step needs, all
-/// relative to the least time an Allreduce can take.
-fn loads(orders: &[&[usize]], pairs: Pairs) -> [f64; 3] {
-    let fabric = torus16();
-    let all = orders.iter().map(|order| lane(order)).collect();
-    let rails = Rails::new(grid(&[4, 4]), all, 1, pairs);
-    let schedule = schedule(&[1; 16], &rails, 1);
-    let lanes = orders.len() as u32;
-    let parts = f64::from(schedule.plans[0].parts);
-    let mut steps: BTreeMap<(u16, u32), BTreeMap<_, f64>> = BTreeMap::new();
-    let mut all: BTreeMap<_, f64> = BTreeMap::new();
-    for m in schedule.moves() {
-        for link in fabric.route(HostId(m.from), HostId(m.to)) {
-            let time = f64::from(m.parts.count) / parts / fabric.mbit(link);
-            *steps.entry((m.round.stage, m.round.step / lanes)).or_default().entry(link).or_default() += time;
-            *all.entry(link).or_default() += time;
-        }
-    }
-    let least = 2.0 * 15.0 / 16.0 / 100.0;
-    let busiest = |of_hosts: bool| {
-        let is_host = |link| fabric.is_host(fabric.start(link)) || fabric.is_host(fabric.end(link));
-        all.iter().filter(|(link, _)| is_host(**link) == of_hosts).map(|(_, time)| time / least).fold(0.0, f64::max)
-    };
-    let in_steps: f64 = steps.values().map(|links| links.values().copied().fold(0.0, f64::max)).sum();
-    [busiest(true), busiest(false), in_steps / least]
-}
-
-#[track_caller]
-fn near(found: f64, expected: f64) {
-    assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
-}
-
-#[test]
-fn two_opposite_orders_of_near_pairs_keep_every_host_link_of_the_torus_busy() {
-    let [host, torus, steps] = loads(&[&[0, 1], &[1, 0]], Pairs::Near);
-    near(host, 1.0);
-    assert!(torus <= 1.0, "{torus}");
-    near(steps, 1.0);
-}
-
-#[test]
-fn one_order_reaches_half_of_the_limit_and_the_document_s_pairs_three_quarters() {
-    near(1.0 / loads(&[&[0, 1]], Pairs::Near)[2], 0.5);
-    near(1.0 / loads(&[&[0, 1], &[1, 0]], Pairs::Bits)[2], 0.75);
-    assert!(1.0 / loads(&[&[0, 1]], Pairs::Bits)[2] <= 0.5);
 }
 
 /// Whole messages in time on the torus, relative to the bound of its busiest link.
@@ -342,6 +276,31 @@ fn a_planner_lays_rails_as_it_is_told() {
         let talkers = schedule.plans.iter().filter(|p| p.hops.iter().any(|h| h.round.stage == 1)).count();
         assert_eq!(talkers as u32, 3 * found);
     }
+}
+
+/// Whole tori and a part of one, with one or two hosts on a switch.
+#[test]
+fn communicators_on_tori_have_lanes_for_what_their_hosts_can_send() {
+    for (dims, hosts_per_switch, hosts, lanes) in [
+        (vec![4, 4], 1, 16, 2),
+        (vec![4, 4], 2, 32, 4),
+        (vec![4, 2, 3], 1, 24, 2),
+        (vec![5], 1, 5, 2),
+        (vec![4, 4], 1, 12, 2),
+        (vec![1, 1], 1, 1, 1),
+    ] {
+        let generator = Generator::Torus { dims: dims.clone(), hosts_per_switch };
+        let rates = TierRates { mbit: vec![100.0, 50.0], latency_us: vec![1.0] };
+        let fabric = Arc::new(generator.builder("torus", &rates).unwrap().build().unwrap());
+        let placement = network::place(&fabric, "by slot", hosts, 1);
+        let planner = network::planner(&fabric, &placement);
+        let what = format!("{dims:?} × {hosts_per_switch}, {hosts} hosts");
+        assert_eq!(planner.rails().lanes().len(), lanes, "{what}");
+        check_exactly_once(&planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap(), &what);
+    }
+    let fabric = network::load("torus16");
+    let planner = network::planner(&fabric, &network::place(&fabric, "by slot", 16, 1));
+    assert_eq!(planner.rails().lanes(), [lane(&[0, 1]), lane(&[1, 0])]);
 }
 
 #[test]
