@@ -2,6 +2,7 @@
 
 use crate::output::{bytes, table};
 use comfy_table::CellAlignment;
+use nagare_bench::operation::Unit;
 use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing};
 use nagare_plan::algorithm::ALGORITHMS;
 
@@ -127,7 +128,7 @@ pub fn legend(results: &Results) -> String {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
     }
     if results.cells.iter().any(|cell| cell.collective.varies()) {
-        text += "Bytes per pair of Alltoallv are means, from which the pairs' own differ.\n";
+        text += "Bytes per pair of Alltoallv and per rank of Reduce_scatter are means, from which their own differ.\n";
     }
     if results.cells.iter().any(|cell| cell.cpu_bound) {
         text += "* more than this machine carried in the test of the network: its processors, not the links, are the limit.\n";
@@ -140,11 +141,13 @@ fn best_stock(best: &Timing) -> String {
     format!("{} {}", milliseconds(best.median), best.forced_stock().unwrap_or("its own choice"))
 }
 
-/// Bytes of the vector; per rank pair where ranks have blocks for each other.
+/// Bytes of the vector, or of a block and of all.
 pub fn size(cell: &Cell) -> String {
-    match cell.collective.per_pair() {
-        true => format!("{} per pair ({} in all)", bytes(cell.block), bytes(cell.bytes)),
-        false => bytes(cell.bytes),
+    let blocks = |of: &str| format!("{} per {of} ({} in all)", bytes(cell.block), bytes(cell.bytes));
+    match cell.collective.unit() {
+        Unit::Vector => bytes(cell.bytes),
+        Unit::Pair => blocks("pair"),
+        Unit::Rank => blocks("rank"),
     }
 }
 

@@ -388,9 +388,14 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
         (&["--sizes", "8,6"][..], "'6'"),
         (
             &["--collectives", "scatter"],
-            "'scatter' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather",
+            "'scatter' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, \
+             reduce_scatter_block, reduce_scatter",
         ),
         (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
+        (
+            &["--algorithms", "stock,ring", "--collectives", "bcast,gather"],
+            "ring implements none of bcast, gather; it implements ",
+        ),
         (&["--map", "nowhere"], "nowhere"),
         (&["--congestion", "slow"], "'slow'"),
     ] {
