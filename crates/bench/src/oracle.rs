@@ -6,7 +6,8 @@
 //! * MPICH: `MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM`, and with `MPIR_CVAR_DEVICE_COLLECTIVES` whether the device may put a
 //!   composition of its own around it; both read at every call.
 //!
-//! Left out are algorithms for two ranks only, and of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only.
+//! Left out are algorithms for two ranks only, of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only, and MPICH's
+//! `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of two.
 
 use crate::operation::Operation;
 
@@ -280,7 +281,6 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("recursive_halving", &[]),
             Intra("pairwise", &[]),
             Intra("recursive_doubling", &[]),
-            Intra("noncommutative", &[]),
             Intra("nb", &[]),
             Intra("nb", &[(IREDUCE_SCATTER_BLOCK, Value::Item("tsp_recexch"), "tsp_recexch")]),
         ],
@@ -288,7 +288,6 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("recursive_halving", &[]),
             Intra("pairwise", &[]),
             Intra("recursive_doubling", &[]),
-            Intra("noncommutative", &[]),
             Intra("nb", &[]),
             Intra("nb", &[(IREDUCE_SCATTER, Value::Item("tsp_recexch"), "tsp_recexch")]),
         ],
