@@ -62,6 +62,10 @@ pub struct Spec {
     pub summary: &'static str,
 }
 
+/// Allreduce and its two halves.
+const HALVED: &[Collective] =
+    &[Collective::Allreduce, Collective::Allgather, Collective::ReduceScatterBlock, Collective::ReduceScatter];
+
 /// All algorithms.
 pub const ALGORITHMS: &[Spec] = &[
     Spec {
@@ -99,7 +103,7 @@ pub const ALGORITHMS: &[Spec] = &[
     Spec {
         algorithm: Algorithm::Ring,
         name: "ring",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
         summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
@@ -107,7 +111,7 @@ pub const ALGORITHMS: &[Spec] = &[
     Spec {
         algorithm: Algorithm::HalvingDoubling,
         name: "halving_doubling",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: false,
         summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
@@ -236,6 +240,7 @@ pub struct Planner {
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
     rails: OnceLock<Rails>,
+    around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
@@ -254,6 +259,7 @@ impl Planner {
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
             rails: OnceLock::new(),
+            around: OnceLock::new(),
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
@@ -314,6 +320,11 @@ impl Planner {
         })
     }
 
+    /// The halves of the ring: one aggregator per node, every step to the next node.
+    fn around(&self) -> &Rails {
+        self.around.get_or_init(|| Rails::around(self.line(), 1))
+    }
+
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
     pub fn exchange(&self) -> &Exchange {
         self.exchange.get_or_init(|| {
@@ -333,13 +344,22 @@ impl Planner {
             return None;
         }
         let root = if collective.is_rooted() { root } else { 0 };
+        // One half of an Allreduce alone, on the rails of the whole.
+        let half = |rails, chunks| match collective {
+            Collective::Allgather => Some(pattern::allgather(self.seats(), rails, chunks, rank)),
+            c if c.scatters() => Some(pattern::reduce_scatter(self.seats(), rails, chunks, rank)),
+            _ => None,
+        };
         Some(match algorithm {
             Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
             Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
-            Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), CHUNKS, rank),
+            Algorithm::Ring => {
+                half(self.around(), 1).unwrap_or_else(|| pattern::ring(self.grouped(), self.line(), rank))
+            }
+            Algorithm::HalvingDoubling => half(self.rails(), CHUNKS)
+                .unwrap_or_else(|| pattern::halving_doubling(self.seats(), self.rails(), CHUNKS, rank)),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
@@ -356,7 +376,8 @@ impl Planner {
     /// hardly matters, and programs change it from call to call.
     pub fn profile(&self, collective: Collective, algorithm: Algorithm) -> Option<&Profile> {
         let spec = algorithm.spec();
-        if !spec.by_cost || !algorithm.implements(collective) {
+        let halved = collective == Collective::Allgather || collective.scatters();
+        if !spec.by_cost || halved || !algorithm.implements(collective) {
             return None;
         }
         let of_algorithm = &self.profiles[collective as usize][algorithm as usize];
@@ -449,6 +470,14 @@ impl Planner {
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
     pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
+        if collective == Collective::Allgather {
+            let between = if algorithm == Algorithm::Ring { "allgather" } else { "doubling" };
+            return pattern::allgather_stages(self.seats(), between);
+        }
+        if collective.scatters() {
+            let between = if algorithm == Algorithm::Ring { "reduce-scatter" } else { "halving" };
+            return pattern::reduce_scatter_stages(self.seats(), between);
+        }
         match algorithm {
             Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
             Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),

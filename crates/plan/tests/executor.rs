@@ -41,7 +41,7 @@ fn run(
                     let has_output = collective.has_output(root, rank);
                     let program = Program::new(plan.clone(), has_output).unwrap();
                     let input = input(rank);
-                    let (layout, output) = buffers(collective, input.len(), plans.len());
+                    let (layout, output) = buffers(collective, input.len(), plans.len(), plan);
                     let transport = ThreadTransport::with_layout(world, rank, layout, input, output);
                     let mut transport = if in_place { transport.in_place() } else { transport };
                     std::thread::sleep(delay(rank));
@@ -59,7 +59,7 @@ fn run(
 }
 
 /// How the buffers of a rank with `input` units are laid out, and the units of its result.
-fn buffers(collective: Collective, input: usize, ranks: usize) -> (Layout, usize) {
+fn buffers(collective: Collective, input: usize, ranks: usize, plan: &RankPlan) -> (Layout, usize) {
     let block = (input / ranks) as u64;
     let table: Vec<(u64, u64)> = (0..ranks as u64).map(|peer| (peer * block, block)).collect();
     match collective {
@@ -68,8 +68,15 @@ fn buffers(collective: Collective, input: usize, ranks: usize) -> (Layout, usize
         }
         Collective::Alltoall => (Layout::Blocks { block }, input),
         Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
-        Collective::Gather | Collective::Allgather => (Layout::Blocks { block: input as u64 }, input * ranks),
-        Collective::ReduceScatterBlock | Collective::ReduceScatter => (Layout::Blocks { block }, block as usize),
+        Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
+        Collective::Allgather => {
+            let bounds = (0..=ranks as u64).map(|r| r * input as u64).collect();
+            (Layout::cut(collective, bounds, plan), input * ranks)
+        }
+        Collective::ReduceScatterBlock | Collective::ReduceScatter => {
+            let bounds = (0..=ranks as u64).map(|r| r * block).collect();
+            (Layout::cut(collective, bounds, plan), block as usize)
+        }
     }
 }
 
@@ -88,11 +95,12 @@ fn every_algorithm_moves_real_data_between_threads() {
             for spec in ALGORITHMS {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
-                    let units = if collective.is_exchange() { length * ranks as usize } else { length };
+                    let blocks = collective.is_exchange() || collective.scatters();
+                    let units = if blocks { length * ranks as usize } else { length };
                     let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
                     let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
                     for (rank, (transport, _)) in results.iter().enumerate() {
-                        let (_, units) = buffers(collective, units, ranks as usize);
+                        let (_, units) = buffers(collective, units, ranks as usize, &plans[rank]);
                         let expected: Vec<u64> = (0..units)
                             .map(|i| match collective {
                                 Collective::Bcast => value(root, i),

@@ -346,7 +346,9 @@ impl<'p> Executor<'p> {
             }
             let arrived = Place { region: stream.slot(segment, self.ring), start: 0, units };
             let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            if !self.has_output {
+            if running.region == Region::Stage {
+                transport.reduce(arrived, running)?;
+            } else if !self.has_output {
                 transport.reduce(running, arrived)?;
             } else {
                 let output = Place { region: Region::Output, start, units };

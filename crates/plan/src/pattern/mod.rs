@@ -2,7 +2,9 @@
 
 mod aggregated;
 mod aggregated_leader;
+mod allgather;
 mod along;
+mod blocks;
 mod board;
 mod chain;
 mod contention_free;
@@ -17,6 +19,7 @@ mod inorder;
 mod node;
 mod order;
 mod rails;
+mod reduce_scatter;
 mod ring;
 mod staging;
 mod steps;
@@ -26,6 +29,7 @@ mod xor;
 
 pub use aggregated::{STAGES as AGGREGATED_STAGES, aggregated};
 pub use aggregated_leader::{STAGES as AGGREGATED_LEADER_STAGES, aggregated_leader};
+pub use allgather::{allgather, allgather_stages};
 pub use along::{Along, Leg, Pairs};
 pub use chain::chain;
 pub use contention_free::{contention_free, contention_free_stages};
@@ -39,6 +43,7 @@ pub use halving_doubling::{halving_doubling, halving_doubling_stages};
 pub use node::stage_names as stage_names_around;
 pub use order::Line;
 pub use rails::{Lane, Rails, Transfer};
+pub use reduce_scatter::{reduce_scatter, reduce_scatter_stages};
 pub use ring::ring;
 pub use steps::{Step, stepwise};
 pub use two_level_ring::{Seats, two_level_ring};

@@ -10,6 +10,7 @@
 //! document, section 2.
 
 use super::along::{Along, Pairs};
+use super::order::Line;
 use crate::topology::Grid;
 use std::ops::Range;
 
@@ -51,6 +52,14 @@ impl Rails {
     /// Rails over `grid`, one per aggregator and lane; there is at least one of both.
     pub fn new(grid: Grid, lanes: Vec<Lane>, aggregators: u32, pairs: Pairs) -> Self {
         let along = grid.dimensions().iter().map(|d| Along::new(d.size, pairs)).collect();
+        Self { grid, along, lanes, aggregators }
+    }
+
+    /// Rails around a ring, one per aggregator and direction, every step to the next node.
+    pub fn around(line: &Line, aggregators: u32) -> Self {
+        let grid = Grid::of_line((0..line.nodes()).map(|place| line.after(line.first(), place, 0)).collect());
+        let along = vec![Along::around(line.nodes())];
+        let lanes = (0..line.lanes()).map(|lane| Lane { order: vec![0], mirrored: lane > 0 }).collect();
         Self { grid, along, lanes, aggregators }
     }
 
@@ -98,6 +107,12 @@ impl Rails {
 
     /// The position that a node owns after the halving.
     pub fn position(&self, lane: u32, node: u32) -> u32 {
-        self.halving(lane, node).last().map_or(0, |last| last.received.start)
+        let lane = &self.lanes[lane as usize];
+        lane.order.iter().fold(0, |position, &dimension| {
+            let size = self.grid.dimensions()[dimension].size;
+            let coordinate = self.grid.coordinate(node, dimension);
+            let own = if lane.mirrored { (size - coordinate) % size } else { coordinate };
+            position * size + self.along[dimension].position(own)
+        })
     }
 }
