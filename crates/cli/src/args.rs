@@ -205,7 +205,7 @@ pub struct PlanArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub schedule: ScheduleArgs,
-    /// Bytes of the vector (alltoall: of the block for each rank), with suffix K, M or G
+    /// Bytes of the vector, or of a block where ranks have blocks, with suffix K, M or G
     #[arg(long, short, default_value = "1M", value_parser = byte_count)]
     pub bytes: u64,
     /// Exit with status 1 if there are conflicts

@@ -59,6 +59,23 @@ fn bytes_per_link_and_direction() {
 }
 
 #[test]
+fn halves_bring_every_host_the_blocks_of_all_others() {
+    // Fifteen blocks into every host of the torus, and as many sums out of it: no algorithm can do with less.
+    for collective in ["allgather", "reduce_scatter_block", "reduce_scatter"] {
+        for algorithm in ["halving_doubling", "ring"] {
+            let text = stdout_of(&["check", collective, "-a", algorithm, "-f", "torus16", "--bytes", "64K"]);
+            assert!(text.contains("right: it ends"), "{text}");
+            let rows = rows(&text);
+            for host in 0..16 {
+                let name = format!("n{host} — ");
+                let link = rows.iter().find(|row| row[0].starts_with(&name)).unwrap();
+                assert_eq!(link[2..4], ["960K", "960K"], "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_exchange_is_played_in_time() {
     // On one switch nothing meets: 15 blocks of 64 KiB at 50 Mbit/s, two at a time, and eight times a message's 90 µs.
     let star = stdout_of(&["check", "alltoall", "-a", "xor", "-f", "star16", "--bytes", "64K", "--deny-conflicts"]);
