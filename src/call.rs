@@ -204,7 +204,8 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     let Decision { record, place, private, .. } = *decision;
     record.failed()?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
-    let program = record.program(place, arguments.collective, decision.algorithm, root).ok_or(Failure::Stalled)?;
+    let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
+    let program = program.ok_or(Failure::Stalled)?;
     let packer = Packer { real: shim.real, private, rank: record.rank as c_int };
     // What peers have sent to a rank that gives up would match its later calls.
     let give_up = |failure| {

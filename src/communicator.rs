@@ -1,5 +1,6 @@
 //! What Nagare keeps per communicator: an attribute that the library deletes with the communicator.
 
+use crate::cartesian;
 use crate::facts;
 use crate::real::Real;
 use crate::shim::Shim;
@@ -10,6 +11,7 @@ use nagare_plan::choice::{Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Credits;
 use nagare_plan::schedule::{Program, Rank};
+use nagare_plan::topology::{Grid, Topology};
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -41,8 +43,8 @@ thread_local! {
 /// Records deleted so far.
 static DELETIONS: AtomicU64 = AtomicU64::new(0);
 
-/// A plan is kept for a collective, an algorithm and a root.
-type ProgramKey = (Collective, Algorithm, Rank);
+/// A plan is kept for a collective, an algorithm, a root and a number of chunks.
+type ProgramKey = (Collective, Algorithm, Rank, u32);
 
 /// Facts and plans of one communicator.
 pub struct Communicator {
@@ -258,14 +260,22 @@ impl Communicator {
                 (facts.topology, facts.eager)
             }
         };
+        let topology = match cartesian::of(shim.real, comm).filter(|_| !self.inter) {
+            Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
+            None => topology,
+        };
         let nodes = topology.node_count();
         // The connections a schedule uses are within the node if all ranks are on one.
         let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
         let config = &shim.setup().config;
         self.set_floors(&config.rules, nodes);
-        let mut planner = Planner::new(topology).with_partners(config.partners);
+        let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
         if let Some(steps) = config.steps {
             planner = planner.with_steps(steps);
+        }
+        if self.rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
+            let grid = Grid::new(planner.grouped(), planner.topology());
+            log::debug!("a communicator of {} ranks on {nodes} nodes, dimensions {grid}", self.size);
         }
         Ok(Place { planner, nodes, eager })
     }
@@ -353,20 +363,22 @@ impl Communicator {
         self.failure.lock().map_or(Ok(()), Err)
     }
 
-    /// The program of this rank, from the cache or made now.
+    /// The program of this rank for a call of `bytes`, which all ranks know, from the cache or made now.
     pub fn program(
         &self,
         place: &Place,
         collective: Collective,
         algorithm: Algorithm,
         root: Rank,
+        bytes: u64,
     ) -> Option<Arc<Program>> {
-        let key = (collective, algorithm, root);
+        let chunks = place.planner.chunks(collective, algorithm, bytes);
+        let key = (collective, algorithm, root, chunks);
         let mut programs = self.programs.lock();
         if let Some((_, program)) = programs.iter().find(|(k, _)| *k == key) {
             return Some(Arc::clone(program));
         }
-        let plan = place.planner.plan(collective, algorithm, root, self.rank)?;
+        let plan = place.planner.plan_cut(collective, algorithm, root, self.rank, chunks)?;
         let has_output = collective.has_output(root, self.rank);
         let program = match Program::new(plan, has_output) {
             Ok(program) => Arc::new(program),

@@ -103,7 +103,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Ex
     let usable = setup.usable && own_problem.is_none();
     match collect(real, comm, setup, &place, usable) {
         Ok(ranks) => Exchange {
-            facts: agree(&ranks).and_then(|()| share(&ranks, setup)),
+            facts: agree(&ranks).and_then(|()| share(&ranks, setup, comm == real.handles.comm_world)),
             report: ranks.iter().any(|f| f.report != 0),
             own_problem,
         },
@@ -163,8 +163,8 @@ fn agree(ranks: &[Facts]) -> Result<(), Disagreement> {
     Ok(())
 }
 
-/// The places of all ranks, and the limits that hold for all of them.
-fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
+/// The places of all ranks, which are those of the world or of some other communicator, and the limits that hold for all of them.
+fn share(ranks: &[Facts], setup: &Setup, world: bool) -> Result<SharedFacts, Disagreement> {
     let levels = ranks.first().map_or(0, |f| f.levels as usize);
     let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
@@ -183,7 +183,15 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     let topology =
         Topology::new(names, groups, in_order(&places)).map_err(|e| Disagreement::Topology(e.to_string()))?;
     let node_of: Vec<u64> = ranks.iter().map(|f| f.node).collect();
-    let topology = setup.on_network(topology, &node_of);
+    let numa = ranks.iter().map(|f| f.numa).collect();
+    let mut topology = setup.on_network(topology, &node_of).with_numa(numa);
+    if let Some(dims) = &setup.config.torus {
+        // Said of the world's nodes; a session's communicator may be over the same ones.
+        if world || dims.points() == topology.node_count() {
+            let fitted = topology.on_torus(Arc::new(dims.clone()));
+            topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
+        }
+    }
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     Ok(SharedFacts { topology: Arc::new(topology), eager })

@@ -12,6 +12,7 @@ mod blocks;
 mod boundary;
 mod c_api;
 mod call;
+mod cartesian;
 mod communicator;
 mod cvar;
 mod datatype;

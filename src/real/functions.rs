@@ -103,6 +103,10 @@ functions! {
     group_translate_ranks: "PMPI_Group_translate_ranks" (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
     group_free: "PMPI_Group_free" (*mut MPI_Group);
 
+    topo_test: "PMPI_Topo_test" (MPI_Comm, *mut c_int);
+    cartdim_get: "PMPI_Cartdim_get" (MPI_Comm, *mut c_int);
+    cart_get: "PMPI_Cart_get" (MPI_Comm, c_int, *mut c_int, *mut c_int, *mut c_int);
+
     type_size_x: "PMPI_Type_size_x" (MPI_Datatype, *mut i64);
     type_get_extent: "PMPI_Type_get_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
     type_get_true_extent: "PMPI_Type_get_true_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);

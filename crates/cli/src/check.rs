@@ -10,9 +10,9 @@ use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{
     CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Timeline, Transfer, bytes_of, check,
-    steps, timeline_of,
+    steps, timeline,
 };
-use nagare_plan::schedule::{Parts, Schedule};
+use nagare_plan::schedule::Schedule;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,17 +54,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let schedule = whole(&planner(&machine, &args.schedule), &args.schedule)?;
     let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
     let report = check(fabric, placement, &rounds)?;
-    // Alltoall's units are per pair of ranks: of many ranks one each is enough, and all that memory holds.
-    let units = if schedule.collective == Collective::Alltoall && schedule.plans.len() > 256 { 1 } else { 15 };
+    // Units are per pair of ranks where there are blocks: of many ranks one each is enough, and all that memory holds.
+    let units = if is_exchange(schedule.collective) && schedule.plans.len() > 256 { 1 } else { 15 };
     let wrong = play(&schedule, units, PACING, true).err().map(|error| error.to_string());
     let exchange = is_exchange(schedule.collective) && wrong.is_none();
     let played = exchange && report.transfers <= MOST_PLAYED;
-    let in_time = played.then(|| {
-        timeline_of(&schedule, fabric, placement.hosts(), |plan, hop| {
-            size(&schedule, hop.parts, plan.parts, args.bytes)
-        })
-    });
-    let in_time = in_time.transpose()?;
+    let in_time = played.then(|| timeline(&schedule, fabric, placement.hosts(), args.bytes)).transpose()?;
     let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
     // Rounds of an exchange do not wait for one another: what meets is seen in time only.
     let conflicts = in_time.as_ref().map_or(report.conflicts.len(), |t| t.conflicts().len());
@@ -110,22 +105,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Bytes of a run of parts, of `of` in all; vectors, or blocks where there are some, have `bytes` bytes. Of Allgather and
-/// Reduce_scatter a part is a slice of a block.
-fn size(schedule: &Schedule, parts: Parts, of: u32, bytes: u64) -> u64 {
-    let whole = bytes_of(parts, of, bytes);
-    match schedule.collective {
-        Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => {
-            let slices = of / (schedule.plans.len().max(1) as u32);
-            whole / u64::from(slices.max(1))
-        }
-        _ => whole,
-    }
-}
-
-/// The schedule as rounds of messages, for vectors, or blocks where there are some, of `bytes` bytes.
+/// The schedule as rounds of messages, for vectors (Alltoall, Gather, Allgather, Reduce_scatter: blocks) of `bytes` bytes.
 fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
     let mut rounds: BTreeMap<_, Round> = BTreeMap::new();
+    let ranks = schedule.plans.len() as u32;
     for m in schedule.moves() {
         let stage = schedule.stages.get(usize::from(m.round.stage)).map_or("", String::as_str);
         let label = if stage == word {
@@ -134,7 +117,7 @@ fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
             format!("{stage}, {word} {}", m.round.step)
         };
         let round = rounds.entry(m.round).or_insert(Round { label, transfers: Vec::new() });
-        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: size(schedule, m.parts, m.of, bytes) });
+        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, ranks, bytes) });
     }
     rounds.into_values().collect()
 }

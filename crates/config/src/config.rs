@@ -2,7 +2,8 @@
 
 use crate::table::VARIABLES;
 use nagare_plan::choice::{Rules, parse_bytes};
-use nagare_plan::pattern::Partners;
+use nagare_plan::pattern::{Pairs, Partners, RailOptions};
+use nagare_plan::topology::{DimensionOrder, Dims, DimsError};
 use thiserror::Error;
 
 /// How much is told while running.
@@ -53,6 +54,10 @@ pub struct Config {
     pub steps: Option<u32>,
     /// `NAGARE_PARTNERS`.
     pub partners: Partners,
+    /// `NAGARE_TORUS`.
+    pub torus: Option<Dims>,
+    /// `NAGARE_TORUS_ORDER`, `NAGARE_TORUS_PARTNERS` and `NAGARE_AGGREGATORS`.
+    pub rails: RailOptions,
     /// `NAGARE_WAIT`.
     pub wait: Option<Wait>,
     /// `NAGARE_STRICT`.
@@ -73,6 +78,8 @@ impl Default for Config {
             window: None,
             steps: None,
             partners: Partners::One,
+            torus: None,
+            rails: RailOptions::default(),
             wait: None,
             strict: false,
             report: None,
@@ -153,6 +160,31 @@ impl Config {
                     _ => return Err("expected 1 or 2".into()),
                 }
             }
+            "NAGARE_TORUS" => {
+                self.torus = match value {
+                    "" => None,
+                    dims => Some(dims.parse().map_err(|e: DimsError| e.to_string())?),
+                }
+            }
+            "NAGARE_TORUS_ORDER" => {
+                self.rails.order = match value {
+                    "bandwidth" => DimensionOrder::Bandwidth,
+                    "alphabetical" => DimensionOrder::Alphabetical,
+                    "given" => DimensionOrder::Given,
+                    _ => return Err("expected bandwidth, alphabetical or given".into()),
+                }
+            }
+            "NAGARE_TORUS_PARTNERS" => {
+                self.rails.pairs = match value {
+                    "near" => Pairs::Near,
+                    "bits" => Pairs::Bits,
+                    _ => return Err("expected near or bits".into()),
+                }
+            }
+            "NAGARE_AGGREGATORS" => {
+                let aggregators = value.parse().ok().filter(|a| (1..=64).contains(a));
+                self.rails.aggregators = Some(aggregators.ok_or("expected a number between 1 and 64")?);
+            }
             "NAGARE_WAIT" => {
                 self.wait = Some(match value {
                     "library" => Wait::Library,
@@ -231,6 +263,10 @@ mod tests {
             ("NAGARE_WINDOW", "4"),
             ("NAGARE_STEPS", "1"),
             ("NAGARE_PARTNERS", "2"),
+            ("NAGARE_TORUS", "4x4x2"),
+            ("NAGARE_TORUS_ORDER", "given"),
+            ("NAGARE_TORUS_PARTNERS", "bits"),
+            ("NAGARE_AGGREGATORS", "4"),
             ("NAGARE_WAIT", "pause"),
             ("NAGARE_STRICT", "1"),
             ("NAGARE_REPORT", "r.json"),
@@ -262,5 +298,35 @@ mod tests {
             ]
         );
         assert_eq!((config.segment, config.window), (Some(4096), None));
+    }
+
+    #[test]
+    fn dimensions_and_how_they_are_used() {
+        let (config, problems) = read(&[
+            ("NAGARE_TORUS", "W4xX2"),
+            ("NAGARE_TORUS_ORDER", "alphabetical"),
+            ("NAGARE_TORUS_PARTNERS", "near"),
+            ("NAGARE_AGGREGATORS", "64"),
+        ]);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(config.torus.map(|t| t.named().to_vec()), Some(vec![("W".into(), 4), ("X".into(), 2)]));
+        let rails = RailOptions { order: DimensionOrder::Alphabetical, pairs: Pairs::Near, aggregators: Some(64) };
+        assert_eq!(config.rails, rails);
+        let (config, problems) = read(&[
+            ("NAGARE_TORUS", "4x4y2"),
+            ("NAGARE_TORUS_ORDER", "size"),
+            ("NAGARE_TORUS_PARTNERS", "far"),
+            ("NAGARE_AGGREGATORS", "0"),
+        ]);
+        assert_eq!(
+            problems,
+            [
+                "NAGARE_AGGREGATORS=0: expected a number between 1 and 64",
+                "NAGARE_TORUS=4x4y2: 'y' at character 4; expected x between sizes, as in 4x4x2 or W4xX2",
+                "NAGARE_TORUS_ORDER=size: expected bandwidth, alphabetical or given",
+                "NAGARE_TORUS_PARTNERS=far: expected near or bits",
+            ]
+        );
+        assert_eq!((config.torus, config.rails), (None, RailOptions::default()));
     }
 }

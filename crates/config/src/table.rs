@@ -73,6 +73,37 @@ pub const VARIABLES: &[Variable] = &[
         shared: true,
     },
     Variable {
+        name: "NAGARE_TORUS",
+        values: "sizes such as `4x4x2`, or with names `W4xX2xY1xZ4`",
+        default: "the fabric's torus, a Cartesian communicator, or the levels",
+        help: "the dimensions of the torus or mesh that the nodes of MPI_COMM_WORLD are on, in the order of their numbers, the last \
+               dimension fastest; `halving_doubling` goes along them (docs/fabrics.md)",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_TORUS_ORDER",
+        values: "`bandwidth`, `alphabetical` or `given`",
+        default: "bandwidth",
+        help: "the order in which dimensions are halved: the widest first, by name, or as they are given",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_TORUS_PARTNERS",
+        values: "`near` or `bits`",
+        default: "near",
+        help: "who exchanges halves along a dimension: `near` nodes, such that the steps share no link, or nodes whose numbers differ \
+               in one bit",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_AGGREGATORS",
+        values: "1 to 64",
+        default: "the NUMA nodes that the ranks of a node are bound to",
+        help: "ranks of every node that exchange with other nodes in `halving_doubling`, each for its share of the vector; at most \
+               the ranks of the node with the fewest",
+        shared: true,
+    },
+    Variable {
         name: "NAGARE_WAIT",
         values: "`library` or `pause`",
         default: "pause where the MPI library yields when idle",

@@ -4,10 +4,10 @@ use crate::collective::Collective;
 use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
 use crate::execute::Pacing;
 use crate::pattern::{
-    self, Exchange, ExchangeOptions, Lane, Line, Pace, Pairs, Partners, Rails, Seats, VirtualRanks, XorOptions,
+    self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Grid, Hierarchy, Topology};
+use crate::topology::{Grid, Hierarchy, Network, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -106,7 +106,7 @@ pub const ALGORITHMS: &[Spec] = &[
         collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
+        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a torus in both directions",
     },
     Spec {
         algorithm: Algorithm::HalvingDoubling,
@@ -114,7 +114,7 @@ pub const ALGORITHMS: &[Spec] = &[
         collectives: HALVED,
         round: "step",
         by_cost: false,
-        summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
+        summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
     },
     Spec {
         algorithm: Algorithm::TwoLevelRing,
@@ -223,8 +223,12 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane.
-const CHUNKS: u32 = 2;
+/// Pieces in which halving and doubling cuts the share of a lane, each by the least bytes that a lane sends in its first step. Two hide
+/// the latency of the steps; four leave more time for ranks that are late, once all of them are long.
+const CHUNKS: [(u64, u32); 3] = [(256 << 10, 4), (16 << 10, 2), (0, 1)];
+
+/// The same where no size is given.
+const DEFAULT_CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
 const LEADERS: u32 = 1;
@@ -244,6 +248,7 @@ pub struct Planner {
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
+    rail_options: RailOptions,
     exchange: OnceLock<Exchange>,
     profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
 }
@@ -263,6 +268,7 @@ impl Planner {
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
+            rail_options: RailOptions::default(),
             exchange: OnceLock::new(),
             profiles: Default::default(),
         }
@@ -278,6 +284,12 @@ impl Planner {
     /// The same with one or two partners in each step of the XOR exchange; otherwise there is one.
     pub fn with_partners(mut self, partners: Partners) -> Self {
         self.options.partners = partners;
+        self
+    }
+
+    /// The same with what a user says about halving and doubling.
+    pub fn with_rails(mut self, options: RailOptions) -> Self {
+        self.rail_options = options;
         self
     }
 
@@ -314,15 +326,34 @@ impl Planner {
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
         self.rails.get_or_init(|| {
+            let RailOptions { order, pairs, aggregators } = self.rail_options;
             let grid = Grid::new(self.grouped(), &self.topology);
-            let order: Vec<usize> = (0..grid.dimensions().len()).collect();
-            Rails::new(grid, vec![Lane { order, mirrored: false }], 1, Pairs::default())
+            let fewest = (0..self.seats().nodes()).map(|node| self.seats().on(node).len() as u32).min().unwrap_or(1);
+            let aggregators = aggregators.unwrap_or_else(|| self.topology.aggregators()).clamp(1, fewest.max(1));
+            let network = self.topology.network();
+            let rate = |network: &Network| {
+                let hosts = (0..self.topology.node_count()).map(|node| network.host(node));
+                hosts.map(|host| network.fabric().host_mbit(host)).fold(f64::INFINITY, f64::min)
+            };
+            let lanes = pattern::lanes(&grid, &grid.ordered(order), network.map_or(0.0, rate), aggregators);
+            Rails::new(grid, lanes, aggregators, pairs)
         })
     }
 
     /// The halves of the ring: one aggregator per node, every step to the next node.
     fn around(&self) -> &Rails {
         self.around.get_or_init(|| Rails::around(self.line(), 1))
+    }
+
+    /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
+    pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
+        if algorithm != Algorithm::HalvingDoubling {
+            return 1;
+        }
+        let blocks = if collective == Collective::Allreduce { 1 } else { u64::from(self.topology.ranks()) };
+        let cuts = self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut());
+        let first = bytes.saturating_mul(blocks) / cuts;
+        CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -340,6 +371,18 @@ impl Planner {
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
+        self.plan_cut(collective, algorithm, root, rank, DEFAULT_CHUNKS)
+    }
+
+    /// The same with so many [`Self::chunks`], at least 1.
+    pub fn plan_cut(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        root: Rank,
+        rank: Rank,
+        chunks: u32,
+    ) -> Option<RankPlan> {
         if !algorithm.implements(collective) {
             return None;
         }
@@ -358,8 +401,8 @@ impl Planner {
             Algorithm::Ring => {
                 half(self.around(), 1).unwrap_or_else(|| pattern::ring(self.grouped(), self.line(), rank))
             }
-            Algorithm::HalvingDoubling => half(self.rails(), CHUNKS)
-                .unwrap_or_else(|| pattern::halving_doubling(self.seats(), self.rails(), CHUNKS, rank)),
+            Algorithm::HalvingDoubling => half(self.rails(), chunks)
+                .unwrap_or_else(|| pattern::halving_doubling(self.seats(), self.rails(), chunks, rank)),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),

@@ -125,4 +125,26 @@ mod tests {
         assert_eq!(layout.units(Parts { space: Space::Input, first: 1, count: 1 }, 2), (0, 0));
         assert_eq!(layout.units(Parts::token(), 2), (0, 0));
     }
+
+    #[test]
+    fn cut_blocks_have_even_slices_wherever_they_are() {
+        // Three ranks with blocks of 5, 0 and 2 units, three slices each; staged from the last to the first.
+        let order: Vec<u32> = (0..9).rev().collect();
+        let plan = RankPlan { order, staged: 9, ..RankPlan::new(2, 9, Vec::new()) };
+        let at = |layout: &Layout, space, first, count| layout.units(Parts { space, first, count }, 9);
+        let bounds = vec![0, 5, 5, 7];
+        let scattered = Layout::cut(Collective::ReduceScatter, bounds.clone(), &plan);
+        let slices: Vec<_> = (0..9).map(|part| at(&scattered, Space::Input, part, 1)).collect();
+        assert_eq!(slices, [(0, 1), (1, 3), (3, 5), (5, 5), (5, 5), (5, 5), (5, 5), (5, 6), (6, 7)]);
+        let staged: Vec<_> = (0..9).map(|place| at(&scattered, Space::Stage, place, 1)).collect();
+        assert_eq!(staged, [(0, 1), (1, 2), (2, 2), (2, 2), (2, 2), (2, 2), (2, 4), (4, 6), (6, 7)]);
+        assert_eq!(at(&scattered, Space::Stage, 0, 9), (0, 7));
+        // The result is the own block alone, and the parts of it have the numbers that they have among all.
+        assert_eq!(at(&scattered, Space::Output, 6, 3), (0, 2));
+        let gathered = Layout::cut(Collective::Allgather, bounds, &plan);
+        assert_eq!((at(&gathered, Space::Input, 7, 2), at(&gathered, Space::Output, 7, 2)), ((0, 2), (5, 7)));
+        // In place the contribution lies where it will be in the result.
+        assert_eq!(at(&gathered.in_place(), Space::Input, 7, 2), (5, 7));
+        assert_eq!(at(&scattered.in_place(), Space::Output, 7, 2), (0, 2));
+    }
 }

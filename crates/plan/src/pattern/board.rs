@@ -11,6 +11,9 @@ use super::inorder;
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, Round};
 
+/// Tags every MPI library has (MPI 4.0 section 9.1.2).
+const TAGS: u32 = 1 << 15;
+
 /// One rank's place among the ranks of its node.
 #[derive(Clone, Debug)]
 pub struct Board<'s> {
@@ -94,5 +97,13 @@ fn slot_of(ranks: &[Rank], aggregator: u32, aggregators: u32) -> usize {
 
 fn hop(action: Action, peer: Rank, child: u32, parts: Parts, Slip { stage, rail, turn }: Slip) -> Hop {
     // Every child of every rail has a round of its own: in memory nothing waits for a turn.
-    Hop { action, peer, parts, round: Round { stage, step: rail * 2 + child }, tag: rail, turn, after: Vec::new() }
+    Hop {
+        action,
+        peer,
+        parts,
+        round: Round { stage, step: rail * 2 + child },
+        tag: rail % TAGS,
+        turn,
+        after: Vec::new(),
+    }
 }

@@ -10,9 +10,10 @@
 //! Source: algorithms document, section 2.
 
 use super::board::{Board, Slip};
-use super::rails::Rails;
+use super::rails::{Rails, Transfer};
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use std::ops::Range;
 
 /// Tags every MPI library has (MPI 4.0 section 9.1.2).
 const TAGS: u32 = 1 << 15;
@@ -24,53 +25,116 @@ pub fn halving_doubling_stages(seats: &Seats) -> Vec<String> {
     names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Plan of `rank` for Allreduce, with the share of every lane cut in `chunks`.
+/// Plan of `rank` for Allreduce, with the share of every lane cut in `chunks`, at least 1.
+///
+/// In list order, and so in priority: step after step, in each of them chunk after chunk; a chunk is combined inside the node just before
+/// its first step and spread there just after its last one. Every transfer has the same place in the lists of both its ranks.
 pub fn halving_doubling(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
-    let (nodes, lanes, aggregators) = (rails.nodes(), rails.lanes().len() as u32, rails.aggregators());
-    let (node, _) = seats.seat(rank);
-    let board = Board::new(seats, rank, aggregators);
-    let first_stage = u16::from(seats.widest() > 1);
     let steps = rails.steps();
-    let rail = |aggregator: u32, lane: u32, chunk: u32| (aggregator * lanes + lane) * chunks + chunk;
-    // What comes first is needed first: chunks one after another, in each of them all lanes of all aggregators.
-    let all = || (0..chunks).flat_map(|c| (0..aggregators).flat_map(move |a| (0..lanes).map(move |l| (a, l, c))));
-    let mut hops = Vec::new();
-    for (a, l, c) in all() {
-        let rail = rail(a, l, c);
-        let slip = Slip { stage: 0, rail, turn: c };
-        board.reduce(&mut hops, a, Parts::vector(rail * nodes, nodes), slip);
-    }
-    let own = (0..aggregators).find(|&a| board.is(a));
-    let halvings: Vec<_> = (0..lanes).map(|lane| rails.halving(lane, node)).collect();
-    let mut push = |action, peer_node, positions: &std::ops::Range<u32>, (stage, step), (l, c)| {
-        let Some(a) = own else { return };
-        let parts = Parts::vector(rail(a, l, c) * nodes + positions.start, positions.end - positions.start);
-        let peer = Board::aggregator(seats, peer_node, a, aggregators);
-        // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
-        let in_order = |step: u32| (step * chunks + c) * lanes + l;
-        let round = Round { stage: first_stage + stage, step: in_order(step) };
-        let turn = (u32::from(stage) * steps + step) * chunks + c;
-        let tag = (u32::from(stage) * steps * chunks * lanes + in_order(step)) % TAGS;
-        hops.push(Hop { action, peer, parts, round, tag, turn, after: Vec::new() });
-    };
-    for step in 0..steps {
-        for (c, l) in (0..chunks).flat_map(|c| (0..lanes).map(move |l| (c, l))) {
-            let transfer = &halvings[l as usize][step as usize];
-            push(Action::Send, transfer.to, &transfer.sent, (0, step), (l, c));
-            push(Action::Reduce, transfer.from, &transfer.received, (0, step), (l, c));
+    let mut way = Way::new(seats, rails, chunks, rank);
+    for step in 0..steps.max(1) {
+        for chunk in 0..chunks {
+            if step == 0 {
+                way.reduce_inside(chunk);
+            }
+            if step < steps {
+                way.exchange(HALVING, step, chunk);
+            }
         }
     }
-    for step in 0..steps {
-        for (c, l) in (0..chunks).flat_map(|c| (0..lanes).map(move |l| (c, l))) {
-            let transfer = &halvings[l as usize][(steps - 1 - step) as usize];
-            push(Action::Send, transfer.from, &transfer.received, (1, step), (l, c));
-            push(Action::Recv, transfer.to, &transfer.sent, (1, step), (l, c));
+    for step in 0..steps.max(1) {
+        for chunk in 0..chunks {
+            if step < steps {
+                way.exchange(DOUBLING, step, chunk);
+            }
+            if step + 1 >= steps {
+                way.bcast_inside(chunk);
+            }
         }
     }
-    for (a, l, c) in all() {
-        let rail = rail(a, l, c);
-        let slip = Slip { stage: first_stage + 2, rail, turn: 2 * steps * chunks + c };
-        board.bcast(&mut hops, a, Parts::vector(rail * nodes, nodes), slip);
+    let parts = rails.lanes().len() as u32 * chunks * rails.nodes();
+    RankPlan::new(rank, parts, way.hops)
+}
+
+/// Stages between nodes.
+const HALVING: u32 = 0;
+const DOUBLING: u32 = 1;
+
+/// One rank's plan in the making.
+struct Way<'s> {
+    seats: &'s Seats,
+    rails: &'s Rails,
+    board: Board<'s>,
+    /// The lanes of this rank with the steps of its node's halving; none if it is no aggregator.
+    halvings: Vec<(u32, Vec<Transfer>)>,
+    chunks: u32,
+    steps: u32,
+    hops: Vec<Hop>,
+}
+
+impl<'s> Way<'s> {
+    fn new(seats: &'s Seats, rails: &'s Rails, chunks: u32, rank: Rank) -> Self {
+        let board = Board::new(seats, rank, rails.aggregators());
+        let (node, _) = seats.seat(rank);
+        let own = (0..rails.aggregators()).find(|&aggregator| board.is(aggregator));
+        let lanes = own.map_or(0..0, |aggregator| rails.lanes_of(aggregator));
+        let halvings = lanes.map(|lane| (lane, rails.halving(lane, node))).collect();
+        Self { seats, rails, board, halvings, chunks, steps: rails.steps(), hops: Vec::new() }
     }
-    RankPlan::new(rank, aggregators * lanes * chunks * nodes, hops)
+
+    /// Positions of a rail as parts of the vector.
+    fn parts(&self, lane: u32, chunk: u32, positions: &Range<u32>) -> Parts {
+        let first = (lane * self.chunks + chunk) * self.rails.nodes();
+        Parts::vector(first + positions.start, positions.end - positions.start)
+    }
+
+    fn reduce_inside(&mut self, chunk: u32) {
+        self.inside(0, chunk, chunk, Board::reduce);
+    }
+
+    fn bcast_inside(&mut self, chunk: u32) {
+        let stage = u16::from(self.seats.widest() > 1) + 2;
+        self.inside(stage, 2 * self.steps * self.chunks + chunk, chunk, Board::bcast);
+    }
+
+    /// What the ranks of the node do together with all lanes of a chunk.
+    fn inside(
+        &mut self,
+        stage: u16,
+        turn: u32,
+        chunk: u32,
+        on_board: impl Fn(&Board<'s>, &mut Vec<Hop>, u32, Parts, Slip),
+    ) {
+        for lane in 0..self.rails.lanes().len() as u32 {
+            let slip = Slip { stage, rail: lane * self.chunks + chunk, turn };
+            let parts = self.parts(lane, chunk, &(0..self.rails.nodes()));
+            on_board(&self.board, &mut self.hops, self.rails.aggregator_of(lane), parts, slip);
+        }
+    }
+
+    /// One step of a chunk in all lanes of this rank.
+    fn exchange(&mut self, stage: u32, step: u32, chunk: u32) {
+        let lanes = self.rails.lanes().len() as u32;
+        for (lane, halving) in &self.halvings {
+            // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
+            let in_order = (step * self.chunks + chunk) * lanes + lane;
+            let round = Round { stage: (u32::from(self.seats.widest() > 1) + stage) as u16, step: in_order };
+            let tag = (stage * self.steps * self.chunks * lanes + in_order) % TAGS;
+            let turn = (stage * self.steps + step) * self.chunks + chunk;
+            let aggregator =
+                |node| Board::aggregator(self.seats, node, self.rails.aggregator_of(*lane), self.rails.aggregators());
+            let hop = |action, node, positions| {
+                let (peer, parts) = (aggregator(node), self.parts(*lane, chunk, positions));
+                Hop { action, peer, parts, round, tag, turn, after: Vec::new() }
+            };
+            let at = if stage == HALVING { step } else { self.steps - 1 - step };
+            let Transfer { to, sent, from, received, .. } = &halving[at as usize];
+            let both = if stage == HALVING {
+                [hop(Action::Send, *to, sent), hop(Action::Reduce, *from, received)]
+            } else {
+                [hop(Action::Send, *from, received), hop(Action::Recv, *to, sent)]
+            };
+            self.hops.extend(both);
+        }
+    }
 }

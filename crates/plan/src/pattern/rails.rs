@@ -2,25 +2,28 @@
 //!
 //! ```text
 //!   vector │ aggregator 0                      │ aggregator 1                      │     of every node
-//!          │ lane 0          │ lane 1          │ lane 0          │ lane 1          │     each with its own order of dimensions
+//!          │ lane 0          │ lane 1          │ lane 2          │ lane 3          │     each with its own order of dimensions
 //!          │ chunk 0│ chunk 1│ chunk 0│ chunk 1│ …                                       one after another
 //! ```
-//! A rail has a position for every node: the node's coordinates in the lane's order of dimensions, the first the most
-//! significant, each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: algorithms
-//! document, section 2.
+//! Lanes are numbered through all aggregators of a node and have equal shares. A rail, which is a chunk of a lane, has a position
+//! for every node: the node's coordinates in the lane's order of dimensions, the first the most significant, each as [`Along`]
+//! numbers them. So what a node holds after each step is a run of positions. Source: algorithms document, section 2.
 
 use super::along::{Along, Pairs};
+use super::lanes::Lane;
 use super::order::Line;
-use crate::topology::Grid;
+use crate::topology::{Dimension, DimensionOrder, Grid};
 use std::ops::Range;
 
-/// An order of dimensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lane {
-    /// Dimensions by index, the first halved first; those of size 1 may be left out.
-    pub order: Vec<usize>,
-    /// Whether coordinates are taken backwards around each dimension, which uses the links that the same order leaves idle.
-    pub mirrored: bool,
+/// How rails may be laid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RailOptions {
+    /// Which dimensions the first lane halves first.
+    pub order: DimensionOrder,
+    /// Which nodes of a line are partners.
+    pub pairs: Pairs,
+    /// Ranks of every node that talk to other nodes, at most the ranks of the smallest node; `None` for what the machine suggests.
+    pub aggregators: Option<u32>,
 }
 
 /// What a node does in one step of a halving: it sends some positions and receives and combines others.
@@ -43,13 +46,14 @@ pub struct Transfer {
 pub struct Rails {
     grid: Grid,
     along: Vec<Along>,
+    /// Those of the first aggregator, of the second, and so on, as many for each.
     lanes: Vec<Lane>,
     /// Ranks of every node that talk to other nodes, each for its share of the vector.
     aggregators: u32,
 }
 
 impl Rails {
-    /// Rails over `grid`, one per aggregator and lane; there is at least one of both.
+    /// Rails over `grid`: `lanes` of all aggregators one after another, equally many for each; there is at least one of both.
     pub fn new(grid: Grid, lanes: Vec<Lane>, aggregators: u32, pairs: Pairs) -> Self {
         let along = grid.dimensions().iter().map(|d| Along::new(d.size, pairs)).collect();
         Self { grid, along, lanes, aggregators }
@@ -68,9 +72,20 @@ impl Rails {
         self.grid.nodes()
     }
 
-    /// The orders of dimensions.
+    /// The lanes of all aggregators of a node, numbered one after another.
     pub fn lanes(&self) -> &[Lane] {
         &self.lanes
+    }
+
+    /// The lanes of one aggregator, by number.
+    pub fn lanes_of(&self, aggregator: u32) -> Range<u32> {
+        let each = self.lanes.len() as u32 / self.aggregators;
+        aggregator * each..(aggregator + 1) * each
+    }
+
+    /// The aggregator whose lane it is.
+    pub fn aggregator_of(&self, lane: u32) -> u32 {
+        lane / (self.lanes.len() as u32 / self.aggregators)
     }
 
     /// Aggregators of every node.
@@ -83,6 +98,15 @@ impl Rails {
         self.along.iter().map(Along::steps).sum()
     }
 
+    /// Into how many pieces the first step of a lane cuts its share, at most; 1 if there is no step.
+    pub fn first_cut(&self) -> u32 {
+        let cut = |d: usize| match self.grid.dimensions()[d].size {
+            size if size.is_power_of_two() => size.min(2),
+            size => size,
+        };
+        self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1)
+    }
+
     /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what it sent.
     pub fn halving(&self, lane: u32, node: u32) -> Vec<Transfer> {
         let mut transfers = Vec::with_capacity(self.steps() as usize);
@@ -90,7 +114,7 @@ impl Rails {
         let lane = &self.lanes[lane as usize];
         for &dimension in &lane.order {
             let (along, size) = (&self.along[dimension], self.grid.dimensions()[dimension].size);
-            let turned = |coordinate: u32| if lane.mirrored { (size - coordinate) % size } else { coordinate };
+            let turned = |coordinate: u32| self.turned(lane, dimension, coordinate);
             let own = turned(self.grid.coordinate(node, dimension));
             span /= size;
             let positions = |run: Range<u32>| base + run.start * span..base + run.end * span;
@@ -109,10 +133,15 @@ impl Rails {
     pub fn position(&self, lane: u32, node: u32) -> u32 {
         let lane = &self.lanes[lane as usize];
         lane.order.iter().fold(0, |position, &dimension| {
-            let size = self.grid.dimensions()[dimension].size;
-            let coordinate = self.grid.coordinate(node, dimension);
-            let own = if lane.mirrored { (size - coordinate) % size } else { coordinate };
-            position * size + self.along[dimension].position(own)
+            let own = self.turned(lane, dimension, self.grid.coordinate(node, dimension));
+            position * self.grid.dimensions()[dimension].size + self.along[dimension].position(own)
         })
+    }
+
+    /// A coordinate as a lane counts it, and the other way round.
+    fn turned(&self, lane: &Lane, dimension: usize, coordinate: u32) -> u32 {
+        let &Dimension { size, closed, .. } = &self.grid.dimensions()[dimension];
+        // Where a line has ends, its links are the same backwards.
+        if lane.mirrored && closed { (size - coordinate) % size } else { coordinate }
     }
 }

@@ -7,103 +7,78 @@
 //! The vector is put in the order of the rails by copies, in the order of need: what a node sends in the first step first. Every
 //! aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: algorithms document, section 2.
 
-use super::blocks::{Blocks, Course, Rail};
-use super::board::{Board, Slip};
+use super::blocks::Rail;
+use super::board::Slip;
+use super::half::{Half, TAGS, stages};
 use super::rails::Rails;
-use super::staging::shuffled;
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 
-/// Tags every MPI library has (MPI 4.0 section 9.1.2).
-const TAGS: u32 = 1 << 15;
-
 /// Names of the stages; `between`: of that between nodes.
 pub fn reduce_scatter_stages(seats: &Seats, between: &str) -> Vec<String> {
-    let inside = seats.widest() > 1;
-    let names = [(inside, "node reduce"), (true, between), (inside, "node scatter")];
-    names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()
+    stages(seats, ["node reduce", between, "node scatter"])
 }
 
-/// Plan of `rank` for Reduce_scatter, with the share of every lane cut in `chunks`.
+/// Plan of `rank` for Reduce_scatter, with the share of every lane cut in `chunks`, at least 1.
+///
+/// In list order: step after step, in each of them chunk after chunk; a piece is combined inside the node just before the step that
+/// needs it.
 pub fn reduce_scatter(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
-    let blocks = Blocks::new(seats, rails, chunks);
-    let (node, _) = seats.seat(rank);
-    let aggregators = rails.aggregators();
-    let board = Board::new(seats, rank, aggregators);
-    let own = (0..aggregators).find(|&a| board.is(a));
-    let courses: Vec<Course> = (0..blocks.lanes()).map(|lane| Course::new(rails, lane, node)).collect();
-    let pieces: Vec<_> = courses.iter().map(Course::pieces).collect();
-    let (steps, lanes, slices) = (rails.steps(), blocks.lanes(), blocks.slices());
-    let (mut hops, mut shuffles, mut copies): (Vec<Hop>, Vec<_>, Vec<u32>) = Default::default();
+    let mut half = Half::new(seats, rails, chunks, rank);
+    let steps = rails.steps();
     let mut ready = 0;
-    for step in 0..=steps {
-        let needed = if step < steps { courses.iter().map(|c| c.needed(step)).max().unwrap_or(0) } else { steps + 1 };
-        for (piece, c) in (ready..needed).flat_map(|piece| (0..chunks).map(move |c| (piece, c))) {
-            for rail in blocks.rails_of(c) {
-                let parts = blocks.staged(rail, &pieces[rail.lane as usize][piece as usize]);
-                let slices = &blocks.order[parts.first as usize..parts.end() as usize];
-                let numbered = slices.iter().copied().zip(parts.first..);
-                if let Some((action, parts)) = shuffled(&mut shuffles, Space::Input, Space::Stage, numbered) {
-                    copies.push(hops.len() as u32);
-                    let round = Round { stage: 0, step: 0 };
-                    hops.push(Hop { action, peer: rank, parts, round, tag: 0, turn: 0, after: Vec::new() });
-                }
-                let number = (piece * blocks.count() + blocks.number(rail)) % TAGS;
-                board.reduce(
-                    &mut hops,
-                    rail.aggregator,
-                    parts,
-                    Slip { stage: 0, rail: number, turn: piece * chunks + c },
-                );
+    for step in 0..steps.max(1) {
+        let needed =
+            half.courses.iter().map(|course| if steps > 0 { course.needed(step) } else { 1 }).max().unwrap_or(0);
+        for chunk in 0..chunks {
+            (ready..needed).for_each(|piece| reduce_inside(&mut half, piece, chunk));
+            if step < steps {
+                half.exchange(step, chunk, false, |half, rail, positions| half.blocks.staged(rail, positions));
             }
         }
         ready = needed.max(ready);
-        let Some(aggregator) = own.filter(|_| step < steps) else { continue };
-        for (chunk, lane) in (0..chunks).flat_map(|c| (0..lanes).map(move |l| (c, l))) {
-            let rail = Rail { aggregator, lane, chunk };
-            let transfer = &courses[lane as usize].halving[step as usize];
-            // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
-            let in_order = (step * chunks + chunk) * lanes + lane;
-            let round = Round { stage: u16::from(seats.widest() > 1), step: in_order };
-            let (tag, turn) = (in_order % TAGS, step * chunks + chunk);
-            for (action, peer, positions) in
-                [(Action::Send, transfer.to, &transfer.sent), (Action::Reduce, transfer.from, &transfer.received)]
-            {
-                let peer = Board::aggregator(seats, peer, aggregator, aggregators);
-                let parts = blocks.staged(rail, positions);
-                hops.push(Hop { action, peer, parts, round, tag, turn, after: Vec::new() });
-            }
-        }
     }
+    (0..chunks).for_each(|chunk| scatter_inside(&mut half, steps, chunk));
     // In place the result lies where the contribution does, which must have been copied.
-    let after = |action| if action == Action::Send { Vec::new() } else { copies.clone() };
-    let (server, _) = blocks.server(rank);
-    let scatter = blocks.count() * (steps + 1);
-    for chunk in 0..chunks {
-        for rail in blocks.rails_of(chunk) {
-            let (slice, position) = (blocks.slice(rail), courses[rail.lane as usize].position);
-            let mut push = |action, peer, parts: Parts, nth: u32| {
-                let round = Round { stage: 2, step: nth * slices + slice };
-                let (tag, turn) = ((scatter + slice) % TAGS, steps * chunks + chunk);
-                hops.push(Hop { action, peer, parts, round, tag, turn, after: after(action) });
-            };
-            let ranks = blocks.served(node, rail.aggregator);
-            let result = blocks.slice_of(rail, Space::Output, rank);
-            if own == Some(rail.aggregator) {
-                for (&peer, nth) in ranks.iter().zip(0..) {
-                    let from = blocks.staged_of(rail, position, nth);
-                    if peer == rank {
-                        push(Action::Copy { from }, rank, result, nth);
-                    } else {
-                        push(Action::Send, peer, from, nth);
-                    }
-                }
-            } else if server == rail.aggregator {
-                let nth = ranks.iter().position(|&r| r == rank).unwrap_or(0) as u32;
-                push(Action::Recv, ranks[0], result, nth);
+    let copies = |hop: &Hop| hop.action.copied().is_some() && hop.parts.space == Space::Stage;
+    let copied: Vec<u32> = (0..).zip(&half.hops).filter(|(_, hop)| copies(hop)).map(|(at, _)| at).collect();
+    for hop in half.hops.iter_mut().filter(|hop| hop.parts.space == Space::Output) {
+        hop.after.clone_from(&copied);
+    }
+    half.finish(true)
+}
+
+/// Stages a piece of all rails of a chunk, and combines it at their aggregators.
+fn reduce_inside(half: &mut Half, piece: u32, chunk: u32) {
+    for lane in 0..half.courses.len() as u32 {
+        let rail = Rail { lane, chunk };
+        let parts = half.blocks.staged(rail, &half.courses[lane as usize].pieces[piece as usize]);
+        half.shuffle(parts, Space::Input);
+        let number = piece * half.blocks.rails() + half.blocks.number(rail);
+        let slip = Slip { stage: 0, rail: number, turn: piece * half.chunks + chunk };
+        half.board.reduce(&mut half.hops, half.rails.aggregator_of(lane), parts, slip);
+    }
+}
+
+/// Brings the slices that the rails of a chunk have finished to their ranks.
+fn scatter_inside(half: &mut Half, steps: u32, chunk: u32) {
+    for lane in 0..half.courses.len() as u32 {
+        let (rail, aggregator) = (Rail { lane, chunk }, half.rails.aggregator_of(lane));
+        let (slice, slices) = (half.blocks.slice(rail), half.blocks.slices());
+        let finished = half.blocks.staged(rail, half.courses[lane as usize].owned());
+        let result = half.blocks.slice_of(rail, Space::Output, half.rank);
+        let ranks = half.blocks.served(half.node, aggregator);
+        // Streams of the first stage between the same ranks have lower tags.
+        let tag = (half.blocks.rails() * (steps + 1) + slice) % TAGS;
+        for (&served, nth) in ranks.iter().zip(0..) {
+            let own = Parts { first: finished.first + nth, count: 1, ..finished };
+            let place = (Round { stage: 2, step: nth * slices + slice }, tag, steps * half.chunks + chunk);
+            match (half.own == Some(aggregator), served == half.rank) {
+                (true, true) => half.push(Action::Copy { from: own }, half.rank, result, place),
+                (true, false) => half.push(Action::Send, served, own, place),
+                (false, true) => half.push(Action::Recv, ranks[0], result, place),
+                (false, false) => {}
             }
         }
     }
-    let staged = blocks.order.len() as u32;
-    RankPlan { staged, order: blocks.order, shuffles, ..RankPlan::new(rank, seats.ranks() * slices, hops) }
 }

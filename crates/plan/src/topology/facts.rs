@@ -1,5 +1,6 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
+use super::{Cartesian, Dims};
 use crate::fabric::{Fabric, HostId};
 use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,14 @@ pub struct Topology {
     cores: Vec<u32>,
     #[serde(skip)]
     network: Option<Network>,
+    /// Dimensions that the user gave, and the point of every node.
+    #[serde(skip)]
+    torus: Option<(Arc<Dims>, Vec<u32>)>,
+    #[serde(skip)]
+    cartesian: Option<Cartesian>,
+    /// NUMA node of every rank in its node; empty where it is not known.
+    #[serde(skip)]
+    numa: Vec<u32>,
 }
 
 /// The network the nodes are in, where it is known link by link.
@@ -73,6 +82,16 @@ pub enum TopologyError {
         /// The wider level.
         outer: String,
     },
+    /// Dimensions that another number of nodes would fill.
+    #[error("{dims} has {points} nodes, the job has {nodes}; expected sizes whose product is the number of nodes")]
+    Torus {
+        /// The sizes.
+        dims: String,
+        /// Their product.
+        points: u32,
+        /// Nodes there are.
+        nodes: u32,
+    },
     /// There is no level at all, or there are more than a stage number can tell apart.
     #[error("{0} topology levels, expected 1 to 64 of which the last is the node")]
     Levels(usize),
@@ -123,7 +142,7 @@ impl Topology {
             }
             normal.push(renumbered);
         }
-        Ok(Self { names, groups: normal, cores, network: None })
+        Ok(Self { names, groups: normal, cores, network: None, torus: None, cartesian: None, numa: Vec::new() })
     }
 
     /// A topology that knows only nodes: `nodes[rank]` is the node's number.
@@ -137,15 +156,52 @@ impl Topology {
 
     /// The same facts with the network: `hosts[rank]` is the host a rank is on, the same for all ranks of a node.
     pub fn on_network(mut self, fabric: Arc<Fabric>, hosts: &[HostId]) -> Self {
-        let mut of_node = Vec::new();
-        for (&node, &host) in self.nodes().iter().zip(hosts) {
-            // Nodes are numbered by their smallest rank.
-            if node as usize == of_node.len() {
-                of_node.push(host);
-            }
-        }
+        let of_node = by_node(self.nodes(), hosts.iter().copied());
         self.network = Some(Network { fabric, hosts: of_node });
         self
+    }
+
+    /// The same facts with the nodes on a torus that the user describes: in the order of their numbers, row after row, the last
+    /// dimension fastest.
+    ///
+    /// # Errors
+    /// [`TopologyError::Torus`] if it has another number of points than there are nodes.
+    pub fn on_torus(mut self, dims: Arc<Dims>) -> Result<Self, TopologyError> {
+        let nodes = self.node_count();
+        if dims.points() != nodes {
+            return Err(TopologyError::Torus { dims: dims.to_string(), points: dims.points(), nodes });
+        }
+        self.torus = Some((dims, (0..nodes).collect()));
+        Ok(self)
+    }
+
+    /// The torus that the user describes, and the point of every node.
+    pub fn given_torus(&self) -> Option<(&Dims, &[u32])> {
+        self.torus.as_ref().map(|(dims, points)| (dims.as_ref(), points.as_slice()))
+    }
+
+    /// The same facts for a communicator that is Cartesian.
+    pub fn with_cartesian(self, cartesian: Cartesian) -> Self {
+        Self { cartesian: Some(cartesian), ..self }
+    }
+
+    /// The grid of the ranks, if the communicator is Cartesian.
+    pub fn cartesian(&self) -> Option<&Cartesian> {
+        self.cartesian.as_ref()
+    }
+
+    /// The same facts with the NUMA nodes that ranks are bound to: `numa[rank]` is a number inside the node.
+    pub fn with_numa(self, numa: Vec<u32>) -> Self {
+        Self { numa, ..self }
+    }
+
+    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from: the NUMA nodes its ranks are
+    /// bound to, on the node with the fewest; 1 where that is not known.
+    pub fn aggregators(&self) -> u32 {
+        let mut places: Vec<(u32, u32)> = self.nodes().iter().copied().zip(self.numa.iter().copied()).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.chunk_by(|a, b| a.0 == b.0).map(|of_node| of_node.len() as u32).min().unwrap_or(1)
     }
 
     /// The network, where it is known.
@@ -196,7 +252,7 @@ impl Topology {
 
     /// The facts about some of the ranks, in a new order: `ranks[new] = old`, as for a sub-communicator.
     ///
-    /// Ranks that do not exist are left out.
+    /// Ranks that do not exist are left out. Whether the new communicator is Cartesian is not said.
     pub fn restricted(&self, ranks: &[Rank]) -> Self {
         let take = |of_rank: &Vec<u32>| -> Vec<u32> {
             ranks.iter().filter_map(|&old| of_rank.get(old as usize).copied()).collect()
@@ -211,15 +267,34 @@ impl Topology {
                 })
                 .collect()
         };
-        let restricted = Self {
+        let mut restricted = Self {
             names: self.names.clone(),
             groups: self.groups.iter().map(|g| renumber(take(g))).collect(),
             cores: take(&self.cores),
             network: None,
+            torus: None,
+            cartesian: None,
+            numa: take(&self.numa),
         };
+        let old_nodes = take(&self.groups[self.groups.len() - 1]);
+        if let Some((dims, points)) = &self.torus {
+            let points = by_node(restricted.nodes(), old_nodes.iter().map(|&node| points[node as usize]));
+            restricted.torus = Some((Arc::clone(dims), points));
+        }
         let Some(network) = &self.network else { return restricted };
-        let hosts: Vec<HostId> =
-            take(&self.groups[self.groups.len() - 1]).into_iter().map(|n| network.host(n)).collect();
+        let hosts: Vec<HostId> = old_nodes.into_iter().map(|n| network.host(n)).collect();
         restricted.on_network(Arc::clone(&network.fabric), &hosts)
     }
+}
+
+/// What is said of every rank, and is the same for all ranks of a node, by node.
+fn by_node<T>(nodes: &[u32], of_rank: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut of_node = Vec::new();
+    for (&node, value) in nodes.iter().zip(of_rank) {
+        // Nodes are numbered by their smallest rank.
+        if node as usize == of_node.len() {
+            of_node.push(value);
+        }
+    }
+    of_node
 }

@@ -1,6 +1,8 @@
 //! Nodes as points of a grid: the dimensions along which halving and doubling goes.
 
-use super::{Hierarchy, Topology};
+use super::grid_source::Origin;
+use std::cmp::Ordering;
+use std::fmt;
 
 /// One dimension of a grid.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,10 +24,23 @@ impl Dimension {
     }
 }
 
-/// A node at every point. Nodes are numbered as by [`Hierarchy::node_of`].
+/// In which order dimensions are halved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DimensionOrder {
+    /// The widest first, so that the most is moved where there is the most bandwidth; else as given.
+    #[default]
+    Bandwidth,
+    /// By name.
+    Alphabetical,
+    /// As given.
+    Given,
+}
+
+/// A node at every point. Nodes are numbered as by [`Hierarchy::node_of`](super::Hierarchy::node_of).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     dimensions: Vec<Dimension>,
+    origin: Origin,
     /// The node at every point; points are in row-major order, the last dimension fastest.
     nodes: Vec<u32>,
     /// The other way round.
@@ -33,13 +48,6 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid of the communicator that `topology` describes.
-    pub fn new(hierarchy: &Hierarchy, _topology: &Topology) -> Self {
-        let nodes = hierarchy.node_count();
-        let line = Dimension { name: "node".to_owned(), size: nodes, mbit: 0.0, closed: false };
-        Self::of_nodes(vec![line], (0..nodes).collect())
-    }
-
     /// One dimension: nodes in the order of a ring.
     pub fn of_line(nodes: Vec<u32>) -> Self {
         let size = nodes.len() as u32;
@@ -47,17 +55,43 @@ impl Grid {
     }
 
     /// `nodes` at the points of a grid, in row-major order: one for every point.
-    fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>) -> Self {
+    pub fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>) -> Self {
         let mut points = vec![0; nodes.len()];
         for (point, &node) in (0..).zip(&nodes) {
             points[node as usize] = point;
         }
-        Self { dimensions, nodes, points }
+        Self { dimensions, origin: Origin::Given, nodes, points }
+    }
+
+    /// The same where the dimensions come from there.
+    pub(super) fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// Its dimensions.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
+    }
+
+    /// Where they come from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The dimensions of more than one node, by index, in the order in which they are halved.
+    pub fn ordered(&self, order: DimensionOrder) -> Vec<usize> {
+        // Where no rates are known, all links are taken to be as fast as each other.
+        let unknown = self.dimensions.iter().all(|d| d.mbit == 0.0);
+        let bandwidth =
+            |d: &Dimension| if unknown { Dimension { mbit: 1.0, ..d.clone() }.bandwidth() } else { d.bandwidth() };
+        let compare = |a: &Dimension, b: &Dimension| match order {
+            DimensionOrder::Bandwidth => bandwidth(b).total_cmp(&bandwidth(a)),
+            DimensionOrder::Alphabetical => a.name.cmp(&b.name),
+            DimensionOrder::Given => Ordering::Equal,
+        };
+        let mut ordered: Vec<usize> = (0..self.dimensions.len()).filter(|&d| self.dimensions[d].size > 1).collect();
+        ordered.sort_by(|&a, &b| compare(&self.dimensions[a], &self.dimensions[b]));
+        ordered
     }
 
     /// Number of nodes.
@@ -80,5 +114,70 @@ impl Grid {
     /// Points from one coordinate of a dimension to the next.
     fn stride(&self, dimension: usize) -> u32 {
         self.dimensions[dimension + 1..].iter().map(|d| d.size).product()
+    }
+}
+
+impl fmt::Display for Grid {
+    /// Names and sizes, and where they come from.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dimensions: Vec<String> = self.dimensions.iter().map(|d| format!("{} {}", d.name, d.size)).collect();
+        write!(f, "{} (from {})", dimensions.join(", "), self.origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dimension(name: &str, size: u32, mbit: f64, closed: bool) -> Dimension {
+        Dimension { name: name.to_owned(), size, mbit, closed }
+    }
+
+    fn names(dimensions: Vec<Dimension>, order: DimensionOrder) -> Vec<String> {
+        let nodes = dimensions.iter().map(|d| d.size).product();
+        let grid = Grid::of_nodes(dimensions, (0..nodes).collect());
+        grid.ordered(order).into_iter().map(|d| grid.dimensions()[d].name.clone()).collect()
+    }
+
+    #[test]
+    fn the_documents_example_begins_with_the_dimension_of_two_links() {
+        let dimensions =
+            |mbit| [("W", 4), ("X", 2), ("Y", 1), ("Z", 4)].map(|(n, s)| dimension(n, s, mbit, true)).to_vec();
+        for mbit in [0.0, 100.0] {
+            assert_eq!(names(dimensions(mbit), DimensionOrder::Bandwidth), ["X", "W", "Z"]);
+            assert_eq!(names(dimensions(mbit), DimensionOrder::Alphabetical), ["W", "X", "Z"]);
+            assert_eq!(names(dimensions(mbit), DimensionOrder::Given), ["W", "X", "Z"]);
+        }
+    }
+
+    #[test]
+    fn the_widest_dimension_comes_first_and_names_sort() {
+        let all = vec![
+            dimension("q", 2, 100.0, false),
+            dimension("c", 2, 60.0, true),
+            dimension("b", 3, 200.0, true),
+            dimension("a", 4, 100.0, true),
+        ];
+        assert_eq!(names(all.clone(), DimensionOrder::Bandwidth), ["b", "c", "q", "a"]);
+        assert_eq!(names(all.clone(), DimensionOrder::Alphabetical), ["a", "b", "c", "q"]);
+        assert_eq!(names(all, DimensionOrder::Given), ["q", "c", "b", "a"]);
+        assert!(names(vec![dimension("x", 1, 1.0, true)], DimensionOrder::Bandwidth).is_empty());
+    }
+
+    #[test]
+    fn moving_changes_one_coordinate() {
+        let dimensions = [2, 3, 4].map(|size| dimension("", size, 0.0, false)).to_vec();
+        // Nodes in some other order than the points.
+        let grid = Grid::of_nodes(dimensions, (0..24).map(|point| point * 7 % 24).collect());
+        for node in 0..24 {
+            for d in 0..3 {
+                for coordinate in 0..grid.dimensions()[d].size {
+                    let there = grid.moved(node, d, coordinate);
+                    assert_eq!(grid.coordinate(there, d), coordinate);
+                    assert!((0..3).filter(|&o| o != d).all(|o| grid.coordinate(there, o) == grid.coordinate(node, o)));
+                    assert_eq!(grid.moved(there, d, grid.coordinate(node, d)), node);
+                }
+            }
+        }
     }
 }

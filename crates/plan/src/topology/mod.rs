@@ -1,12 +1,18 @@
 //! Where ranks are: nested groups from the widest level (groups of leaves, leaves) to the node, and the core inside it.
 
+mod cartesian;
 mod column;
+mod dims;
 mod facts;
 mod grid;
+mod grid_source;
 mod hierarchy;
 mod source;
 
+pub use cartesian::Cartesian;
+pub use dims::{Dims, DimsError};
 pub use facts::{Network, Topology, TopologyError, in_order};
-pub use grid::{Dimension, Grid};
+pub use grid::{Dimension, DimensionOrder, Grid};
+pub use grid_source::Origin;
 pub use hierarchy::{Family, Hierarchy};
 pub use source::{Place, Source, SourceError};

@@ -1,0 +1,359 @@
+//! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution arrives
+//! exactly once.
+
+use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::collective::Collective::Allreduce;
+use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
+use nagare_plan::fabric::{Fabric, HostId, shipped, timeline};
+use nagare_plan::pattern::{Along, Lane, Pairs, RailOptions, Rails, Seats, halving_doubling, lanes};
+use nagare_plan::schedule::{Action, Hop, Program, Schedule};
+use nagare_plan::topology::{Dimension, DimensionOrder, Grid, Hierarchy, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[path = "support/by_hand.rs"]
+mod by_hand;
+
+use by_hand::{Value, carry_out};
+
+/// A closed grid whose nodes are numbered in the order of points.
+fn grid(sizes: &[u32]) -> Grid {
+    let dimension = |(d, &size): (usize, &u32)| Dimension { name: format!("d{d}"), size, mbit: 50.0, closed: true };
+    Grid::of_nodes(sizes.iter().enumerate().map(dimension).collect(), (0..sizes.iter().product()).collect())
+}
+
+/// One order, not mirrored.
+fn lane(order: &[usize]) -> Lane {
+    Lane { order: order.to_vec(), mirrored: false }
+}
+
+/// The schedule on nodes with so many ranks each.
+fn schedule(ranks_on: &[u32], rails: &Rails, chunks: u32) -> Schedule {
+    let nodes = (0..).zip(ranks_on).flat_map(|(node, &ranks)| std::iter::repeat_n(node, ranks as usize)).collect();
+    let topology = Topology::of_nodes(nodes).unwrap();
+    let seats = Seats::new(&Hierarchy::new(&topology), &topology);
+    let plans = (0..seats.ranks()).map(|rank| halving_doubling(&seats, rails, chunks, rank)).collect();
+    Schedule { collective: Allreduce, algorithm: "halving_doubling".to_owned(), root: 0, stages: Vec::new(), plans }
+}
+
+impl Value for u64 {
+    fn combined(&self, received: &Self) -> Self {
+        self + received
+    }
+}
+
+/// Node i of 1 to 16 holds sixteen copies of i.
+#[test]
+fn the_worked_example_value_by_value() {
+    let rails = Rails::new(grid(&[2, 2, 2, 2]), vec![lane(&[0, 1, 2, 3])], 1, Pairs::Bits);
+    let schedule = schedule(&[1; 16], &rails, 1);
+    let begin: Vec<Vec<u64>> = (1..=16).map(|i| vec![i; 16]).collect();
+    // Node numbers count along Z first, so partners along W are eight apart; the document numbers them along W first.
+    let document = |node: usize| (node as u64).reverse_bits() >> 60;
+    let begin: Vec<Vec<u64>> = (0..16).map(|node| begin[document(node) as usize].clone()).collect();
+    let steps: [&[u64]; 4] = [&[3, 7, 11, 15, 19, 23, 27, 31], &[10, 26, 42, 58], &[36, 100], &[136]];
+    for (step, sums) in (0..).zip(steps) {
+        let held = carry_out(&schedule, begin.clone(), |hop| hop.round.stage == 0 && hop.round.step <= step);
+        let mut found = BTreeMap::new();
+        for (node, held) in held.iter().enumerate() {
+            let received =
+                schedule.plans[node].hops.iter().find(|h| h.action == Action::Reduce && h.round.step == step);
+            let range = received.unwrap().parts;
+            assert_eq!(range.count, 8 >> step, "half of what it had");
+            let values: BTreeSet<u64> = held[range.first as usize..range.end() as usize].iter().copied().collect();
+            assert_eq!(values.len(), 1);
+            // The nodes with one sum hold the whole vector together.
+            found.entry(*values.first().unwrap()).or_insert_with(Vec::new).push(range.first);
+            assert!(document(node) / (2 << step) * (2 << step) < 16);
+        }
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), sums);
+        for mut parts in found.into_values() {
+            parts.sort_unstable();
+            assert_eq!(parts, (0..2 << step).map(|k| k * (8 >> step)).collect::<Vec<_>>());
+        }
+    }
+    for step in 0..4 {
+        let held = carry_out(&schedule, begin.clone(), |hop| hop.round.stage == 0 || hop.round.step <= step);
+        for held in &held {
+            assert_eq!(held.iter().filter(|&&v| v == 136).count(), 2 << step, "doubled");
+        }
+    }
+    assert_eq!(carry_out(&schedule, begin, |_| true), vec![vec![136; 16]; 16]);
+}
+
+/// 4 × 4 × 4 × 4 nodes with four aggregators: what one holds after each dimension, in parts of 1/1024.
+#[test]
+fn sizes_shrink_through_all_dimensions() {
+    let all = lanes(&grid(&[4, 4, 4, 4]), &[0, 1, 2, 3], 50.0, 4);
+    let rails = Rails::new(grid(&[4, 4, 4, 4]), all, 4, Pairs::Near);
+    let schedule = schedule(&[8; 256], &rails, 1);
+    for plan in &schedule.plans {
+        assert_eq!(plan.parts, 1024);
+        let inside: Vec<&Hop> = plan.hops.iter().filter(|h| h.round.stage == 0).collect();
+        assert!(inside.iter().all(|h| h.parts.count == 256), "an aggregator's quarter");
+        let stage = |stage, action| -> Vec<u32> {
+            let of_stage = plan.hops.iter().filter(|h| h.round.stage == stage && h.action == action);
+            of_stage.map(|h| h.parts.count).collect()
+        };
+        let halving = stage(1, Action::Reduce);
+        if halving.is_empty() {
+            continue;
+        }
+        assert_eq!(halving, [128, 64, 32, 16, 8, 4, 2, 1], "left after two steps: 1/16, 1/64, 1/256, 1/1024");
+        // What is sent is what is held.
+        assert_eq!(stage(2, Action::Send), [1, 2, 4, 8, 16, 32, 64, 128]);
+        assert_eq!(stage(2, Action::Recv), [1, 2, 4, 8, 16, 32, 64, 128], "and back: 1/256, 1/64, 1/16, 1/4");
+    }
+    let talking = schedule.plans.iter().filter(|p| p.hops.iter().any(|h| h.round.stage == 1)).count();
+    assert_eq!(talking, 4 * 256);
+    // Halving and doubling dimension by dimension: every dimension begins with the whole quarter again.
+    let along = Along::new(4, Pairs::Near);
+    let mut sizes = Vec::new();
+    for _dimension in 0..4 {
+        let held: Vec<u32> = (0..along.steps()).map(|step| along.leg(0, step).received.len() as u32 * 64).collect();
+        sizes.extend(held.iter().copied().chain(held.iter().rev().map(|size| size * 2)));
+    }
+    assert_eq!(sizes.iter().min(), Some(&64), "1/16");
+    let nested: u32 = 2 * [128, 64, 32, 16, 8, 4, 2, 1].iter().sum::<u32>();
+    let one_by_one: u32 = (0..4).flat_map(|_| [128, 64, 64, 128]).sum();
+    assert_eq!((nested, one_by_one), (2 * 255, 4 * 2 * 192), "sent by an aggregator");
+}
+
+/// Contributions to a part, by rank, and in which order they were combined.
+#[derive(Clone, Debug, PartialEq)]
+struct Combined {
+    from: [u64; 4],
+    order: u64,
+}
+
+impl Value for Combined {
+    fn combined(&self, received: &Self) -> Self {
+        let both = |i: usize| {
+            assert_eq!(self.from[i] & received.from[i], 0, "a contribution is counted twice");
+            self.from[i] | received.from[i]
+        };
+        // Not commutative and not associative, as rounding is not.
+        let order = self.order.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ received.order.wrapping_mul(3);
+        Self { from: [both(0), both(1), both(2), both(3)], order }
+    }
+}
+
+/// Every rank has every contribution to every part once, all combined in the same order.
+fn check_exactly_once(schedule: &Schedule, what: &str) {
+    let ranks = schedule.plans.len();
+    let parts = schedule.plans[0].parts;
+    let own = |rank: usize, part: u32| {
+        let mut from = [0; 4];
+        from[rank / 64] = 1 << (rank % 64);
+        Combined { from, order: (rank as u64 + 1) << 32 | u64::from(part) }
+    };
+    let begin = (0..ranks).map(|rank| (0..parts).map(|part| own(rank, part)).collect()).collect();
+    let held = carry_out(schedule, begin, |_| true);
+    for (rank, of_rank) in held.iter().enumerate() {
+        for (part, value) in of_rank.iter().enumerate() {
+            let contributions: u32 = value.from.iter().map(|word| word.count_ones()).sum();
+            assert_eq!(contributions as usize, ranks, "{what}: part {part} at rank {rank}");
+            assert_eq!(value, &held[0][part], "{what}: part {part} at rank {rank} is combined in another order");
+        }
+    }
+}
+
+/// Ranks per node: 1, 2, 3, and uneven.
+fn boards(nodes: u32) -> [Vec<u32>; 4] {
+    let each = |ranks| vec![ranks; nodes as usize];
+    [each(1), each(2), each(3), (0..nodes).map(|node| 2 + (node * node + node / 2) % 2).collect()]
+}
+
+/// All sizes up to 5 × 5 × 3.
+fn grids() -> impl Iterator<Item = Vec<u32>> {
+    (1..=5).flat_map(|a| (1..=5).flat_map(move |b| (1..=3).map(move |c| vec![a, b, c])))
+}
+
+/// Rails with one lane, or with as many as there are rotations, or twice as many.
+fn some_rails(sizes: &[u32], host_mbit: f64, aggregators: u32, pairs: Pairs) -> Rails {
+    let grid = grid(sizes);
+    let all = lanes(&grid, &grid.ordered(DimensionOrder::Given), host_mbit, aggregators);
+    Rails::new(grid, all, aggregators, pairs)
+}
+
+#[test]
+fn every_contribution_arrives_exactly_once_and_all_results_are_alike() {
+    for sizes in grids() {
+        for ranks_on in boards(sizes.iter().product()) {
+            let fewest = *ranks_on.iter().min().unwrap();
+            for (host_mbit, aggregators) in [(50.0, 1), (400.0, 1), (150.0, fewest), (50.0, fewest)] {
+                for (pairs, chunks) in [(Pairs::Near, 2), (Pairs::Bits, 1)] {
+                    let rails = some_rails(&sizes, host_mbit, aggregators, pairs);
+                    let what =
+                        format!("{sizes:?} × {ranks_on:?}, host {host_mbit}, {aggregators} aggregators, {pairs:?}");
+                    check_exactly_once(&schedule(&ranks_on, &rails, chunks), &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_schedule_ends_though_every_send_waits_for_its_receive() {
+    let mut turn = 0;
+    for sizes in grids() {
+        // One rank alone has nothing to do.
+        for ranks_on in boards(sizes.iter().product()).into_iter().filter(|ranks| *ranks != [1]) {
+            let fewest = *ranks_on.iter().min().unwrap();
+            // All combinations turn up many times, each with other sizes.
+            turn += 1;
+            let aggregators = if turn % 2 == 0 { 1 } else { fewest };
+            let rails = some_rails(&sizes, [50.0, 400.0, 100.0][turn % 3], aggregators, Pairs::Near);
+            let schedule = schedule(&ranks_on, &rails, [1, 2, 4][turn / 2 % 3]);
+            let pacing = Pacing { segment: 1 + turn as u64 % 3, window: 2, flow: None };
+            let parts = u64::from(schedule.plans[0].parts);
+            // Vectors without elements, and those that leave many parts empty.
+            for units in [turn as u64 % 4, parts / 3 + (turn as u64 % 2) * parts] {
+                if let Err(error) = play(&schedule, units, pacing, true) {
+                    panic!("{sizes:?} × {ranks_on:?}, {aggregators} aggregators, {units} units: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// More hops under way than a rank works on at a time.
+#[test]
+fn many_aggregators_lanes_and_chunks_do_not_wait_for_one_another() {
+    for (sizes, ranks_on, aggregators) in
+        [(vec![4, 4], vec![8; 16], 8), (vec![3, 4], (6..18).collect::<Vec<u32>>(), 6), (vec![16], vec![8; 16], 5)]
+    {
+        let rails = some_rails(&sizes, 10_000.0, aggregators, Pairs::Near);
+        let schedule = schedule(&ranks_on, &rails, 4);
+        assert!(schedule.plans.iter().any(|plan| plan.hops.len() > 2 * ACTIVE_HOPS), "{sizes:?}");
+        let units = u64::from(schedule.plans[0].parts) * 3;
+        for segment in [1, 4] {
+            assert_eq!(play(&schedule, units, Pacing { segment, window: 2, flow: None }, true), Ok(()), "{sizes:?}");
+        }
+    }
+}
+
+/// One line of nodes that goes around: a plan grows with the steps, not with the nodes times the parts.
+#[test]
+fn plans_grow_with_the_number_of_steps() {
+    for (nodes, steps) in [(97, 96), (1009, 1008), (1024, 10)] {
+        let rails = some_rails(&[nodes], 50.0, 1, Pairs::Near);
+        let topology = Topology::of_nodes((0..nodes).collect()).unwrap();
+        let seats = Seats::new(&Hierarchy::new(&topology), &topology);
+        for chunks in [1, 4] {
+            let plan = halving_doubling(&seats, &rails, chunks, nodes / 2);
+            assert_eq!(plan.hops.len() as u32, 4 * steps * chunks);
+            let program = Program::new(plan, true).unwrap();
+            assert!(program.dependencies.iter().all(|d| d.data.len() <= 2 * steps as usize));
+        }
+    }
+}
+
+fn torus16() -> Fabric {
+    Fabric::from_toml(shipped("torus16").unwrap(), "torus16").unwrap()
+}
+
+/// Busiest host link and torus link of the whole call, and the sum over the steps of what the busiest link of the step needs, all
+/// relative to the least time an Allreduce can take.
+fn loads(orders: &[&[usize]], pairs: Pairs) -> [f64; 3] {
+    let fabric = torus16();
+    let all = orders.iter().map(|order| lane(order)).collect();
+    let rails = Rails::new(grid(&[4, 4]), all, 1, pairs);
+    let schedule = schedule(&[1; 16], &rails, 1);
+    let lanes = orders.len() as u32;
+    let parts = f64::from(schedule.plans[0].parts);
+    let mut steps: BTreeMap<(u16, u32), BTreeMap<_, f64>> = BTreeMap::new();
+    let mut all: BTreeMap<_, f64> = BTreeMap::new();
+    for m in schedule.moves() {
+        for link in fabric.route(HostId(m.from), HostId(m.to)) {
+            let time = f64::from(m.parts.count) / parts / fabric.mbit(link);
+            *steps.entry((m.round.stage, m.round.step / lanes)).or_default().entry(link).or_default() += time;
+            *all.entry(link).or_default() += time;
+        }
+    }
+    let least = 2.0 * 15.0 / 16.0 / 100.0;
+    let busiest = |of_hosts: bool| {
+        let is_host = |link| fabric.is_host(fabric.start(link)) || fabric.is_host(fabric.end(link));
+        all.iter().filter(|(link, _)| is_host(**link) == of_hosts).map(|(_, time)| time / least).fold(0.0, f64::max)
+    };
+    let in_steps: f64 = steps.values().map(|links| links.values().copied().fold(0.0, f64::max)).sum();
+    [busiest(true), busiest(false), in_steps / least]
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+}
+
+#[test]
+fn two_opposite_orders_of_near_pairs_keep_every_host_link_of_the_torus_busy() {
+    let [host, torus, steps] = loads(&[&[0, 1], &[1, 0]], Pairs::Near);
+    near(host, 1.0);
+    assert!(torus <= 1.0, "{torus}");
+    near(steps, 1.0);
+}
+
+#[test]
+fn one_order_reaches_half_of_the_limit_and_the_document_s_pairs_three_quarters() {
+    near(1.0 / loads(&[&[0, 1]], Pairs::Near)[2], 0.5);
+    near(1.0 / loads(&[&[0, 1], &[1, 0]], Pairs::Bits)[2], 0.75);
+    assert!(1.0 / loads(&[&[0, 1]], Pairs::Bits)[2] <= 0.5);
+}
+
+/// Whole messages in time on the torus, relative to the bound of its busiest link.
+fn played(orders: &[&[usize]], chunks: u32, bytes: u64) -> f64 {
+    let fabric = torus16();
+    let all = orders.iter().map(|order| lane(order)).collect();
+    let rails = Rails::new(grid(&[4, 4]), all, 1, Pairs::Near);
+    let hosts: Vec<HostId> = fabric.hosts().collect();
+    let mut schedule = schedule(&[1; 16], &rails, chunks);
+    // A rank sends the chunks of a lane one after another, in the order of their turns.
+    for plan in &mut schedule.plans {
+        let mut last = BTreeMap::new();
+        for (index, hop) in (0..).zip(&mut plan.hops).filter(|(_, hop)| hop.action == Action::Send) {
+            hop.after.extend(last.insert(hop.round.step % orders.len() as u32, index));
+        }
+    }
+    timeline(&schedule, &fabric, &hosts, bytes).unwrap().ratio()
+}
+
+/// With two chunks a rank has something to send while the other one's last bytes are under way: more would gain nothing here.
+#[test]
+fn chunks_hide_the_latency_of_the_steps() {
+    let both: &[&[usize]] = &[&[0, 1], &[1, 0]];
+    for (bytes, one, two) in [(64 << 10, 1.0773, 1.0097), (256 << 10, 1.0193, 1.0024), (1 << 20, 1.0048, 1.0006)] {
+        assert!((played(both, 1, bytes) - one).abs() < 1e-3, "{bytes}");
+        assert!((played(both, 2, bytes) - two).abs() < 1e-3, "{bytes}");
+        assert!((played(both, 4, bytes) - two).abs() < 1e-3, "{bytes}");
+    }
+    // Two lanes in one order take turns on the links.
+    assert!(played(&[&[0, 1]], 2, 1 << 20) > 1.87);
+}
+
+#[test]
+fn a_planner_lays_rails_as_it_is_told() {
+    // Nodes of 3, 2 and 4 ranks: no more aggregators than the smallest has ranks.
+    let topology = || Topology::of_nodes(vec![0, 0, 0, 1, 1, 2, 2, 2, 2]).unwrap();
+    for (asked, found) in [(None, 1), (Some(0), 1), (Some(1), 1), (Some(2), 2), (Some(9), 2)] {
+        let options = RailOptions { aggregators: asked, ..RailOptions::default() };
+        let planner = Planner::new(topology()).with_rails(options);
+        assert_eq!(planner.rails().aggregators(), found);
+        let schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
+        check_exactly_once(&schedule, "planner");
+        let talkers = schedule.plans.iter().filter(|p| p.hops.iter().any(|h| h.round.stage == 1)).count();
+        assert_eq!(talkers as u32, 3 * found);
+    }
+}
+
+#[test]
+fn larger_vectors_have_more_chunks() {
+    let planner = Planner::new(Topology::of_nodes((0..16).collect()).unwrap());
+    let chunks = |bytes| planner.chunks(Allreduce, Algorithm::HalvingDoubling, bytes);
+    let found: Vec<u32> = [0, 1, 4 << 10, 64 << 10, 1 << 20, u64::MAX].into_iter().map(chunks).collect();
+    assert_eq!(found, [1, 1, 1, 2, 4, 4]);
+    assert!((0..200).map(|k| chunks(k << 13)).is_sorted());
+    assert_eq!(planner.chunks(Allreduce, Algorithm::Ring, 1 << 20), 1);
+    for (chunks, hops) in [(1, 16), (2, 32), (4, 64)] {
+        let plan = planner.plan_cut(Allreduce, Algorithm::HalvingDoubling, 0, 3, chunks).unwrap();
+        assert_eq!((plan.hops.len(), plan.parts), (hops, 16 * chunks));
+    }
+}
