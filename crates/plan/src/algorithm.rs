@@ -63,6 +63,10 @@ pub struct Spec {
     pub summary: &'static str,
 }
 
+/// Allreduce and its two halves.
+const HALVED: &[Collective] =
+    &[Collective::Allreduce, Collective::Allgather, Collective::ReduceScatterBlock, Collective::ReduceScatter];
+
 /// All algorithms.
 pub const ALGORITHMS: &[Spec] = &[
     Spec {
@@ -100,18 +104,18 @@ pub const ALGORITHMS: &[Spec] = &[
     Spec {
         algorithm: Algorithm::Ring,
         name: "ring",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
+        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a torus in both directions",
     },
     Spec {
         algorithm: Algorithm::HalvingDoubling,
         name: "halving_doubling",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
+        summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
     },
     Spec {
         algorithm: Algorithm::TwoLevelRing,
@@ -220,11 +224,10 @@ const RING_EXCESS: f64 = 1.05;
 /// up whenever another rank is late, with more than three there is nothing to gain.
 const ABREAST: u32 = 3;
 
-/// Pieces in which halving and doubling cuts the share of a lane, each by the least bytes that a lane sends in its first step. Two hide
-/// the latency of the steps on a torus; on a tree four let one be between groups while others are inside.
-const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
+/// Predicted times up to this ratio are alike: the first in the table, which needs less luck, is taken.
+const ALIKE: f64 = 1.02;
 
-/// The same where no size is given.
+/// Pieces in which halving and doubling cuts the share of a lane where no size is given.
 const DEFAULT_CHUNKS: u32 = 2;
 
 /// Leaders per node of the aggregated exchange: fewest messages.
@@ -241,6 +244,7 @@ pub struct Planner {
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
     rails: OnceLock<Rails>,
+    around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
@@ -260,6 +264,7 @@ impl Planner {
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
             rails: OnceLock::new(),
+            around: OnceLock::new(),
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
@@ -320,17 +325,21 @@ impl Planner {
 
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
-        self.rails
-            .get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options, DEFAULT_CHUNKS))
+        self.rails.get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options))
+    }
+
+    /// The halves of the ring: one aggregator per node, every step to the next node.
+    fn around(&self) -> &Rails {
+        self.around.get_or_init(|| Rails::around(self.line(), 1))
     }
 
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
     pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
-        if (collective, algorithm) != (Collective::Allreduce, Algorithm::HalvingDoubling) {
+        if algorithm != Algorithm::HalvingDoubling {
             return 1;
         }
-        let first = bytes / (self.rails().lanes().len() as u64 * u64::from(self.rails().first_cut()));
-        CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
+        let blocks = if collective == Collective::Allreduce { 1 } else { u64::from(self.topology.ranks()) };
+        pattern::chunks(self.rails().cut(), bytes.saturating_mul(blocks))
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -364,13 +373,22 @@ impl Planner {
             return None;
         }
         let root = if collective.is_rooted() { root } else { 0 };
+        // One half of an Allreduce alone, on the rails of the whole.
+        let half = |rails, chunks| match collective {
+            Collective::Allgather => Some(pattern::allgather(self.seats(), rails, chunks, rank)),
+            c if c.scatters() => Some(pattern::reduce_scatter(self.seats(), rails, chunks, rank)),
+            _ => None,
+        };
         Some(match algorithm {
             Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
             Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
-            Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), chunks, rank),
+            Algorithm::Ring => {
+                half(self.around(), 1).unwrap_or_else(|| pattern::ring(self.grouped(), self.line(), rank))
+            }
+            Algorithm::HalvingDoubling => half(self.rails(), chunks)
+                .unwrap_or_else(|| pattern::halving_doubling(self.seats(), self.rails(), chunks, rank)),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
@@ -394,7 +412,8 @@ impl Planner {
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
             if algorithm == Algorithm::HalvingDoubling {
-                return Profile::stepwise(collective, self.rails(), DEFAULT_CHUNKS, &mut wires);
+                let most = if collective == Collective::Allreduce { pattern::MOST_CHUNKS } else { 1 };
+                return Profile::stepwise(collective, self.rails(), most, &mut wires);
             }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
@@ -444,12 +463,14 @@ impl Planner {
         self.topology.network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
     }
 
-    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment; `None` if the choice for this
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first; `None` if the choice for this
     /// collective is not made by cost.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        let all = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
-        all.reduce(|best, next| if next.1.time < best.1.time { next } else { best })
+        let predicted = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
+        let all: Vec<(Algorithm, Prediction)> = predicted.collect();
+        let least = all.iter().map(|(_, prediction)| prediction.time).fold(f64::INFINITY, f64::min);
+        all.into_iter().find(|(_, prediction)| prediction.time <= least * ALIKE)
     }
 
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI library's own
@@ -488,6 +509,14 @@ impl Planner {
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
     pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
+        if collective == Collective::Allgather {
+            let between = if algorithm == Algorithm::Ring { "allgather" } else { "doubling" };
+            return pattern::allgather_stages(self.seats(), between);
+        }
+        if collective.scatters() {
+            let between = if algorithm == Algorithm::Ring { "reduce-scatter" } else { "halving" };
+            return pattern::reduce_scatter_stages(self.seats(), between);
+        }
         match algorithm {
             Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
             Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),

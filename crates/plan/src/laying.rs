@@ -5,14 +5,8 @@ use crate::pattern::{self, RailOptions, Rails, Seats};
 use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Topology};
 
 /// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of a tree or mesh are
-/// halved in the order with the least predicted time, for vectors cut in `chunks`.
-pub fn lay_rails(
-    topology: &Topology,
-    hierarchy: &Hierarchy,
-    seats: &Seats,
-    options: RailOptions,
-    chunks: u32,
-) -> Rails {
+/// halved in the order with the least predicted time.
+pub fn lay_rails(topology: &Topology, hierarchy: &Hierarchy, seats: &Seats, options: RailOptions) -> Rails {
     let RailOptions { order, pairs, aggregators } = options;
     let grid = Grid::new(hierarchy, topology);
     let fewest = (0..seats.nodes()).map(|node| seats.on(node).len() as u32).min().unwrap_or(1);
@@ -24,7 +18,8 @@ pub fn lay_rails(
     if levels && ordered.len() > 1 && order == DimensionOrder::default() {
         let message: Message = network.map(|n| n.fabric().message_cost()).unwrap_or_default().into();
         let ways = pattern::level_lanes(&ordered, aggregators).into_iter().map(rails);
-        if let Some(fastest) = cost::fastest(ways, chunks, message, &mut Wires::new(topology, hierarchy)) {
+        let mut wires = Wires::new(topology, hierarchy);
+        if let Some(fastest) = cost::fastest(ways, pattern::MOST_CHUNKS, message, &mut wires) {
             return fastest;
         }
     }

@@ -217,10 +217,9 @@ fn what_is_chosen_is_the_least_of_the_predictions() {
             let (algorithm, chosen) = planner.cheapest(collective, bytes, AtMost(65536)).unwrap();
             assert_eq!(planner.predicted(collective, algorithm, bytes, AtMost(65536)), Some(chosen));
             for (other, _) in planner.profiles(collective) {
-                assert!(
-                    planner.predicted(collective, other, bytes, AtMost(65536)).unwrap().time >= chosen.time,
-                    "{other}"
-                );
+                // Of two that are alike the first.
+                let time = planner.predicted(collective, other, bytes, AtMost(65536)).unwrap().time;
+                assert!(time >= chosen.time / if other > algorithm { 1.02 } else { 1.0 }, "{other}");
             }
         }
     }

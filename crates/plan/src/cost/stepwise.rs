@@ -12,7 +12,7 @@ use super::profile::{Profile, Shape, together};
 use super::wires::{Way, Wires};
 use super::{Message, Segments};
 use crate::collective::Collective;
-use crate::pattern::Rails;
+use crate::pattern::{self, Rails};
 
 /// Transfers, of all nodes in all steps and lanes, up to which they are looked at: some 100 ms of work.
 const MOST_TRANSFERS: usize = 1 << 18;
@@ -27,10 +27,11 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Lanes of all aggregators, which send at the same time.
     pub lanes: f64,
-    /// Chunks, which a lane sends after one another.
-    pub streams: f64,
-    /// What the bytes take with one chunk working on links that another leaves idle, relative to step after step; at most 1.
-    pub overlap: f64,
+    /// Into how many pieces the first step cuts the vector ([`Rails::cut`]).
+    pub cut: u64,
+    /// For 1, 2, 4 … chunks of a lane, as many as there can be: what the bytes take with one chunk working on links that another leaves idle,
+    /// relative to step after step; at most 1.
+    pub overlap: Vec<f64>,
 }
 
 /// Equal steps after one another.
@@ -50,11 +51,12 @@ impl Steps {
     /// Predicted time for a vector of `bytes` in segments of `segment` bytes, nanoseconds.
     pub fn time(&self, message: Message, bytes: f64, segment: f64) -> f64 {
         let (mut all, mut last) = (0.0, 0.0);
+        let (chunks, overlap) = self.chunks(bytes);
         for step in &self.steps {
-            let stream = bytes * step.share / self.streams;
-            let segment = segment.min(stream.max(1.0));
-            let messages = self.lanes * self.streams * (stream / segment).max(1.0);
-            let sending = together(bytes * step.per_byte * self.overlap, messages * message.gap);
+            let chunk = bytes * step.share / chunks;
+            let segment = segment.min(chunk.max(1.0));
+            let messages = self.lanes * chunks * (chunk / segment).max(1.0);
+            let sending = together(bytes * step.per_byte * overlap, messages * message.gap);
             // The rate of one lane, when all are under way.
             let per_byte = if step.share > 0.0 { step.per_byte / step.share } else { 0.0 };
             last = segment * per_byte + step.way.transit(segment) + message.latency + message.gap;
@@ -62,12 +64,18 @@ impl Steps {
         }
         all + last
     }
+
+    /// Chunks of a call, and what they gain.
+    fn chunks(&self, bytes: f64) -> (f64, f64) {
+        let power = pattern::chunks(self.cut, bytes as u64).ilog2().min(self.overlap.len() as u32 - 1);
+        (f64::from(1u32 << power), self.overlap[power as usize])
+    }
 }
 
 impl Profile {
-    /// The profile of halving and doubling on `rails` with `chunks` per lane, or of the half that `collective` is; `None` where there
-    /// are more transfers than can be looked at.
-    pub fn stepwise(collective: Collective, rails: &Rails, chunks: u32, wires: &mut Wires) -> Option<Self> {
+    /// The profile of halving and doubling on `rails`, or of the half that `collective` is, with at most `most` chunks of a lane; `None`
+    /// where there are more transfers than can be looked at.
+    pub fn stepwise(collective: Collective, rails: &Rails, most: u32, wires: &mut Wires) -> Option<Self> {
         let lanes = rails.lanes().len() as u32;
         let counts = [rails.nodes(), rails.steps(), lanes];
         if counts.into_iter().fold(1usize, |all, count| all.saturating_mul(count as usize)) > MOST_TRANSFERS {
@@ -86,19 +94,19 @@ impl Profile {
             work.links.iter().for_each(|&(link, time)| total[link as usize] += f64::from(work.times) * time);
         }
         let in_turn: f64 = work().map(|work| f64::from(work.times) * work.busiest()).sum();
-        let overlap = if in_turn > 0.0 { overlapped(work(), total.len(), chunks) / in_turn } else { 1.0 };
+        let overlap = |chunks| if in_turn > 0.0 { overlapped(work(), total.len(), chunks) / in_turn } else { 1.0 };
+        let overlap = (0..=most.max(1).ilog2()).map(|power| overlap(1 << power).min(1.0)).collect();
         let steps: Vec<Step> = loaded.iter().map(Loaded::step).collect();
         let vectors = f64::from(lanes) * steps.iter().map(|step| step.times * step.share).sum::<f64>();
-        let streams = f64::from(chunks);
-        let shape = Shape::Stepwise(Steps { steps, lanes: f64::from(lanes), streams, overlap: overlap.min(1.0) });
+        let shape = Shape::Stepwise(Steps { steps, lanes: f64::from(lanes), cut: rails.cut(), overlap });
         Some(Self { per_byte: total.into_iter().fold(0.0, f64::max), vectors, shape })
     }
 }
 
-/// Of several ways through one grid the fastest for an Allreduce of a large vector; of equal ones the first.
-pub fn fastest(ways: impl Iterator<Item = Rails>, chunks: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
+/// Of several ways through one grid the fastest for an Allreduce of a large vector, with at most `most` chunks; of equal ones the first.
+pub fn fastest(ways: impl Iterator<Item = Rails>, most: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
     let mut time = |rails: &Rails| {
-        let profile = Profile::stepwise(Collective::Allreduce, rails, chunks, wires);
+        let profile = Profile::stepwise(Collective::Allreduce, rails, most, wires);
         profile.map_or(f64::INFINITY, |p| super::predict(&p, message, LARGE, Segments::AtMost(u64::MAX)).time)
     };
     let timed = ways.map(|rails| (time(&rails), rails));

@@ -11,6 +11,7 @@
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
+use super::order::Line;
 use crate::topology::{Dimension, DimensionOrder, Grid};
 use std::ops::Range;
 
@@ -23,6 +24,19 @@ pub struct RailOptions {
     pub pairs: Pairs,
     /// Ranks of every node that talk to other nodes, at most the ranks of the smallest node; `None` for what the machine suggests.
     pub aggregators: Option<u32>,
+}
+
+/// Pieces in which the share of a lane is cut, each by the least bytes that the first step sends in a lane. Two hide the latency of the
+/// steps on a torus; on a tree four let one be between groups while others are inside.
+const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
+
+/// The most of them.
+pub const MOST_CHUNKS: u32 = CHUNKS[0].1;
+
+/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces ([`Rails::cut`]).
+pub fn chunks(cut: u64, bytes: u64) -> u32 {
+    let first = bytes / cut.max(1);
+    CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
 }
 
 /// What a node does in one step of a halving: it sends some positions and receives and combines others.
@@ -58,6 +72,14 @@ impl Rails {
         Self { grid, along, lanes, aggregators }
     }
 
+    /// Rails around a ring, one per aggregator and direction, every step to the next node.
+    pub fn around(line: &Line, aggregators: u32) -> Self {
+        let grid = Grid::of_line((0..line.nodes()).map(|place| line.after(line.first(), place, 0)).collect());
+        let along = vec![Along::around(line.nodes())];
+        let lanes = (0..line.lanes()).map(|lane| Lane { order: vec![0], mirrored: lane > 0 }).collect();
+        Self { grid, along, lanes, aggregators }
+    }
+
     /// Number of nodes, which is the number of positions.
     pub fn nodes(&self) -> u32 {
         self.grid.nodes()
@@ -89,13 +111,14 @@ impl Rails {
         self.along.iter().map(Along::steps).sum()
     }
 
-    /// Into how many pieces the first step of a lane cuts its share, at most; 1 if there is no step.
-    pub fn first_cut(&self) -> u32 {
+    /// Into how many pieces the first step cuts the vector, over all lanes.
+    pub fn cut(&self) -> u64 {
         let cut = |d: usize| match self.grid.dimensions()[d].size {
             size if size.is_power_of_two() => size.min(2),
             size => size,
         };
-        self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1)
+        let first = self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1);
+        self.lanes.len() as u64 * u64::from(first)
     }
 
     /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what it sent.
@@ -104,10 +127,8 @@ impl Rails {
         let (mut base, mut span) = (0, self.nodes());
         let lane = &self.lanes[lane as usize];
         for &dimension in &lane.order {
-            let (along, &Dimension { size, closed, .. }) = (&self.along[dimension], &self.grid.dimensions()[dimension]);
-            // Where a line has ends, its links are the same backwards.
-            let backwards = lane.mirrored && closed;
-            let turned = |coordinate: u32| if backwards { (size - coordinate) % size } else { coordinate };
+            let (along, size) = (&self.along[dimension], self.grid.dimensions()[dimension].size);
+            let turned = |coordinate: u32| self.turned(lane, dimension, coordinate);
             let own = turned(self.grid.coordinate(node, dimension));
             span /= size;
             let positions = |run: Range<u32>| base + run.start * span..base + run.end * span;
@@ -124,6 +145,17 @@ impl Rails {
 
     /// The position that a node owns after the halving.
     pub fn position(&self, lane: u32, node: u32) -> u32 {
-        self.halving(lane, node).last().map_or(0, |last| last.received.start)
+        let lane = &self.lanes[lane as usize];
+        lane.order.iter().fold(0, |position, &dimension| {
+            let own = self.turned(lane, dimension, self.grid.coordinate(node, dimension));
+            position * self.grid.dimensions()[dimension].size + self.along[dimension].position(own)
+        })
+    }
+
+    /// A coordinate as a lane counts it, and the other way round.
+    fn turned(&self, lane: &Lane, dimension: usize, coordinate: u32) -> u32 {
+        let &Dimension { size, closed, .. } = &self.grid.dimensions()[dimension];
+        // Where a line has ends, its links are the same backwards.
+        if lane.mirrored && closed { (size - coordinate) % size } else { coordinate }
     }
 }
