@@ -54,8 +54,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let schedule = whole(&planner(&machine, &args.schedule), &args.schedule)?;
     let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
     let report = check(fabric, placement, &rounds)?;
-    // Alltoall's units are per pair of ranks: of many ranks one each is enough, and all that memory holds.
-    let units = if schedule.collective == Collective::Alltoall && schedule.plans.len() > 256 { 1 } else { 15 };
+    // Units are per pair of ranks where there are blocks: of many ranks one each is enough, and all that memory holds.
+    let units = if is_exchange(schedule.collective) && schedule.plans.len() > 256 { 1 } else { 15 };
     let wrong = play(&schedule, units, PACING, true).err().map(|error| error.to_string());
     let exchange = is_exchange(schedule.collective) && wrong.is_none();
     let played = exchange && report.transfers <= MOST_PLAYED;
@@ -105,9 +105,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The schedule as rounds of messages, for vectors (Alltoall: blocks) of `bytes` bytes.
+/// The schedule as rounds of messages, for vectors (Alltoall, Gather, Allgather, Reduce_scatter: blocks) of `bytes` bytes.
 fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
     let mut rounds: BTreeMap<_, Round> = BTreeMap::new();
+    let ranks = schedule.plans.len() as u32;
     for m in schedule.moves() {
         let stage = schedule.stages.get(usize::from(m.round.stage)).map_or("", String::as_str);
         let label = if stage == word {
@@ -116,7 +117,7 @@ fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
             format!("{stage}, {word} {}", m.round.step)
         };
         let round = rounds.entry(m.round).or_insert(Round { label, transfers: Vec::new() });
-        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, bytes) });
+        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, ranks, bytes) });
     }
     rounds.into_values().collect()
 }

@@ -84,7 +84,8 @@ pub fn planner(machine: &Machine, args: &ScheduleArgs) -> Planner {
 /// The plans of all ranks.
 pub fn whole(planner: &Planner, args: &ScheduleArgs) -> anyhow::Result<Schedule> {
     let ranks = u64::from(planner.topology().ranks());
-    let pairs = args.collective == Collective::Alltoall;
+    let pairs =
+        !matches!(args.collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce | Collective::Gather);
     let transfers = if pairs { ranks * (ranks - 1) } else { 4 * (ranks - 1) };
     ensure!(
         transfers <= MOST_TRANSFERS,

@@ -59,6 +59,23 @@ fn bytes_per_link_and_direction() {
 }
 
 #[test]
+fn halves_of_an_allreduce_move_each_block_once() {
+    // Every host sends and receives the 15 blocks of the others, whichever way around or in whichever steps.
+    for collective in ["allgather", "reduce_scatter_block", "reduce_scatter"] {
+        for algorithm in ["ring", "halving_doubling"] {
+            let text = stdout_of(&["check", collective, "-a", algorithm, "-f", "torus16", "--bytes", "64K", "--json"]);
+            let report: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!((&report["right"], &report["wrong"]), (&true.into(), &Value::Null));
+            let links = report["network"]["links"].as_array().unwrap();
+            let named = |link: &Value, end: &str| link[end].as_str().unwrap().to_owned();
+            for link in links.iter().filter(|l| named(l, "from").starts_with('n') || named(l, "to").starts_with('n')) {
+                assert_eq!(link["bytes"], 15 * 65536, "{collective} {algorithm} {link}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_exchange_is_played_in_time() {
     // On one switch nothing meets: 15 blocks of 64 KiB at 50 Mbit/s, two at a time, and eight times a message's 90 µs.
     let star = stdout_of(&["check", "alltoall", "-a", "xor", "-f", "star16", "--bytes", "64K", "--deny-conflicts"]);

@@ -127,6 +127,26 @@ fn an_aggregated_exchange_has_few_messages() {
 }
 
 #[test]
+fn halves_of_an_allreduce_are_planned_alone() {
+    // Around a ring every node sends to the next in every step, whichever half it is.
+    let machine = ["--topology", "synthetic:node:4"];
+    let text = stdout_of(&[&["plan", "allgather", "-a", "ring"], &machine[..]].concat());
+    for step in 0..3 {
+        assert_eq!(moves(&text, &format!("allgather {step}")), set("0→1 1→2 2→3 3→0"));
+    }
+    let text = stdout_of(&[&["plan", "reduce_scatter", "-a", "ring"], &machine[..]].concat());
+    assert_eq!(moves(&text, "reduce-scatter 2"), set("0→1 1→2 2→3 3→0"));
+    // The order of the stage is part of the JSON form: all blocks, each slice once.
+    let halving = ["plan", "reduce_scatter_block", "-a", "halving_doubling", "--json"];
+    let plan: Value = serde_json::from_str(&stdout_of(&[&halving[..], &machine[..]].concat())).unwrap();
+    let schedule: nagare_plan::schedule::Schedule = serde_json::from_value(plan).unwrap();
+    for plan in &schedule.plans {
+        let staged: BTreeSet<u32> = plan.order.iter().copied().collect();
+        assert_eq!((staged, plan.order.len() as u32), ((0..plan.parts).collect(), plan.staged));
+    }
+}
+
+#[test]
 fn a_million_ranks_can_be_planned_one_at_a_time() {
     let machine = ["--topology", "synthetic:pod:64 rack:64 node:32 core:8"];
     let plan = [&["plan", "bcast", "-a", "grouped_two_tree"], &machine[..]].concat();

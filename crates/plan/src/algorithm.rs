@@ -63,6 +63,10 @@ pub struct Spec {
     pub summary: &'static str,
 }
 
+/// Allreduce and its two halves.
+const HALVED: &[Collective] =
+    &[Collective::Allreduce, Collective::Allgather, Collective::ReduceScatterBlock, Collective::ReduceScatter];
+
 /// All algorithms.
 pub const ALGORITHMS: &[Spec] = &[
     Spec {
@@ -100,18 +104,18 @@ pub const ALGORITHMS: &[Spec] = &[
     Spec {
         algorithm: Algorithm::Ring,
         name: "ring",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments; on a torus in both directions",
+        summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a torus in both directions",
     },
     Spec {
         algorithm: Algorithm::HalvingDoubling,
         name: "halving_doubling",
-        collectives: &[Collective::Allreduce],
+        collectives: HALVED,
         round: "step",
         by_cost: true,
-        summary: "halving, then doubling, along every dimension of the network; on a torus in several orders at the same time",
+        summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
     },
     Spec {
         algorithm: Algorithm::TwoLevelRing,
@@ -240,6 +244,7 @@ pub struct Planner {
     virtual_ranks: OnceLock<VirtualRanks>,
     seats: OnceLock<Seats>,
     rails: OnceLock<Rails>,
+    around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     ring_excess: OnceLock<f64>,
     options: XorOptions,
@@ -259,6 +264,7 @@ impl Planner {
             virtual_ranks: OnceLock::new(),
             seats: OnceLock::new(),
             rails: OnceLock::new(),
+            around: OnceLock::new(),
             room: Default::default(),
             ring_excess: OnceLock::new(),
             options: XorOptions::default(),
@@ -322,12 +328,23 @@ impl Planner {
         self.rails.get_or_init(|| lay_rails(&self.topology, self.grouped(), self.seats(), self.rail_options))
     }
 
+    /// The halves of the ring: one aggregator per node, every step to the next node.
+    fn around(&self) -> &Rails {
+        self.around.get_or_init(|| Rails::around(self.line(), 1))
+    }
+
+    /// Bytes of the whole vector in a call of `bytes`: what is gathered or scattered has a block for every rank.
+    fn vector(&self, collective: Collective, bytes: u64) -> u64 {
+        let blocks = collective == Collective::Allgather || collective.scatters();
+        if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes }
+    }
+
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
     pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
-        if (collective, algorithm) != (Collective::Allreduce, Algorithm::HalvingDoubling) {
+        if algorithm != Algorithm::HalvingDoubling {
             return 1;
         }
-        pattern::chunks(self.rails().cut(), bytes)
+        pattern::chunks(self.rails().cut(), self.vector(collective, bytes))
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -361,13 +378,22 @@ impl Planner {
             return None;
         }
         let root = if collective.is_rooted() { root } else { 0 };
+        // One half of an Allreduce alone, on the rails of the whole.
+        let half = |rails, chunks| match collective {
+            Collective::Allgather => Some(pattern::allgather(self.seats(), rails, chunks, rank)),
+            c if c.scatters() => Some(pattern::reduce_scatter(self.seats(), rails, chunks, rank)),
+            _ => None,
+        };
         Some(match algorithm {
             Algorithm::TwoTree => pattern::grouped_two_tree(collective, self.flat(), root, rank),
             Algorithm::GroupedTwoTree => pattern::grouped_two_tree(collective, self.grouped(), root, rank),
             Algorithm::GatewayTwoTree => pattern::gateway_two_tree(collective, self.grouped(), root, rank),
             Algorithm::Chain => pattern::chain(collective, self.grouped(), self.line(), root, rank),
-            Algorithm::Ring => pattern::ring(self.grouped(), self.line(), rank),
-            Algorithm::HalvingDoubling => pattern::halving_doubling(self.seats(), self.rails(), chunks, rank),
+            Algorithm::Ring => {
+                half(self.around(), 1).unwrap_or_else(|| pattern::ring(self.grouped(), self.line(), rank))
+            }
+            Algorithm::HalvingDoubling => half(self.rails(), chunks)
+                .unwrap_or_else(|| pattern::halving_doubling(self.seats(), self.rails(), chunks, rank)),
             Algorithm::TwoLevelRing => pattern::two_level_ring(self.seats(), rank, self.options.steps_in_flight),
             Algorithm::Direct => pattern::gather_direct(self.grouped(), self.line(), self.seats(), root, rank),
             Algorithm::Relay => pattern::gather_relay(self.grouped(), self.line(), self.seats(), root, rank),
@@ -391,8 +417,7 @@ impl Planner {
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
             if algorithm == Algorithm::HalvingDoubling {
-                let most = if collective == Collective::Allreduce { pattern::MOST_CHUNKS } else { 1 };
-                return Profile::stepwise(collective, self.rails(), most, &mut wires);
+                return Profile::stepwise(collective, self.rails(), pattern::MOST_CHUNKS, &mut wires);
             }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
@@ -480,14 +505,19 @@ impl Planner {
         segments: Segments,
     ) -> Option<Prediction> {
         let profile = self.profile(collective, algorithm)?;
-        // Blocks of all ranks make up the vector that is gathered or scattered.
-        let blocks = collective == Collective::Allgather || collective.scatters();
-        let bytes = if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes };
-        Some(cost::predict(profile, self.message(), bytes, segments))
+        Some(cost::predict(profile, self.message(), self.vector(collective, bytes), segments))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
     pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
+        if collective == Collective::Allgather {
+            let between = if algorithm == Algorithm::Ring { "allgather" } else { "doubling" };
+            return pattern::allgather_stages(self.seats(), between);
+        }
+        if collective.scatters() {
+            let between = if algorithm == Algorithm::Ring { "reduce-scatter" } else { "halving" };
+            return pattern::reduce_scatter_stages(self.seats(), between);
+        }
         match algorithm {
             Algorithm::TwoTree => pattern::stage_names(collective, self.flat()),
             Algorithm::GroupedTwoTree => pattern::stage_names(collective, self.grouped()),

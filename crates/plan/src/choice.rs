@@ -10,8 +10,8 @@ use thiserror::Error;
 pub struct Call {
     /// The collective.
     pub collective: Collective,
-    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather per rank. Of no meaning for Alltoallv: a rank knows
-    /// its own counts only.
+    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather and Allgather per rank, for Reduce_scatter of the mean
+    /// block of a rank. Of no meaning for Alltoallv: a rank knows its own counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
     pub ranks: u32,
@@ -126,7 +126,7 @@ pub struct Rule {
     pub max: u64,
 }
 
-/// The thresholds: from `min` bytes on (Alltoall: per rank pair) and with several nodes, an algorithm of ours.
+/// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours.
 /// Measured on the emulated clusters: below, the library's own are as fast.
 pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 32 << 10),

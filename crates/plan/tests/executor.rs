@@ -41,7 +41,7 @@ fn run(
                     let has_output = collective.has_output(root, rank);
                     let program = Program::new(plan.clone(), has_output).unwrap();
                     let input = input(rank);
-                    let (layout, output) = buffers(collective, input.len(), plans.len());
+                    let (layout, output) = buffers(collective, input.len(), plans.len(), plan);
                     let transport = ThreadTransport::with_layout(world, rank, layout, input, output);
                     let mut transport = if in_place { transport.in_place() } else { transport };
                     std::thread::sleep(delay(rank));
@@ -59,7 +59,7 @@ fn run(
 }
 
 /// How the buffers of a rank with `input` units are laid out, and the units of its result.
-fn buffers(collective: Collective, input: usize, ranks: usize) -> (Layout, usize) {
+fn buffers(collective: Collective, input: usize, ranks: usize, plan: &RankPlan) -> (Layout, usize) {
     let block = (input / ranks) as u64;
     let table: Vec<(u64, u64)> = (0..ranks as u64).map(|peer| (peer * block, block)).collect();
     match collective {
@@ -68,8 +68,15 @@ fn buffers(collective: Collective, input: usize, ranks: usize) -> (Layout, usize
         }
         Collective::Alltoall => (Layout::Blocks { block }, input),
         Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
-        Collective::Gather | Collective::Allgather => (Layout::Blocks { block: input as u64 }, input * ranks),
-        Collective::ReduceScatterBlock | Collective::ReduceScatter => (Layout::Blocks { block }, block as usize),
+        Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
+        Collective::Allgather => {
+            let bounds = (0..=ranks as u64).map(|r| r * input as u64).collect();
+            (Layout::cut(collective, bounds, plan), input * ranks)
+        }
+        Collective::ReduceScatterBlock | Collective::ReduceScatter => {
+            let bounds = (0..=ranks as u64).map(|r| r * block).collect();
+            (Layout::cut(collective, bounds, plan), block as usize)
+        }
     }
 }
 
@@ -88,11 +95,12 @@ fn every_algorithm_moves_real_data_between_threads() {
             for spec in ALGORITHMS {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
-                    let units = if collective.is_exchange() { length * ranks as usize } else { length };
+                    let blocks = collective.is_exchange() || collective.scatters();
+                    let units = if blocks { length * ranks as usize } else { length };
                     let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
                     let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
                     for (rank, (transport, _)) in results.iter().enumerate() {
-                        let (_, units) = buffers(collective, units, ranks as usize);
+                        let (_, units) = buffers(collective, units, ranks as usize, &plans[rank]);
                         let expected: Vec<u64> = (0..units)
                             .map(|i| match collective {
                                 Collective::Bcast => value(root, i),
@@ -311,6 +319,55 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         let second = order.iter().position(|&s| s == segment + 4).unwrap();
         assert!(first < second, "segment {segment}: {order:?}");
     }
+}
+
+/// What a copy completes is sent before the next copy begins.
+#[test]
+fn the_first_send_does_not_wait_for_the_last_copy() {
+    #[derive(Default)]
+    struct Noted {
+        done: Vec<(&'static str, u64)>,
+        sent: Vec<Ticket>,
+    }
+    impl Transport for Noted {
+        type Error = Fault;
+        fn units(&self, parts: Parts, _: u32) -> (u64, u64) {
+            (u64::from(parts.first), u64::from(parts.end()))
+        }
+        fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn send(&mut self, ticket: Ticket, _: Rank, _: u32, from: Place, _: bool) -> Result<(), Fault> {
+            self.done.push(("sent", from.start));
+            self.sent.push(ticket);
+            Ok(())
+        }
+        fn recv(&mut self, _: Ticket, _: Rank, _: u32, _: Place) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn reduce(&mut self, _: Place, _: Place) -> Result<(), Fault> {
+            Ok(())
+        }
+        fn copy(&mut self, _: Place, into: Place) -> Result<(), Fault> {
+            self.done.push(("copied", into.start));
+            Ok(())
+        }
+        fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
+            completed.append(&mut self.sent);
+            Ok(())
+        }
+    }
+    let part = |space, first| Parts { space, first, count: 1 };
+    let copy = |first| hop(Action::Copy { from: part(Space::Input, first) }, 0, part(Space::Stage, first), vec![]);
+    let send = |first| Hop { tag: first, ..hop(Action::Send, 1, part(Space::Stage, first), vec![]) };
+    let hops = vec![copy(0), copy(1), copy(2), send(0), send(1), send(2)];
+    let program = Program::new(RankPlan { staged: 3, ..RankPlan::new(0, 3, hops) }, true).unwrap();
+    let mut transport = Noted::default();
+    let mut credits = Credits::default();
+    let pacing = Pacing { segment: 1, window: 8, flow: None };
+    Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap().run(&mut transport).unwrap();
+    let expected: Vec<_> = (0..3).flat_map(|first| [("copied", first), ("sent", first)]).collect();
+    assert_eq!(transport.done, expected);
 }
 
 #[test]

@@ -50,7 +50,8 @@ fn check_shape(schedule: &Schedule) {
 
 fn check_all(planner: &Planner, root: Rank, units: u64) {
     for spec in ALGORITHMS {
-        for &collective in spec.collectives {
+        // Without a root the plans are the same whatever is asked for.
+        for &collective in spec.collectives.iter().filter(|c| c.is_rooted() || root == 0) {
             let schedule = planner.schedule(collective, spec.algorithm, root).expect("implemented");
             check_shape(&schedule);
             if let Err(error) = play(&schedule, units, SMALL, true) {

@@ -227,7 +227,7 @@ impl<'p> Executor<'p> {
         // What is started changes nothing for other hops; what is finished here and now may let them start.
         loop {
             self.refill();
-            let mut finished = false;
+            let (mut finished, mut copied) = (false, false);
             for at in 0..self.open.len() {
                 let hop = self.open[at];
                 match self.hop(hop).action {
@@ -236,7 +236,12 @@ impl<'p> Executor<'p> {
                         self.receive(hop, transport)?;
                     }
                     Action::Recv => self.receive(hop, transport)?,
-                    Action::Copy { .. } | Action::Shuffle { .. } => finished |= self.copy(hop, transport)?,
+                    // One at a time: what it completes is sent before the next is copied.
+                    Action::Copy { .. } | Action::Shuffle { .. } if !copied => {
+                        copied = self.copy(hop, transport)?;
+                        finished |= copied;
+                    }
+                    Action::Copy { .. } | Action::Shuffle { .. } => {}
                     Action::Send => {}
                 }
             }
@@ -346,7 +351,9 @@ impl<'p> Executor<'p> {
             }
             let arrived = Place { region: stream.slot(segment, self.ring), start: 0, units };
             let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            if !self.has_output {
+            if running.region == Region::Stage {
+                transport.reduce(arrived, running)?;
+            } else if !self.has_output {
                 transport.reduce(running, arrived)?;
             } else {
                 let output = Place { region: Region::Output, start, units };

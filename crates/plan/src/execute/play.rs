@@ -76,6 +76,19 @@ impl Game<'_> {
         }
     }
 
+    /// Units of a rank's block, of Allgather and Reduce_scatter; in the latter some are empty and none is like the next.
+    fn share(&self, rank: Rank) -> u64 {
+        match self.schedule.collective {
+            Collective::ReduceScatter => (weight(rank, 0) % 4) * self.units / 2,
+            _ => self.units,
+        }
+    }
+
+    /// Units of the blocks of all ranks before `rank`.
+    fn shares_before(&self, rank: Rank) -> u64 {
+        (0..rank).map(|r| self.share(r)).sum()
+    }
+
     /// Blocks one after another, as `(first unit, units)`.
     fn places(&self, block: impl Fn(Rank) -> u64) -> Vec<(u64, u64)> {
         let next = |at: &mut u64, peer| {
@@ -97,9 +110,11 @@ impl Game<'_> {
             Collective::Gather => {
                 (Layout::Blocks { block: self.units }, units, if self.has_output(rank) { all } else { 0 })
             }
-            Collective::Allgather => (Layout::Blocks { block: self.units }, units, all),
-            Collective::ReduceScatterBlock | Collective::ReduceScatter => {
-                (Layout::Blocks { block: self.units }, all, units)
+            collective @ (Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter) => {
+                let bounds = (0..=self.ranks()).map(|r| self.shares_before(r)).collect();
+                let layout = Layout::cut(collective, bounds, &self.schedule.plans[rank as usize]);
+                let (own, all) = (self.share(rank) as usize, self.shares_before(self.ranks()) as usize);
+                if collective.scatters() { (layout, all, own) } else { (layout, own, all) }
             }
             Collective::Alltoallv => {
                 let input = self.places(|peer| self.block(rank, peer));
@@ -121,9 +136,9 @@ impl Game<'_> {
             }
             Collective::Bcast => units.map(|unit| weight(self.schedule.root, unit)).collect(),
             Collective::ReduceScatterBlock | Collective::ReduceScatter => {
-                let before = rank as usize * self.units as usize;
-                let sum = |unit| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, before + unit)));
-                units.map(sum).collect()
+                let own = self.shares_before(rank)..self.shares_before(rank + 1);
+                let sum = |unit: u64| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit as usize)));
+                own.map(sum).collect()
             }
             Collective::Gather | Collective::Allgather => {
                 all.flat_map(|from| units.clone().map(move |unit| weight(from, unit))).collect()
@@ -139,7 +154,8 @@ impl Game<'_> {
     }
 }
 
-/// Runs `schedule` on vectors of `units` units (exchanges: per rank pair, Gather: per rank) and compares every result with what it must be.
+/// Runs `schedule` on vectors of `units` units (exchanges: per rank pair; Gather, Allgather and
+/// Reduce_scatter: per rank) and compares every result with what it must be.
 ///
 /// `rendezvous`: every send waits for its receive, the strictest a library may be. Input and output are distinct buffers
 /// except in Bcast.

@@ -53,6 +53,11 @@ impl Along {
         Self { size, halving }
     }
 
+    /// The same with every step to the neighbour, whatever the size.
+    pub fn around(size: u32) -> Self {
+        Self { size, halving: Vec::new() }
+    }
+
     /// Number of steps.
     pub fn steps(&self) -> u32 {
         if self.halving.is_empty() { self.size - 1 } else { self.size.ilog2() }
@@ -113,8 +118,7 @@ mod tests {
     #[test]
     fn every_position_is_combined_once_and_owned_by_one_node() {
         for size in 1..=70u32 {
-            for pairs in [Pairs::Near, Pairs::Bits] {
-                let along = Along::new(size, pairs);
+            for along in [Along::new(size, Pairs::Near), Along::new(size, Pairs::Bits), Along::around(size)] {
                 // held[node][position]: which nodes contributed, each counted.
                 let mut held: Vec<Vec<Vec<u32>>> = (0..size)
                     .map(|node| (0..size).map(|_| (0..size).map(|n| u32::from(n == node)).collect()).collect())
@@ -123,8 +127,8 @@ mod tests {
                     let before = held.clone();
                     for node in 0..size {
                         let leg = along.leg(node, step);
-                        assert_eq!(along.leg(leg.from, step).to, node, "{size} {pairs:?} {step}");
-                        assert_eq!(along.leg(leg.from, step).sent, leg.received, "{size} {pairs:?} {step}");
+                        assert_eq!(along.leg(leg.from, step).to, node, "{along:?} {step}");
+                        assert_eq!(along.leg(leg.from, step).sent, leg.received, "{along:?} {step}");
                         for position in leg.received.clone() {
                             for n in 0..size as usize {
                                 held[node as usize][position as usize][n] +=
@@ -135,10 +139,10 @@ mod tests {
                 }
                 let mut owners: Vec<u32> = (0..size).map(|node| along.position(node)).collect();
                 for (node, &position) in owners.iter().enumerate() {
-                    assert_eq!(held[node][position as usize], vec![1; size as usize], "{size} {pairs:?}");
+                    assert_eq!(held[node][position as usize], vec![1; size as usize], "{along:?}");
                 }
                 owners.sort_unstable();
-                assert_eq!(owners, (0..size).collect::<Vec<_>>(), "{size} {pairs:?}");
+                assert_eq!(owners, (0..size).collect::<Vec<_>>(), "{along:?}");
             }
         }
     }

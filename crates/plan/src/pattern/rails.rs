@@ -11,6 +11,7 @@
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
+use super::order::Line;
 use crate::topology::{Dimension, DimensionOrder, Grid};
 use std::ops::Range;
 
@@ -71,6 +72,14 @@ impl Rails {
         Self { grid, along, lanes, aggregators }
     }
 
+    /// Rails around a ring, one per aggregator and direction, every step to the next node.
+    pub fn around(line: &Line, aggregators: u32) -> Self {
+        let grid = Grid::of_line((0..line.nodes()).map(|place| line.after(line.first(), place, 0)).collect());
+        let along = vec![Along::around(line.nodes())];
+        let lanes = (0..line.lanes()).map(|lane| Lane { order: vec![0], mirrored: lane > 0 }).collect();
+        Self { grid, along, lanes, aggregators }
+    }
+
     /// Number of nodes, which is the number of positions.
     pub fn nodes(&self) -> u32 {
         self.grid.nodes()
@@ -118,10 +127,8 @@ impl Rails {
         let (mut base, mut span) = (0, self.nodes());
         let lane = &self.lanes[lane as usize];
         for &dimension in &lane.order {
-            let (along, &Dimension { size, closed, .. }) = (&self.along[dimension], &self.grid.dimensions()[dimension]);
-            // Where a line has ends, its links are the same backwards.
-            let backwards = lane.mirrored && closed;
-            let turned = |coordinate: u32| if backwards { (size - coordinate) % size } else { coordinate };
+            let (along, size) = (&self.along[dimension], self.grid.dimensions()[dimension].size);
+            let turned = |coordinate: u32| self.turned(lane, dimension, coordinate);
             let own = turned(self.grid.coordinate(node, dimension));
             span /= size;
             let positions = |run: Range<u32>| base + run.start * span..base + run.end * span;
@@ -138,6 +145,17 @@ impl Rails {
 
     /// The position that a node owns after the halving.
     pub fn position(&self, lane: u32, node: u32) -> u32 {
-        self.halving(lane, node).last().map_or(0, |last| last.received.start)
+        let lane = &self.lanes[lane as usize];
+        lane.order.iter().fold(0, |position, &dimension| {
+            let own = self.turned(lane, dimension, self.grid.coordinate(node, dimension));
+            position * self.grid.dimensions()[dimension].size + self.along[dimension].position(own)
+        })
+    }
+
+    /// A coordinate as a lane counts it, and the other way round.
+    fn turned(&self, lane: &Lane, dimension: usize, coordinate: u32) -> u32 {
+        let &Dimension { size, closed, .. } = &self.grid.dimensions()[dimension];
+        // Where a line has ends, its links are the same backwards.
+        if lane.mirrored && closed { (size - coordinate) % size } else { coordinate }
     }
 }

@@ -33,27 +33,9 @@ impl Staging {
     /// Copies single blocks inside the rank, each from its first place to its second; blocks that stay neighbours go
     /// together.
     pub fn shuffle(&mut self, from: Space, to: Space, blocks: impl IntoIterator<Item = (u32, u32)>, stage: u16) {
-        let mut runs: Vec<Run> = Vec::new();
-        for (from, to) in blocks {
-            match runs.last_mut() {
-                Some(run) if (from, to) == (run.from + run.count, run.to + run.count) => run.count += 1,
-                _ => runs.push(Run { from, to, count: 1 }),
-            }
+        if let Some((action, to)) = shuffled(&mut self.plan.shuffles, from, to, blocks) {
+            self.push(action, self.plan.rank, to, Round { stage, step: 0 });
         }
-        let cover = |space, first: fn(&Run) -> u32| {
-            let begin = runs.iter().map(first).min()?;
-            let end = runs.iter().map(|run| first(run) + run.count).max()?;
-            Some(Parts { space, first: begin, count: end - begin })
-        };
-        let covers = cover(from, |run| run.from).zip(cover(to, |run| run.to));
-        let Some((from, to)) = covers else { return };
-        let action = if runs.len() == 1 {
-            Action::Copy { from }
-        } else {
-            self.plan.shuffles.push(runs);
-            Action::Shuffle { from, table: self.plan.shuffles.len() as u32 - 1 }
-        };
-        self.push(action, self.plan.rank, to, Round { stage, step: 0 });
     }
 
     /// Where the blocks for `ranks` are together: in the input where the ranks are consecutive, else in a copy.
@@ -86,6 +68,34 @@ impl Staging {
     fn push(&mut self, action: Action, peer: Rank, parts: Parts, round: Round) {
         self.plan.hops.push(Hop { action, peer, parts, round, tag: round.stage.into(), turn: 0, after: Vec::new() });
     }
+}
+
+/// A copy of single blocks, each from its first place to its second, and where it writes; what takes a table gets one among
+/// `tables`. `None` for no blocks.
+pub(super) fn shuffled(
+    tables: &mut Vec<Vec<Run>>,
+    from: Space,
+    to: Space,
+    blocks: impl IntoIterator<Item = (u32, u32)>,
+) -> Option<(Action, Parts)> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (from, to) in blocks {
+        match runs.last_mut() {
+            Some(run) if (from, to) == (run.from + run.count, run.to + run.count) => run.count += 1,
+            _ => runs.push(Run { from, to, count: 1 }),
+        }
+    }
+    let cover = |space, first: fn(&Run) -> u32| {
+        let begin = runs.iter().map(first).min()?;
+        let end = runs.iter().map(|run| first(run) + run.count).max()?;
+        Some(Parts { space, first: begin, count: end - begin })
+    };
+    let (from, to) = (cover(from, |run| run.from)?, cover(to, |run| run.to)?);
+    if runs.len() == 1 {
+        return Some((Action::Copy { from }, to));
+    }
+    tables.push(runs);
+    Some((Action::Shuffle { from, table: tables.len() as u32 - 1 }, to))
 }
 
 /// The first of `ranks`, if they are consecutive: their blocks then are neighbours in the program's buffers.

@@ -8,7 +8,8 @@
 //!
 //! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal size
 //! (two for a two-tree: one per tree). For Alltoall and Gather part j is the block of rank j; blocks that only pass through a
-//! rank are staged there. A [`Hop`] moves a run of parts between this rank and one peer. Hops on disjoint parts are independent; hops on overlapping parts happen in list order, **per
+//! rank are staged there. For Allgather and Reduce_scatter every block is cut into the same number of slices, and part
+//! `rank · slices + slice` is one of these; in the staging space they lie as [`RankPlan::order`] says. A [`Hop`] moves a run of parts between this rank and one peer. Hops on disjoint parts are independent; hops on overlapping parts happen in list order, **per
 //! segment**: a hop may work on its first segment as soon as the earlier hops are done with that segment. This one rule
 //! gives pipelined trees, chains, rings, and halving and doubling; `after` adds the order between hops that share no data
 //! (steps of an exchange, tokens).
@@ -32,9 +33,11 @@ pub enum Space {
     /// The one vector of Reduce, Bcast and Allreduce: this rank's contribution until something is received or combined
     /// into it.
     Vector,
-    /// The send blocks of Alltoall, one part per destination rank; the one block of Gather. Never written.
+    /// The send blocks of Alltoall, one part per destination rank; the one block of Gather and Allgather; the vector of
+    /// Reduce_scatter. Never written.
     Input,
-    /// The receive blocks of Alltoall and of Gather's root, one part per source rank.
+    /// The receive blocks of Alltoall, Allgather and of Gather's root, one part per source rank; the one block of
+    /// Reduce_scatter.
     Output,
     /// Blocks on their way through this rank, in memory of ours.
     Stage,
@@ -169,11 +172,14 @@ fn is_zero(turn: &u32) -> bool {
 pub struct RankPlan {
     /// The rank this is for.
     pub rank: Rank,
-    /// Number of parts of the vector, or of the user's blocks.
+    /// Number of parts of the vector, or of the user's blocks with all their slices.
     pub parts: u32,
     /// Number of blocks the staging space has room for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub staged: u32,
+    /// Allgather and Reduce_scatter: the part that every part of the staging space is; empty where nothing is staged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<u32>,
     /// What the shuffles among the hops do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shuffles: Vec<Vec<Run>>,
@@ -184,7 +190,7 @@ pub struct RankPlan {
 impl RankPlan {
     /// A plan without a staging space.
     pub const fn new(rank: Rank, parts: u32, hops: Vec<Hop>) -> Self {
-        Self { rank, parts, staged: 0, shuffles: Vec::new(), hops }
+        Self { rank, parts, staged: 0, order: Vec::new(), shuffles: Vec::new(), hops }
     }
 
     /// The runs of a shuffle; none of other hops.

@@ -174,7 +174,7 @@ impl<'p> Parted<'p> {
 impl Program {
     /// Works out the dependencies of `plan`.
     ///
-    /// `has_output`: whether this rank has a result buffer (as long as its input, for a reduction); a non-root rank of Reduce
+    /// `has_output`: whether this rank has a result buffer (for a reduction of a whole vector as long as its input); a non-root rank of Reduce
     /// has none, and its combinations stay in scratch segments until they are sent on.
     ///
     /// # Errors

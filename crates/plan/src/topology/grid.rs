@@ -48,6 +48,12 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// One dimension: nodes in the order of a ring.
+    pub fn of_line(nodes: Vec<u32>) -> Self {
+        let size = nodes.len() as u32;
+        Self::of_nodes(vec![Dimension { name: "node".to_owned(), size, mbit: 0.0, closed: true }], nodes)
+    }
+
     /// `nodes` at the points of a grid, in row-major order: one for every point.
     pub fn of_nodes(dimensions: Vec<Dimension>, nodes: Vec<u32>) -> Self {
         let mut points = vec![0; nodes.len()];

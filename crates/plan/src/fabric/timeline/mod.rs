@@ -124,14 +124,14 @@ pub enum TimelineError {
     Stuck(Vec<Rank>),
 }
 
-/// Bytes of a run of parts, of `of` parts in all, where vectors have `bytes` bytes and blocks `bytes` bytes each. Part i of k
-/// of a vector begins at byte ⌊i·bytes/k⌋.
-pub fn bytes_of(parts: Parts, of: u32, bytes: u64) -> u64 {
+/// Bytes of a run of parts, of `of` parts in all, where vectors have `bytes` bytes and blocks, one for each of `ranks`, `bytes`
+/// bytes each. Part i of k of a vector begins at byte ⌊i·bytes/k⌋; slices of a block are taken as equal, rounded down together.
+pub fn bytes_of(parts: Parts, of: u32, ranks: u32, bytes: u64) -> u64 {
+    let share = |part: u32, whole: u64, of: u32| (u128::from(whole) * u128::from(part) / u128::from(of.max(1))) as u64;
     if parts.space != Space::Vector {
-        return bytes.saturating_mul(u64::from(parts.count));
+        return share(parts.count, bytes, of / ranks.max(1));
     }
-    let bound = |part: u32| (u128::from(bytes) * u128::from(part) / u128::from(of.max(1))) as u64;
-    bound(parts.end()) - bound(parts.first)
+    share(parts.end(), bytes, of) - share(parts.first, bytes, of)
 }
 
 /// Plays `schedule` with whole messages: `hosts[rank]` is the host of a rank, `bytes` the size of the vector, or of one block
@@ -140,7 +140,8 @@ pub fn bytes_of(parts: Parts, of: u32, bytes: u64) -> u64 {
 /// # Errors
 /// [`TimelineError`].
 pub fn timeline(schedule: &Schedule, fabric: &Fabric, hosts: &[HostId], bytes: u64) -> Result<Timeline, TimelineError> {
-    timeline_of(schedule, fabric, hosts, |plan, hop| bytes_of(hop.parts, plan.parts, bytes))
+    let ranks = schedule.plans.len() as u32;
+    timeline_of(schedule, fabric, hosts, |plan, hop| bytes_of(hop.parts, plan.parts, ranks, bytes))
 }
 
 /// The same with the bytes of every send told by `size`, for blocks of different sizes.

@@ -1,0 +1,148 @@
+//! One rank's plan for half of an Allreduce, in the making: what Reduce_scatter and Allgather do alike.
+//!
+//! ```text
+//!   halving of a node, 8 positions           pieces: what is sent in each step, and what is owned in the end
+//!   step 0  sends 4-7, receives 0-3              0: 4-7    1: 2-3    2: 1    3: 0
+//!   step 1  sends 2-3, receives 0-1
+//!   step 2  sends 1,   receives 0            of a doubling the same backwards: owned, then received in each step
+//! ```
+
+use super::blocks::{Blocks, Rail};
+use super::board::Board;
+use super::rails::{Rails, Transfer};
+use super::staging::shuffled;
+use super::two_level_ring::Seats;
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space};
+use std::ops::Range;
+
+/// Tags every MPI library has (MPI 4.0 section 9.1.2).
+pub const TAGS: u32 = 1 << 15;
+
+/// What a node does on a lane.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The steps of its halving.
+    pub halving: Vec<Transfer>,
+    /// All positions in pieces, the owned one last.
+    pub pieces: Vec<Range<u32>>,
+}
+
+impl Course {
+    fn new(rails: &Rails, lane: u32, node: u32) -> Self {
+        let (halving, position) = (rails.halving(lane, node), rails.position(lane, node));
+        let sent = halving.iter().map(|transfer| transfer.sent.clone());
+        Self { pieces: sent.chain([position..position + 1]).collect(), halving }
+    }
+
+    /// The position that the node owns.
+    pub fn owned(&self) -> &Range<u32> {
+        &self.pieces[self.halving.len()]
+    }
+
+    /// Number of pieces, from the first on, that the halving has worked on after `step`: what is received is sent in the next steps.
+    pub fn needed(&self, step: u32) -> u32 {
+        let received = &self.halving[step as usize].received;
+        let overlaps = |piece: &&Range<u32>| piece.start < received.end && received.start < piece.end;
+        step + 1 + self.pieces[step as usize + 1..].iter().take_while(overlaps).count() as u32
+    }
+}
+
+/// A plan in the making.
+pub struct Half<'r> {
+    pub seats: &'r Seats,
+    pub rails: &'r Rails,
+    pub chunks: u32,
+    pub rank: Rank,
+    pub node: u32,
+    pub board: Board<'r>,
+    /// The aggregator that this rank is.
+    pub own: Option<u32>,
+    pub blocks: Blocks<'r>,
+    /// Of the node, by lane.
+    pub courses: Vec<Course>,
+    pub hops: Vec<Hop>,
+    shuffles: Vec<Vec<Run>>,
+}
+
+impl<'r> Half<'r> {
+    /// Nothing yet, for `rank`, with every lane cut in `chunks`.
+    pub fn new(seats: &'r Seats, rails: &'r Rails, chunks: u32, rank: Rank) -> Self {
+        let (node, _) = seats.seat(rank);
+        let board = Board::new(seats, rank, rails.aggregators());
+        let own = (0..rails.aggregators()).find(|&aggregator| board.is(aggregator));
+        let courses = (0..rails.lanes().len() as u32).map(|lane| Course::new(rails, lane, node)).collect();
+        let blocks = Blocks::new(seats, rails, chunks);
+        Self { seats, rails, chunks, rank, node, board, own, blocks, courses, hops: Vec::new(), shuffles: Vec::new() }
+    }
+
+    /// Whether there are stages inside nodes.
+    pub fn inside(&self) -> bool {
+        self.seats.widest() > 1
+    }
+
+    /// One step of a chunk between nodes, in all lanes of this rank; `place`: where positions of a rail are. Backwards it is a step of
+    /// a doubling.
+    pub fn exchange(
+        &mut self,
+        step: u32,
+        chunk: u32,
+        backwards: bool,
+        place: impl Fn(&Self, Rail, &Range<u32>) -> Parts,
+    ) {
+        let Some(own) = self.own else { return };
+        let (lanes, aggregators) = (self.rails.lanes().len() as u32, self.rails.aggregators());
+        for lane in self.rails.lanes_of(own) {
+            let rail = Rail { lane, chunk };
+            let halving = &self.courses[lane as usize].halving;
+            let at = if backwards { halving.len() - 1 - step as usize } else { step as usize };
+            let Transfer { to, sent, from, received, .. } = &halving[at];
+            let both = if backwards {
+                [(Action::Send, *from, received), (Action::Recv, *to, sent)]
+            } else {
+                [(Action::Send, *to, sent), (Action::Reduce, *from, received)]
+            };
+            // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
+            let in_order = (step * self.chunks + chunk) * lanes + lane;
+            let round = Round { stage: u16::from(self.inside()), step: in_order };
+            let hops = both.map(|(action, node, positions)| {
+                let (peer, parts) =
+                    (Board::aggregator(self.seats, node, own, aggregators), place(self, rail, positions));
+                let turn = step * self.chunks + chunk;
+                Hop { action, peer, parts, round, tag: in_order % TAGS, turn, after: Vec::new() }
+            });
+            self.hops.extend(hops);
+        }
+    }
+
+    /// Copies a run of the stage from the input, or to the output.
+    pub fn shuffle(&mut self, staged: Parts, space: Space) {
+        let slices = self.blocks.slices_at(staged);
+        let copied = match space {
+            Space::Output => shuffled(&mut self.shuffles, Space::Stage, space, (staged.first..).zip(slices)),
+            _ => shuffled(&mut self.shuffles, space, Space::Stage, slices.zip(staged.first..)),
+        };
+        if let Some((action, parts)) = copied {
+            self.push(action, self.rank, parts, (Round { stage: 0, step: 0 }, 0, 0));
+        }
+    }
+
+    /// Adds a hop with its round, tag and turn.
+    pub fn push(&mut self, action: Action, peer: Rank, parts: Parts, (round, tag, turn): (Round, u32, u32)) {
+        self.hops.push(Hop { action, peer, parts, round, tag, turn, after: Vec::new() });
+    }
+
+    /// The plan; `staged`: whether there is a stage.
+    pub fn finish(self, staged: bool) -> RankPlan {
+        let parts = self.seats.ranks() * self.blocks.slices();
+        let order = if staged { self.blocks.into_order() } else { Vec::new() };
+        let staged = order.len() as u32;
+        RankPlan { staged, order, shuffles: self.shuffles, ..RankPlan::new(self.rank, parts, self.hops) }
+    }
+}
+
+/// Names of the stages: one between nodes, and where nodes have several ranks one inside them before and after.
+pub fn stages(seats: &Seats, [before, between, after]: [&str; 3]) -> Vec<String> {
+    let inside = seats.widest() > 1;
+    let names = [(inside, before), (true, between), (inside, after)];
+    names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()
+}
