@@ -333,13 +333,18 @@ impl Planner {
         self.around.get_or_init(|| Rails::around(self.line(), 1))
     }
 
+    /// Bytes of the whole vector in a call of `bytes`: what is gathered or scattered has a block for every rank.
+    fn vector(&self, collective: Collective, bytes: u64) -> u64 {
+        let blocks = collective == Collective::Allgather || collective.scatters();
+        if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes }
+    }
+
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
     pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
         if algorithm != Algorithm::HalvingDoubling {
             return 1;
         }
-        let blocks = if collective == Collective::Allreduce { 1 } else { u64::from(self.topology.ranks()) };
-        pattern::chunks(self.rails().cut(), bytes.saturating_mul(blocks))
+        pattern::chunks(self.rails().cut(), self.vector(collective, bytes))
     }
 
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
@@ -412,8 +417,7 @@ impl Planner {
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
             if algorithm == Algorithm::HalvingDoubling {
-                let most = if collective == Collective::Allreduce { pattern::MOST_CHUNKS } else { 1 };
-                return Profile::stepwise(collective, self.rails(), most, &mut wires);
+                return Profile::stepwise(collective, self.rails(), pattern::MOST_CHUNKS, &mut wires);
             }
             let plan = |rank| self.plan(Collective::Bcast, algorithm, 0, rank);
             Profile::new(collective, algorithm, self.grouped(), self.line(), &mut wires, plan)
@@ -501,10 +505,7 @@ impl Planner {
         segments: Segments,
     ) -> Option<Prediction> {
         let profile = self.profile(collective, algorithm)?;
-        // Blocks of all ranks make up the vector that is gathered or scattered.
-        let blocks = collective == Collective::Allgather || collective.scatters();
-        let bytes = if blocks { bytes.saturating_mul(u64::from(self.topology.ranks())) } else { bytes };
-        Some(cost::predict(profile, self.message(), bytes, segments))
+        Some(cost::predict(profile, self.message(), self.vector(collective, bytes), segments))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

@@ -1,7 +1,7 @@
 //! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
 
 use nagare_plan::algorithm::{Algorithm, Planner};
-use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatterBlock};
+use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
 use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape, Wires};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
@@ -78,6 +78,27 @@ fn half_of_it_costs_half() {
     }
 }
 
+/// Blocks of all ranks are the vector; the choice is between the halves of the two.
+#[test]
+fn the_choice_for_one_half_is_by_cost() {
+    let (planner, _) = on(&network::load("tree8"), "by slot", 16, 2);
+    for collective in [ReduceScatterBlock, ReduceScatter, Allgather] {
+        let of = |algorithm, block| planner.predicted(collective, algorithm, block, AtMost(65536)).unwrap();
+        for block in [64, 4096, 1 << 20] {
+            for algorithm in [Algorithm::Ring, Algorithm::HalvingDoubling] {
+                let found = of(algorithm, block);
+                let profile = planner.profile(collective, algorithm).unwrap();
+                close(found.time, profile.time(planner.message(), 16.0 * block as f64, found.segment as f64));
+            }
+        }
+        let choice = |block| planner.fitting(collective, block, AtMost(65536));
+        assert_eq!((choice(64), choice(1 << 20)), (Some(Algorithm::HalvingDoubling), Some(Algorithm::Ring)));
+        // The ring's halves: seven of fourteen steps.
+        let half = planner.profile(collective, Algorithm::Ring).unwrap();
+        close(2.0 * half.per_byte, planner.profile(Allreduce, Algorithm::Ring).unwrap().per_byte);
+    }
+}
+
 /// Seconds that the schedule takes in time, every link shared fairly and headers added. A node sends the chunks of a step one after
 /// another, as the executor does by their turns; what is played has whole messages.
 fn played(fabric: &Fabric, planner: &Planner, placement: &Placement, bytes: u64) -> f64 {
@@ -127,14 +148,37 @@ fn orders(planner: &Planner) -> Vec<Vec<usize>> {
     planner.rails().lanes().iter().map(|lane| lane.order.clone()).collect()
 }
 
-/// Of all ways through the levels, the fastest with `most` chunks.
-fn fastest(planner: &Planner, most: u32) -> Vec<Vec<usize>> {
+/// Near first, far first, half of the vector each.
+fn ways(planner: &Planner) -> impl Iterator<Item = Rails> {
     let grid = Grid::new(planner.grouped(), planner.topology());
-    let rails = |lanes| Rails::new(grid.clone(), lanes, 1, Pairs::default());
-    let ways = level_lanes(&grid.ordered(DimensionOrder::Given), 1).into_iter().map(rails);
+    let lanes = level_lanes(&grid.ordered(DimensionOrder::Given), 1);
+    lanes.into_iter().map(move |lanes| Rails::new(grid.clone(), lanes, 1, Pairs::default()))
+}
+
+/// The fastest of them with `most` chunks.
+fn fastest(planner: &Planner, most: u32) -> Vec<Vec<usize>> {
     let mut wires = Wires::new(planner.topology(), planner.grouped());
-    let rails = cost::fastest(ways, most, planner.message(), &mut wires).unwrap();
+    let rails = cost::fastest(ways(planner), most, planner.message(), &mut wires).unwrap();
     rails.lanes().iter().map(|lane| lane.order.clone()).collect()
+}
+
+/// The table of decisions/0011, in vectors over one link: two leaves of four hosts, all links equal.
+#[test]
+fn what_chunks_gain_in_every_order() {
+    let (planner, _) = on(&network::load("tree8"), "by slot", 8, 1);
+    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let found: Vec<[f64; 4]> = ways(&planner)
+        .map(|rails| {
+            let profile = Profile::stepwise(Allreduce, &rails, 4, &mut wires).unwrap();
+            let Shape::Stepwise(steps) = &profile.shape else { panic!("{:?}", profile.shape) };
+            let all: f64 = steps.steps.iter().map(|step| step.times * step.per_byte).sum();
+            [profile.per_byte, all, all * steps.overlap[1], all * steps.overlap[2]].map(|time| time / per_byte(100.0))
+        })
+        .collect();
+    let expected = [[1.75, 2.5, 2.0, 1.75], [4.0, 4.75, 4.0, 4.0], [2.5, 3.0, 2.75, 2.625]];
+    for (found, expected) in found.into_iter().flatten().zip(expected.into_iter().flatten()) {
+        close(found, expected);
+    }
 }
 
 /// Two leaves of four hosts. Near first: n/2, n/4 inside, then n/8 of four hosts over the uplink, and back.
