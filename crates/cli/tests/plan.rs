@@ -128,11 +128,11 @@ fn an_aggregated_exchange_has_few_messages() {
 
 #[test]
 fn halves_of_an_allreduce_are_planned_alone() {
-    // Around a ring every node sends to the next in every step, whichever half it is.
+    // A gathering is a scattering backwards: around a ring every node sends to the one before it, and there to the next.
     let machine = ["--topology", "synthetic:node:4"];
     let text = stdout_of(&[&["plan", "allgather", "-a", "ring"], &machine[..]].concat());
     for step in 0..3 {
-        assert_eq!(moves(&text, &format!("allgather {step}")), set("0→1 1→2 2→3 3→0"));
+        assert_eq!(moves(&text, &format!("allgather {step}")), set("0→3 1→0 2→1 3→2"));
     }
     let text = stdout_of(&[&["plan", "reduce_scatter", "-a", "ring"], &machine[..]].concat());
     assert_eq!(moves(&text, "reduce-scatter 2"), set("0→1 1→2 2→3 3→0"));
