@@ -22,21 +22,21 @@ per_call() {
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-printf '%-8s %-10s %10s %10s %14s %14s\n' MPI collective bytes without "with (more)" "report (more)"
+printf '%-8s %-20s %10s %10s %14s %14s\n' MPI collective bytes without "with (more)" "report (more)"
 line() { # family collective bytes ints calls launcher-with-ranks...
     local family=$1 collective=$2 ints=$3 calls=$4 plain quiet report
     shift 4
     plain=$(per_call "$*" "$work/forwarded" "$collective" "$ints" "$calls")
     quiet=$(per_call "$* env LD_PRELOAD=$library" "$work/forwarded" "$collective" "$ints" "$calls")
     report=$(per_call "$* env LD_PRELOAD=$library NAGARE_REPORT=$work/report" "$work/forwarded" "$collective" "$ints" "$calls")
-    printf '%-8s %-10s %10d %10d %14s %14s\n' "$family" "$collective" $((4 * ints)) "$plain" \
+    printf '%-8s %-20s %10d %10d %14s %14s\n' "$family" "$collective" $((4 * ints)) "$plain" \
         "$quiet (+$((quiet - plain)))" "$report (+$((report - plain)))"
 }
 for family in openmpi mpich; do
     library=$PWD/target/$family/release/libnagare.so
     [[ -f $library ]] || continue
     "mpicc.$family" -O2 -o "$work/forwarded" tests/programs/forwarded.c
-    for collective in bcast reduce allreduce alltoall; do
+    for collective in bcast reduce allreduce alltoall allgather reduce_scatter_block reduce_scatter; do
         line $family $collective 1 100000 mpirun.$family -np 1
     done
     # Above every threshold: the communicator's record is looked up as well.

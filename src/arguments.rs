@@ -3,6 +3,7 @@
 use crate::blocks::{Blocks, Side};
 use crate::communicator::Communicator;
 use crate::datatype::{self, Shape, Typed};
+use crate::numbers::Numbers;
 use crate::real::Real;
 use crate::real::handles::IN_PLACE;
 use crate::shim::Shim;
@@ -17,12 +18,15 @@ use std::ffi::c_int;
 pub struct Arguments {
     /// Which call.
     pub collective: Collective,
-    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`.
+    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the result is cut in
+    /// blocks, the count is that of a block, or none where `counts` has them.
     pub input: Typed,
     /// Where the result goes; for Gather of meaning at the root only.
     pub output: Typed,
     /// What is sent and what is received, for Alltoallv, where `input` and `output` have no counts of their own.
     pub blocks: Option<[Blocks; 2]>,
+    /// Elements of every rank's block, for Reduce_scatter: the same numbers on all ranks.
+    pub counts: Option<Numbers>,
     /// Operation, for reductions.
     pub op: Option<MPI_Op>,
     /// Root, for rooted collectives.
@@ -40,7 +44,8 @@ pub struct Sides {
 }
 
 impl Arguments {
-    /// Bytes of the vector; for Alltoall per rank pair, for Gather per rank, for Alltoallv all that this rank sends.
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has blocks one of
+    /// them, for Reduce_scatter their mean, rounded up.
     ///
     /// # Errors
     /// The reason to leave the call to the library, where that is certain so far.
@@ -48,6 +53,9 @@ impl Arguments {
     pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
         if let Some(blocks) = &self.blocks {
             return self.bytes_sent(shim.real, blocks);
+        }
+        if let Some(counts) = self.counts {
+            return self.mean_bytes(shim, counts);
         }
         // The root of a Gather between groups has nothing to send: not even its type means anything.
         if self.collective == Collective::Gather && self.root < 0 {
@@ -83,6 +91,28 @@ impl Arguments {
         datatype::size(real, side.datatype).map(|size| size.saturating_mul(elements)).ok_or(Reason::Argument)
     }
 
+    /// The record knows the number of ranks: a thread finds the one that it used last without asking the library.
+    fn mean_bytes(&self, shim: &Shim, counts: Numbers) -> Result<u64, Reason> {
+        if self.comm == shim.real.handles.comm_null {
+            return Err(Reason::Argument);
+        }
+        // SAFETY: not null; the library detects any other handle that is none, or not.
+        let record = unsafe { Communicator::of(shim, self.comm) }.ok_or(Reason::Argument)?;
+        if record.inter {
+            return Err(Reason::Intercommunicator);
+        }
+        // SAFETY: MPI demands an entry for every rank.
+        let elements = unsafe { counts.total(record.size) }.ok_or(Reason::Argument)?;
+        if elements == 0 {
+            return Err(Reason::Empty);
+        }
+        let size = datatype::size(shim.real, self.output.datatype).ok_or(Reason::Argument)?;
+        match size.saturating_mul(elements) {
+            0 => Err(Reason::Empty),
+            bytes => Ok(bytes.div_ceil(u64::from(record.size))),
+        }
+    }
+
     /// Whether the communicator is an intercommunicator.
     fn is_between_groups(&self, real: &Real) -> Result<bool, Reason> {
         let mut inter = 0;
@@ -107,8 +137,17 @@ impl Arguments {
 
     /// The buffer argument whose count and type are significant on every rank.
     pub fn significant(&self) -> Typed {
-        let of_both = matches!(self.collective, Collective::Alltoall | Collective::Gather);
-        if of_both && self.in_place() { self.output } else { self.input }
+        if self.has_two_types() && self.in_place() { self.output } else { self.input }
+    }
+
+    /// Whether what is sent and what is received have a count and a type each.
+    fn has_two_types(&self) -> bool {
+        matches!(self.collective, Collective::Alltoall | Collective::Gather | Collective::Allgather)
+    }
+
+    /// Whether this rank's contribution goes to its own place in the result.
+    fn gathers(&self) -> bool {
+        matches!(self.collective, Collective::Gather | Collective::Allgather)
     }
 
     /// Whether this rank's contribution is in the result buffer.
@@ -139,23 +178,27 @@ impl Arguments {
         if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
             return wrong;
         }
-        let has_output = self.has_output(record.rank);
-        if has_output && self.output.address.cast_const() == IN_PLACE || !has_output && self.in_place() {
+        // A rank without a block of its own may have any result buffer.
+        // SAFETY: `bytes` has found an array, in which MPI demands an entry for every rank.
+        let has_block = self.counts.is_none_or(|counts| 0 < unsafe { counts.of(record.rank as usize) });
+        let has_output = self.has_output(record.rank) && has_block;
+        if has_output && self.output.address.cast_const() == IN_PLACE
+            || !self.has_output(record.rank) && self.in_place()
+        {
             return wrong;
         }
         // Its blocks may lie between one another in one array, and those without data anywhere.
         if self.collective == Collective::Alltoallv {
             return Ok(());
         }
-        if !matches!(self.collective, Collective::Bcast | Collective::Gather) {
+        if self.collective != Collective::Bcast && !self.gathers() {
             let aliased = !self.in_place() && self.input.address == self.output.address;
             // Two buffers of absolute addresses are both "at" null.
             if has_output && aliased && !self.input.address.is_null() {
                 return wrong;
             }
         }
-        let two_types = matches!(self.collective, Collective::Alltoall | Collective::Gather);
-        if two_types && has_output && !self.in_place() {
+        if self.has_two_types() && has_output && !self.in_place() {
             let Typed { count, datatype, .. } = self.output;
             let of_result = u64::try_from(count).ok().zip(datatype::size(shim.real, datatype));
             if of_result.map(|(count, size)| count.saturating_mul(size)) != Some(bytes) {
@@ -163,21 +206,35 @@ impl Arguments {
             }
         }
         // A contribution that is where it belongs is an error for MPICH alone; programs do it.
-        let checked = cfg!(mpi_family = "mpich") && self.collective == Collective::Gather && has_output;
-        if checked && !self.input.address.is_null() && self.input.address == self.own_block(shim.real).address {
+        let checked = cfg!(mpi_family = "mpich") && self.gathers() && has_output && !self.input.address.is_null();
+        if checked && self.input.address == self.own_block(shim.real, record.rank).address {
             return wrong;
         }
         // A null address is right only with a type of absolute addresses, which is never plain.
         let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
         let reads = self.collective != Collective::Bcast && !self.in_place();
-        if reads && null(self.input) || has_output && null(self.output) { wrong } else { Ok(()) }
+        let uses_output = has_output || self.in_place();
+        if reads && null(self.input) || uses_output && null(self.output) { wrong } else { Ok(()) }
     }
 
-    /// The block of Gather's root in its result.
-    pub fn own_block(&self, real: &Real) -> Typed {
+    /// The block of `rank`, which gathers, in its result.
+    pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
         let Typed { address, count, datatype } = self.output;
-        let before = i64::from(self.root).wrapping_mul(count).wrapping_mul(Shape::of(real, datatype).extent);
+        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(Shape::of(real, datatype).extent);
         Typed { address: address.wrapping_byte_offset(before as isize), ..self.output }
+    }
+
+    /// Where the blocks of a result that is cut begin, in elements of the vector, and where the last one ends.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`] where there are more elements than can be counted.
+    pub fn bounds(&self, ranks: u32) -> Result<Vec<u64>, Reason> {
+        let bounds = match self.counts {
+            // SAFETY: MPI demands an entry for every rank.
+            Some(counts) => unsafe { counts.bounds(ranks) },
+            None => (0..=u64::from(ranks)).map(|rank| rank.checked_mul(self.output.count as u64)).collect(),
+        };
+        bounds.ok_or(Reason::Argument)
     }
 
     /// The sides of an Alltoallv on `ranks` ranks, `None` for other collectives.

@@ -6,71 +6,31 @@
 //! ```
 
 use crate::datatype::{self, Shape, Typed};
+use crate::numbers::Numbers;
 use crate::packed::Piece;
 use crate::real::Real;
-#[cfg(mpi_large_count)]
-use mpi::ffi::{MPI_Aint, MPI_Count};
 use nagare_plan::choice::Reason;
-use std::ffi::c_int;
 
-/// Counts and displacements as the program gives them, one of each per rank.
+/// Counts and displacements as the program gives them.
 #[derive(Clone, Copy, Debug)]
-pub enum Blocks {
-    /// As `int`.
-    Int {
-        /// Elements of every block.
-        counts: *const c_int,
-        /// First element of every block.
-        displacements: *const c_int,
-    },
-    /// As `MPI_Count` and `MPI_Aint`.
-    #[cfg(mpi_large_count)]
-    Large {
-        /// Elements of every block.
-        counts: *const MPI_Count,
-        /// First element of every block.
-        displacements: *const MPI_Aint,
-    },
+pub struct Blocks {
+    /// Elements of every block.
+    pub counts: Numbers,
+    /// First element of every block.
+    pub displacements: Numbers,
 }
 
 impl Blocks {
-    /// Whether an array is missing.
-    fn is_null(&self) -> bool {
-        match self {
-            Self::Int { counts, displacements } => counts.is_null() || displacements.is_null(),
-            #[cfg(mpi_large_count)]
-            Self::Large { counts, displacements } => counts.is_null() || displacements.is_null(),
-        }
-    }
-
-    /// Count and displacement of the block of `rank`.
-    ///
-    /// # Safety
-    /// The arrays must not be null and have an entry for `rank`.
-    unsafe fn entry(&self, rank: usize) -> (i64, i64) {
-        // SAFETY: as demanded.
-        unsafe {
-            match self {
-                Self::Int { counts, displacements } => {
-                    (i64::from(*counts.add(rank)), i64::from(*displacements.add(rank)))
-                }
-                #[cfg(mpi_large_count)]
-                Self::Large { counts, displacements } => (*counts.add(rank), *displacements.add(rank)),
-            }
-        }
-    }
-
     /// Elements of all blocks together; `None` where the library has an error to report.
     ///
     /// # Safety
     /// Arrays that are not null must have `ranks` entries.
     pub unsafe fn elements(&self, ranks: u32) -> Option<u64> {
-        if self.is_null() {
+        if self.displacements.is_null() {
             return None;
         }
-        // SAFETY: not null, and the caller vouches for the length.
-        let counts = (0..ranks as usize).map(|rank| unsafe { self.entry(rank) }.0);
-        counts.map(u64::try_from).try_fold(0u64, |sum, count| Some(sum.saturating_add(count.ok()?)))
+        // SAFETY: as demanded.
+        unsafe { self.counts.total(ranks) }
     }
 }
 
@@ -116,7 +76,7 @@ impl Side {
         side.shape = Shape::of(real, data.datatype);
         for (rank, block) in side.blocks.iter_mut().enumerate() {
             // SAFETY: the arrays are not null, and the caller vouches for the length.
-            let (count, displacement) = unsafe { blocks.entry(rank) };
+            let (count, displacement) = unsafe { (blocks.counts.of(rank), blocks.displacements.of(rank)) };
             let bytes = size.checked_mul(count as u64).ok_or(wrong)?;
             if bytes > 0 {
                 *block = Block { offset: displacement.wrapping_mul(side.shape.extent), elements: count, bytes };

@@ -212,9 +212,11 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
         record.fail(failure);
         failure
     };
-    let mut staged = Staged::new(&packer, arguments, decision).map_err(give_up)?;
+    let mut staged = Staged::new(&packer, arguments, decision, &program.plan).map_err(give_up)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
-    let in_place = arguments.collective.reduces() && arguments.in_place() || arguments.collective == Collective::Bcast;
+    // Where blocks are cut out, what is in place is staged like any other contribution.
+    let one_vector = arguments.collective.reduces() && !arguments.collective.scatters();
+    let in_place = one_vector && arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own

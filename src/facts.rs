@@ -133,11 +133,11 @@ fn collect(
         (mpi.allgather)(
             (&raw const own).cast(),
             bytes,
-            real.handles.byte,
+            real.handles.byte.into(),
             ranks.as_mut_ptr().cast(),
             bytes,
-            real.handles.byte,
-            comm,
+            real.handles.byte.into(),
+            comm.into(),
         )
     };
     if code == 0 { Ok(ranks) } else { Err(Disagreement::Exchange(code)) }

@@ -21,6 +21,7 @@ mod facts;
 mod interpose;
 mod locality;
 mod memory;
+mod numbers;
 mod packed;
 mod real;
 mod report;

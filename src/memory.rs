@@ -21,11 +21,15 @@ static POOL: Mutex<Vec<Vec<Line>>> = Mutex::new(Vec::new());
 impl Buffer {
     /// At least `bytes` bytes, with any contents; `None` if there is no memory.
     pub fn new(bytes: usize) -> Option<Self> {
+        if bytes == 0 {
+            return Some(Self::default());
+        }
         let words = bytes.div_ceil(size_of::<Line>());
         let pooled = {
             let mut pool = POOL.lock();
-            let fitting = pool.iter().position(|b| b.len() >= words);
-            fitting.map(|index| pool.swap_remove(index))
+            // The smallest that fits: the larger ones are for what a call stages.
+            let fitting = (0..pool.len()).filter(|&index| pool[index].len() >= words);
+            fitting.min_by_key(|&index| pool[index].len()).map(|index| pool.swap_remove(index))
         };
         if let Some(buffer) = pooled {
             return Some(Self(buffer));

@@ -33,8 +33,8 @@ struct ReportRow {
     /// Why the library's own ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// Size of the vector; for Alltoall of the data per rank pair, for Gather per rank, for Alltoallv of all that a rank sends;
-    /// bytes.
+    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv of all that a rank sends, for what else has
+    /// blocks of one of them, for Reduce_scatter of their mean; bytes.
     min_bytes: u64,
     max_bytes: u64,
     /// Calls of the rank that called most often.

@@ -7,6 +7,7 @@ use crate::packed::{Packed, Packer, Piece};
 use crate::transport::{Buffers, Failure};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Layout;
+use nagare_plan::schedule::RankPlan;
 use std::ptr;
 
 /// The buffers of a call. Copies are made where types are not plain, since ranks may describe the same data by different types,
@@ -22,31 +23,42 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Makes the copies that the call needs and packs what is sent from them.
+    /// Makes the copies that the call needs and packs what is sent from them. `plan`: what this rank does.
     ///
     /// # Errors
     /// [`Failure::Memory`] if there is no room for them, or an error of the library.
-    pub fn new(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+    pub fn new(packer: &Packer, arguments: &Arguments, decision: &Decision, plan: &RankPlan) -> Result<Self, Failure> {
         match (arguments.collective, &decision.sides) {
             (_, Some(sides)) => Self::alltoallv(packer, sides),
-            (Collective::Reduce | Collective::Allreduce, _) => Ok(Self::reduction(packer, arguments)),
+            (Collective::Reduce | Collective::Allreduce, _) => {
+                let units = arguments.input.count as u64;
+                Ok(Self::reduction(packer, arguments, Layout::Vector { units }))
+            }
+            (Collective::ReduceScatterBlock | Collective::ReduceScatter, _) => {
+                let bounds = arguments.bounds(decision.record.size).map_err(|_| Failure::Memory)?;
+                Ok(Self::reduction(packer, arguments, Layout::cut(arguments.collective, bounds, plan)))
+            }
             (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
             (Collective::Alltoall | Collective::Alltoallv, _) => Self::alltoall(packer, arguments, decision),
-            (Collective::Gather, _) => Self::gather(packer, arguments, decision),
-            (Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter, _) => {
-                Err(Failure::Stalled)
+            (Collective::Gather, _) => {
+                Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.bytes })
+            }
+            (Collective::Allgather, _) => {
+                let ranks = u64::from(decision.record.size);
+                let bounds: Option<Vec<u64>> = (0..=ranks).map(|rank| rank.checked_mul(decision.bytes)).collect();
+                let layout = Layout::cut(arguments.collective, bounds.ok_or(Failure::Memory)?, plan);
+                Self::gather(packer, arguments, decision, layout)
             }
         }
     }
 
     /// Reductions work on elements where they are; all ranks have the same type.
-    fn reduction(packer: &Packer, arguments: &Arguments) -> Self {
+    fn reduction(packer: &Packer, arguments: &Arguments, layout: Layout) -> Self {
         let has_output = arguments.has_output(packer.rank as u32);
         let output = if has_output { arguments.output.address.cast::<u8>() } else { ptr::null_mut() };
         let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
-        let Typed { count, datatype, .. } = arguments.input;
+        let datatype = arguments.input.datatype;
         let shape = Shape::of(packer.real, datatype);
-        let layout = Layout::Vector { units: count as u64 };
         let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op };
         Self { buffers, unit_bytes: (shape.span() as u64).max(1), input: None, output: None }
     }
@@ -82,26 +94,27 @@ impl Staged {
         Ok(staged)
     }
 
-    fn gather(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+    fn gather(packer: &Packer, arguments: &Arguments, decision: &Decision, layout: Layout) -> Result<Self, Failure> {
         let bytes = decision.bytes;
-        let is_root = packer.rank == arguments.root;
-        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: bytes });
+        let rank = decision.record.rank;
+        let gathers = arguments.has_output(rank);
+        let mut staged = Self::of_bytes(packer, layout);
         let mut output = ptr::null_mut();
-        if is_root {
+        if gathers {
             output = staged.output_for(packer, all_blocks(arguments.output, decision)?)?;
         }
         if !arguments.in_place() {
             // Where rank 0's block goes, another root's contribution would be overwritten before it is copied.
-            let shared = is_root && arguments.input.address == arguments.output.address;
+            let shared = gathers && arguments.input.address == arguments.output.address;
             let input = staged.input_for(packer, Piece { data: arguments.input, bytes }, shared)?;
             staged.set(input, output);
             return Ok(staged);
         }
-        // The root's own block is where it belongs, and has to be in the copy as well, if there is one.
-        let own = output.wrapping_add(packer.rank as usize * bytes as usize);
+        // The rank's own block is where it belongs, and has to be in the copy as well, if there is one.
+        let own = output.wrapping_add(rank as usize * bytes as usize);
         if staged.output.is_some() {
             // SAFETY: the program's own buffer; the copy has room for a block of every rank.
-            unsafe { packer.pack(Piece { data: arguments.own_block(packer.real), bytes }, own) }?;
+            unsafe { packer.pack(Piece { data: arguments.own_block(packer.real, rank), bytes }, own) }?;
         }
         staged.set(own, output);
         Ok(staged)

@@ -44,7 +44,7 @@ pub fn outcome_name(index: usize) -> (&'static str, Option<Reason>) {
 }
 
 impl Statistics {
-    /// Counts one call. `bytes`: of the vector, per rank pair or per rank, or all that this rank sends (Alltoallv).
+    /// Counts one call. `bytes`: of the vector, of a block, or all that this rank sends (Alltoallv).
     pub fn count(&self, collective: Collective, choice: Choice, bytes: u64, nanoseconds: u64) {
         let row = &self.rows[collective as usize][outcome(choice)];
         row.calls.fetch_add(1, Relaxed);

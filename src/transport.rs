@@ -88,19 +88,27 @@ impl<'r> MpiTransport<'r> {
 
     /// Address of the first unit of a place.
     fn address(&mut self, place: Place) -> *mut u8 {
+        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data aligned as in
+        // the program's own buffers; the first byte of data may lie on either side of that.
+        let shape = &self.buffers.shape;
+        let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
         let base = match place.region {
             Region::Input => self.buffers.input.cast_mut(),
             Region::Output => self.buffers.output,
-            Region::Stage => self.stage.address(),
+            Region::Stage => self.stage.address().wrapping_offset(data),
             Region::Scratch(slot) => {
-                // Elements start at a multiple of the alignment, so that a user's operation finds its data aligned as in
-                // the program's own buffers; the first byte of data may lie on either side of that.
-                let data = self.buffers.shape.true_lb.rem_euclid(ALIGNMENT as i64) - self.buffers.shape.true_lb;
-                let start = self.scratch.address().wrapping_add(slot as usize * self.slot_bytes);
-                start.wrapping_offset(data as isize)
+                self.scratch.address().wrapping_add(slot as usize * self.slot_bytes).wrapping_offset(data)
             }
         };
-        base.wrapping_offset(place.start as isize * self.buffers.shape.extent as isize)
+        base.wrapping_offset(place.start as isize * shape.extent as isize)
+    }
+
+    /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such number.
+    fn room(&self, units: u64) -> Option<usize> {
+        let shape = &self.buffers.shape;
+        let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
+        let bytes = usize::try_from(between.checked_add(shape.true_extent as u64)?).ok()?;
+        bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
     }
 
     /// Gives up the scratch memory without freeing it, since receives into it may still be under way.
@@ -129,13 +137,11 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Failure> {
-        let shape = &self.buffers.shape;
-        let span = (units.saturating_sub(1) as usize) * shape.extent as usize + shape.true_extent as usize;
-        self.slot_bytes = (span + ALIGNMENT).next_multiple_of(ALIGNMENT);
+        self.slot_bytes = self.room(units).ok_or(Failure::Memory)?;
         let bytes = self.slot_bytes.checked_mul(slots as usize).ok_or(Failure::Memory)?;
+        let stage = if staged > 0 { self.room(staged).ok_or(Failure::Memory)? } else { 0 };
         self.scratch = Buffer::new(bytes).ok_or(Failure::Memory)?;
-        // Only blocks of bytes are staged.
-        self.stage = Buffer::new(staged as usize).ok_or(Failure::Memory)?;
+        self.stage = Buffer::new(stage).ok_or(Failure::Memory)?;
         Ok(())
     }
 
@@ -188,6 +194,10 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn copy(&mut self, from: Place, into: Place) -> Result<(), Failure> {
+        // A rank without a block may have no buffer for it either.
+        if into.units == 0 {
+            return Ok(());
+        }
         let (source, target) = (self.address(from), self.address(into));
         if self.buffers.shape.plain {
             let bytes = into.units as usize * self.buffers.shape.extent as usize;

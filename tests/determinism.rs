@@ -5,13 +5,13 @@ mod common;
 use common::{Job, Mpi, Program, compile};
 
 /// The digest of all rounded results of one run.
-fn digest(program: &Program, ranks: u32, algorithm: &str, sizes: &str) -> String {
-    let options = ["types=rounding", "only=reduce,allreduce", sizes];
+fn digest(program: &Program, ranks: u32, algorithm: &str, collectives: &[&str], sizes: &str) -> String {
+    let only = format!("only={}", collectives.join(","));
     let job =
         Job::forced(program, ranks).set("NAGARE_SEGMENT", "1K").set("NAGARE_ALGORITHM", &format!("all={algorithm}"));
-    let outcome = job.arguments(&options).run().verified("collectives");
+    let outcome = job.arguments(&["types=rounding", &only, sizes]).run().verified("collectives");
     let report = outcome.report();
-    assert!(report.calls("reduce", algorithm) > 0 && report.calls("allreduce", algorithm) > 0, "{report:?}");
+    assert!(collectives.iter().all(|c| report.calls(c, algorithm) > 0), "{report:?}");
     assert!(report.reasons().iter().all(|r| r == "one rank"), "{report:?}");
     let line = outcome.ended.stdout.lines().find(|l| l.starts_with("digest="));
     line.unwrap_or_else(|| panic!("no digest\n{}", outcome.ended.output())).to_owned()
@@ -25,8 +25,12 @@ fn the_same_bits_from_run_to_run() {
         (Mpi::Mpich4, 3, "sizes=4097"),
     ] {
         let program = compile(mpi, "tests/programs/collectives.c");
-        for algorithm in ["grouped_two_tree", "two_tree"] {
-            let digests: Vec<String> = (0..3).map(|_| digest(&program, ranks, algorithm, sizes)).collect();
+        let trees = ["reduce", "allreduce"].as_slice();
+        let halves = ["allreduce", "reduce_scatter_block", "reduce_scatter"].as_slice();
+        for (algorithm, collectives) in [("grouped_two_tree", trees), ("two_tree", trees), ("halving_doubling", halves)]
+        {
+            let run = |_| digest(&program, ranks, algorithm, collectives, sizes);
+            let digests: Vec<String> = (0..3).map(run).collect();
             assert!(digests.iter().all(|d| *d == digests[0]), "{} {algorithm}: {digests:?}", mpi.name());
         }
     }

@@ -4,7 +4,17 @@ mod common;
 
 use common::{Job, Mpi, compile};
 
-const ALL: [&str; 6] = ["reduce", "bcast", "allreduce", "alltoall", "alltoallv", "gather"];
+const ALL: [&str; 9] = [
+    "reduce",
+    "bcast",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "gather",
+    "allgather",
+    "reduce_scatter_block",
+    "reduce_scatter",
+];
 
 /// Valid but unusual uses behave as without Nagare, and each reason to pass a call on is counted.
 #[test]
@@ -22,6 +32,7 @@ fn unusual_uses() {
             ("alltoall", "xor"),
             ("alltoallv", "two_level_ring"),
             ("gather", "relay"),
+            ("allgather", "halving_doubling"),
         ] {
             assert!(report.calls(collective, algorithm) > 0, "{collective}: {report:?}");
         }
@@ -68,12 +79,15 @@ fn errors_are_those_of_the_library() {
 fn operations_that_do_not_commute() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 3)] {
         let program = compile(mpi, "tests/programs/collectives.c");
-        let job = Job::forced(&program, ranks).arguments(&["types=matrix", "only=reduce,allreduce", "sizes=1,1000"]);
+        let reductions = ["reduce", "allreduce", "reduce_scatter_block", "reduce_scatter"];
+        let only = format!("only={}", reductions.join(","));
+        let job = Job::forced(&program, ranks).arguments(&["types=matrix", &only, "sizes=1,1000"]);
         let outcome = job.run().verified("collectives");
         let report = outcome.report();
-        assert!(report.forwarded("reduce", "operation does not commute") > 0, "{report:?}");
-        assert!(report.forwarded("allreduce", "operation does not commute") > 0, "{report:?}");
-        assert_eq!(report.calls("", "grouped_two_tree"), 0, "{report:?}");
+        for collective in reductions {
+            assert!(report.forwarded(collective, "operation does not commute") > 0, "{collective}: {report:?}");
+        }
+        assert_eq!(report.ours(""), 0, "{report:?}");
     }
 }
 
@@ -85,8 +99,20 @@ fn elements_larger_than_a_segment() {
         let small = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "3999").run().verified("large_element");
         assert_eq!(small.report().forwarded("reduce", "element larger than a segment"), calls, "{:?}", small.report());
         assert_eq!(small.report().forwarded("allreduce", "element larger than a segment"), 1, "{:?}", small.report());
+        let blocks = ["reduce_scatter_block", "reduce_scatter"];
+        for collective in blocks {
+            assert_eq!(
+                small.report().forwarded(collective, "element larger than a segment"),
+                1,
+                "{:?}",
+                small.report()
+            );
+        }
         let fitting = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "4000").run().verified("large_element");
         assert_eq!(fitting.report().calls("reduce", "grouped_two_tree"), calls, "{:?}", fitting.report());
+        for collective in blocks {
+            assert_eq!(fitting.report().calls(collective, "halving_doubling"), 1, "{:?}", fitting.report());
+        }
     }
 }
 

@@ -25,7 +25,15 @@ fn more_than_two_gib() {
     assert_eq!(outcome.report().calls("bcast", "grouped_two_tree"), 1, "{:?}", outcome.report());
 
     let outcome = Job::forced(&program, 2).arguments(&["what=alltoallv,gather"]).run().verified("huge");
-    outcome.report().assert_ran_blocks();
+    for (collective, algorithm) in [("alltoallv", "two_level_ring"), ("gather", "relay")] {
+        assert_eq!(outcome.report().calls(collective, algorithm), 1, "{:?}", outcome.report());
+    }
+
+    let job = Job::forced(&program, 2).set("NAGARE_SEGMENT", "64K").limit(400);
+    let outcome = job.arguments(&["what=allgather,reduce_scatter"]).run().verified("huge");
+    for collective in ["allgather", "reduce_scatter"] {
+        assert_eq!(outcome.report().calls(collective, "halving_doubling"), 1, "{:?}", outcome.report());
+    }
 
     // Counts of type MPI_Count.
     let program = compile(Mpi::Mpich5, "tests/programs/huge.c");

@@ -48,12 +48,14 @@ fn mpich() {
     forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
 }
 
-/// Whoever has a block for whom, and whichever rank they are gathered at.
+/// Whoever has a block for whom, whichever rank they are gathered at, and whatever is combined on the way.
 #[test]
 fn every_algorithm_that_moves_blocks() {
     for spec in ALGORITHMS {
-        for collective in [Collective::Alltoall, Collective::Alltoallv, Collective::Gather] {
-            if !spec.collectives.contains(&collective) {
+        for collective in Collective::ALL {
+            if matches!(collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce)
+                || !spec.collectives.contains(&collective)
+            {
                 continue;
             }
             for (mpi, ranks, segment, options) in [
@@ -70,9 +72,36 @@ fn every_algorithm_that_moves_blocks() {
                 let report = outcome.report();
                 assert!(report.calls(name, algorithm) > 0, "{report:?}");
                 let left = report.reasons().into_iter().filter(|r| r != "one rank" && r != "no data");
-                assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{report:?}");
+                let expected = if collective.reduces() { vec!["operation does not commute"] } else { Vec::new() };
+                assert_eq!(left.collect::<Vec<_>>(), expected, "{report:?}");
             }
         }
+    }
+}
+
+/// Halves of a vector along the dimensions of a network, on nodes of several and of unequally many ranks.
+#[test]
+fn halves_on_tori() {
+    for (ranks, machine, torus, aggregators) in [
+        (12, "synthetic:node:6 core:2", "3x2", "1"),
+        (11, "synthetic:node:4 core:3", "2x2", "2"),
+        (5, "synthetic:node:5 core:1", "5", "1"),
+    ] {
+        let job = Job::forced(&collectives(Mpi::OpenMpi4), ranks).set("NAGARE_TOPOLOGY", machine);
+        let job = job.set("NAGARE_TORUS", torus).set("NAGARE_AGGREGATORS", aggregators).set("NAGARE_SEGMENT", "1K");
+        let only = "only=allreduce,allgather,reduce_scatter_block,reduce_scatter";
+        let job = job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&[
+            "avoid=none",
+            only,
+            "thin=8",
+            "sizes=0,1,3,1000",
+        ]);
+        let outcome = job.run().verified("collectives");
+        for collective in ["allreduce", "allgather", "reduce_scatter_block", "reduce_scatter"] {
+            assert!(outcome.report().calls(collective, "halving_doubling") > 0, "{:?}", outcome.report());
+        }
+        let left = outcome.report().reasons().into_iter().filter(|r| r != "one rank" && r != "no data");
+        assert_eq!(left.collect::<Vec<_>>(), ["operation does not commute"], "{:?}", outcome.report());
     }
 }
 

@@ -106,14 +106,26 @@ fn python_calls_the_large_count_functions_of_mpich_only() {
         "MPI_Alltoall_c",
         "MPI_Alltoallv_c",
         "MPI_Gather_c",
+        "MPI_Allgather_c",
+        "MPI_Reduce_scatter_block_c",
+        "MPI_Reduce_scatter_c",
         "MPI_Finalize",
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
     let names = bound_to_nagare(Mpi::OpenMpi5);
-    for name in
-        ["MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Gather", "MPI_Finalize"]
-    {
+    for name in [
+        "MPI_Bcast",
+        "MPI_Reduce",
+        "MPI_Allreduce",
+        "MPI_Alltoall",
+        "MPI_Alltoallv",
+        "MPI_Gather",
+        "MPI_Allgather",
+        "MPI_Reduce_scatter_block",
+        "MPI_Reduce_scatter",
+        "MPI_Finalize",
+    ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
     assert!(!names.iter().any(|n| n.ends_with("_c")), "{names:?}");

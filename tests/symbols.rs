@@ -24,7 +24,17 @@ fn exported(family: Family) -> Vec<String> {
 }
 
 fn expected(large_count: bool) -> Vec<String> {
-    let collectives = ["Allreduce", "Alltoall", "Alltoallv", "Bcast", "Gather", "Reduce"];
+    let collectives = [
+        "Allgather",
+        "Allreduce",
+        "Alltoall",
+        "Alltoallv",
+        "Bcast",
+        "Gather",
+        "Reduce",
+        "Reduce_scatter",
+        "Reduce_scatter_block",
+    ];
     let mut names: Vec<String> = ["active", "describe", "diagnose", "report", "set_algorithm", "version"]
         .map(|n| format!("nagare_{n}"))
         .to_vec();

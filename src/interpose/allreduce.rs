@@ -26,6 +26,7 @@ macro_rules! entry {
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
                 blocks: None,
+                counts: None,
                 op: Some(op.into()),
                 root: 0,
                 comm: comm.into(),

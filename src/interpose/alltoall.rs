@@ -26,6 +26,7 @@ macro_rules! entry {
                 input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },
                 output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type.into() },
                 blocks: None,
+                counts: None,
                 op: None,
                 root: 0,
                 comm: comm.into(),

@@ -4,12 +4,13 @@ use super::collective;
 use crate::arguments::Arguments;
 use crate::blocks::Blocks;
 use crate::datatype::Typed;
+use crate::numbers::Numbers;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};
 
 macro_rules! entry {
-    ($symbol:ident, $blocks:ident($count:ty, $displacement:ty), $functions:ident => $real:expr) => {
+    ($symbol:ident, $numbers:ident($count:ty, $displacement:ty), $functions:ident => $real:expr) => {
         /// # Safety
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
@@ -30,9 +31,16 @@ macro_rules! entry {
                 input: side(send.cast_mut(), send_type),
                 output: side(receive, receive_type),
                 blocks: Some([
-                    Blocks::$blocks { counts: send_counts, displacements: send_displacements },
-                    Blocks::$blocks { counts: receive_counts, displacements: receive_displacements },
+                    Blocks {
+                        counts: Numbers::$numbers(send_counts),
+                        displacements: Numbers::$numbers(send_displacements),
+                    },
+                    Blocks {
+                        counts: Numbers::$numbers(receive_counts),
+                        displacements: Numbers::$numbers(receive_displacements),
+                    },
                 ]),
+                counts: None,
                 op: None,
                 root: 0,
                 comm: comm.into(),

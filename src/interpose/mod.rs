@@ -3,6 +3,7 @@
 //! Every function is exported as `MPI_X` and as `PMPI_X`: C programs call the first, the Fortran libraries of Open MPI the
 //! second (docs/decisions/0002-symbols.md).
 
+mod allgather;
 mod allreduce;
 mod alltoall;
 mod alltoallv;
@@ -11,6 +12,8 @@ mod finalize;
 mod gather;
 mod init;
 mod reduce;
+mod reduce_scatter;
+mod reduce_scatter_block;
 
 use crate::arguments::Arguments;
 use crate::boundary::guard;

@@ -27,6 +27,7 @@ macro_rules! entry {
                 input: buffer(send.cast_mut()),
                 output: buffer(receive),
                 blocks: None,
+                counts: None,
                 op: Some(op.into()),
                 root,
                 comm: comm.into(),

@@ -64,7 +64,13 @@ functions! {
         *mut c_void, *const c_int, *const c_int, RawHandle, RawHandle,
     );
     gather: "PMPI_Gather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, c_int, RawHandle);
-    allgather: "PMPI_Allgather" (*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
+    allgather: "PMPI_Allgather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle);
+    reduce_scatter_block: "PMPI_Reduce_scatter_block" (
+        *const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle,
+    );
+    reduce_scatter: "PMPI_Reduce_scatter" (
+        *const c_void, *mut c_void, *const c_int, RawHandle, RawHandle, RawHandle,
+    );
 
     isend: "PMPI_Isend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     issend: "PMPI_Issend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
@@ -143,6 +149,15 @@ pub mod large {
         gather: "PMPI_Gather_c" (
             *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, c_int, RawHandle,
         );
+        allgather: "PMPI_Allgather_c" (
+            *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, RawHandle,
+        );
+        reduce_scatter_block: "PMPI_Reduce_scatter_block_c" (
+            *const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, RawHandle,
+        );
+        reduce_scatter: "PMPI_Reduce_scatter_c" (
+            *const c_void, *mut c_void, *const MPI_Count, RawHandle, RawHandle, RawHandle,
+        );
         comm_remote_size: "PMPI_Comm_remote_size" (RawHandle, *mut c_int);
         pack: "PMPI_Pack_c" (
             *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, *mut MPI_Count, MPI_Comm,
@@ -163,6 +178,9 @@ pub mod large {
                 alltoall: alltoall_by_int,
                 alltoallv: alltoallv_by_int,
                 gather: gather_by_int,
+                allgather: allgather_by_int,
+                reduce_scatter_block: reduce_scatter_block_by_int,
+                reduce_scatter: reduce_scatter_by_int,
                 ..self
             }
         }
@@ -239,6 +257,55 @@ pub mod large {
         by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
             (mpi.gather)(send, send_count, send_type, receive, receive_count, receive_type, root, comm)
         })
+    }
+
+    unsafe extern "C" fn allgather_by_int(
+        send: *const c_void,
+        send_count: MPI_Count,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: MPI_Count,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
+            (mpi.allgather)(send, send_count, send_type, receive, receive_count, receive_type, comm)
+        })
+    }
+
+    unsafe extern "C" fn reduce_scatter_block_by_int(
+        send: *const c_void,
+        receive: *mut c_void,
+        count: MPI_Count,
+        datatype: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> c_int {
+        by_int!(count => |mpi: &super::Functions, count| {
+            (mpi.reduce_scatter_block)(send, receive, count, datatype, op, comm)
+        })
+    }
+
+    unsafe extern "C" fn reduce_scatter_by_int(
+        send: *const c_void,
+        receive: *mut c_void,
+        counts: *const MPI_Count,
+        datatype: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> c_int {
+        let Ok(real) = real() else { return MISSING };
+        let mut ranks = 0;
+        // SAFETY: the caller's own communicator; the library judges it. Of two groups the counts are those of its own.
+        let code = unsafe { (real.mpi.comm_size)(comm, &raw mut ranks) };
+        if code != 0 {
+            return code;
+        }
+        // SAFETY: MPI demands an entry for every rank.
+        let Some(narrowed) = (unsafe { narrow(counts, ranks as usize) }) else { return MISSING };
+        let counts = if counts.is_null() { std::ptr::null() } else { narrowed.as_ptr() };
+        // SAFETY: the caller's own arguments, passed on.
+        unsafe { (real.mpi.reduce_scatter)(send, receive, counts, datatype, op, comm) }
     }
 
     /// `entries` numbers as `int`; `None` if one is too large. Arrays that are not there stay so.

@@ -58,10 +58,16 @@ impl Report {
         }
     }
 
-    /// Asserts that calls with blocks of their own ran as [`super::FORCED`] says.
+    /// Asserts that calls with a block for or of every rank ran as [`super::FORCED`] says.
     #[track_caller]
     pub fn assert_ran_blocks(&self) {
-        for (collective, algorithm) in [("alltoallv", "two_level_ring"), ("gather", "relay")] {
+        for (collective, algorithm) in [
+            ("alltoallv", "two_level_ring"),
+            ("gather", "relay"),
+            ("allgather", "halving_doubling"),
+            ("reduce_scatter_block", "halving_doubling"),
+            ("reduce_scatter", "halving_doubling"),
+        ] {
             assert!(self.calls(collective, algorithm) > 0, "no {collective} on {algorithm}: {self:?}");
         }
     }

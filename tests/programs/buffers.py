@@ -1,4 +1,4 @@
-"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather) on arrays and bytearrays: plain, in place, with derived types and
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Allgather, Reduce_scatter) on arrays and bytearrays: plain, in place, with derived types and
 MAXLOC pairs; every result is compared with what each rank computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
 
 import struct
@@ -176,6 +176,47 @@ def gather(count, root):
         COMM.Gather(ints(RANK, count), None, root=root)
 
 
+def allgather(count):
+    want = array("i")
+    for rank in range(SIZE):
+        want.extend(ints(rank, count))
+    got = empty(count * SIZE)
+    COMM.Allgather(ints(RANK, count), got)
+    check(f"Allgather {count}", got, want)
+    got = empty(count * SIZE)
+    got[count * RANK : count * (RANK + 1)] = ints(RANK, count)
+    COMM.Allgather(MPI.IN_PLACE, got)
+    check(f"Allgather in place {count}", got, want)
+
+    # Odd ranks send one element of a derived type.
+    whole = MPI.INT.Create_contiguous(count).Commit()
+    got = empty(count * SIZE)
+    mine = ints(RANK, count)
+    COMM.Allgather([mine, 1, whole] if RANK % 2 else [mine, count, MPI.INT], [got, count, MPI.INT])
+    check(f"Allgather derived {count}", got, want)
+    whole.Free()
+
+
+def reduce_scatter(count):
+    want = sums(count * SIZE)[count * RANK : count * (RANK + 1)]
+    got = empty(count)
+    COMM.Reduce_scatter_block(ints(RANK, count * SIZE), got, op=MPI.SUM)
+    check(f"Reduce_scatter_block {count}", got, want)
+    got = ints(RANK, count * SIZE)
+    COMM.Reduce_scatter_block(MPI.IN_PLACE, got, op=MPI.SUM)
+    check(f"Reduce_scatter_block in place {count}", got[:count], want)
+
+    counts = [count * ((rank + 1) % 3) for rank in range(SIZE)]
+    first, own, total = sum(counts[:RANK]), counts[RANK], sum(counts)
+    want = sums(total)[first : first + own]
+    got = empty(own)
+    COMM.Reduce_scatter(ints(RANK, total), got, counts, op=MPI.SUM)
+    check(f"Reduce_scatter {count}", got, want)
+    got = ints(RANK, total)
+    COMM.Reduce_scatter(MPI.IN_PLACE, got, counts, op=MPI.SUM)
+    check(f"Reduce_scatter in place {count}", got[:own], want)
+
+
 def main():
     for count in (1, 1000, 40000):
         for root in sorted({0, SIZE // 2, SIZE - 1}):
@@ -185,6 +226,8 @@ def main():
         maxloc(count)
         alltoall(count)
         alltoallv(count)
+        allgather(count)
+        reduce_scatter(count)
     if RANK:
         COMM.send(CASES, dest=0, tag=1)
     else:

@@ -14,6 +14,9 @@ typedef MPI_Aint displacement_t;
 #define CALL_ALLTOALL MPI_Alltoall_c
 #define CALL_ALLTOALLV MPI_Alltoallv_c
 #define CALL_GATHER MPI_Gather_c
+#define CALL_ALLGATHER MPI_Allgather_c
+#define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block_c
+#define CALL_REDUCE_SCATTER MPI_Reduce_scatter_c
 #else
 typedef int count_t;
 typedef int displacement_t;
@@ -23,6 +26,9 @@ typedef int displacement_t;
 #define CALL_ALLTOALL MPI_Alltoall
 #define CALL_ALLTOALLV MPI_Alltoallv
 #define CALL_GATHER MPI_Gather
+#define CALL_ALLGATHER MPI_Allgather
+#define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block
+#define CALL_REDUCE_SCATTER MPI_Reduce_scatter
 #endif
 
 /* Cases in which a stock library is broken are left out, unless avoid=none says that every call is replaced. */
@@ -97,6 +103,17 @@ static inline int gather_types_broken(const struct layout *l, int size, size_t c
 #else
     (void)l, (void)size, (void)count;
     return 0;
+#endif
+}
+
+/* Open MPI uses the vector of an in-place Reduce_scatter as room for what is on its way: what is behind the result changes. */
+static inline int reduce_scatter_rest_kept(int commutes)
+{
+#ifdef OPEN_MPI
+    return !avoid_stock_bugs && commutes;
+#else
+    (void)commutes;
+    return 1;
 #endif
 }
 

@@ -4,20 +4,26 @@
 
 #include "ops.h"
 
-/* The result image: contributions of ranks 0 .. size-1 combined in this order. */
-static inline struct buffer reduced_image(const struct reduction *r, int size, size_t count)
+/* Writes the result of elements first .. first+count to the beginning of `want`: contributions of ranks 0 .. size-1 combined in this
+   order. */
+static inline void reduced_range(struct buffer *want, const struct reduction *r, int size, size_t first, size_t count)
 {
     const struct layout *l = &layouts[r->layout];
-    struct buffer want = buffer_new(l, count);
-    size_t index = 0;
+    size_t index = first * (size_t)l->items;
     for (size_t e = 0; e < count; e++)
         for (int k = 0; k < l->items; k++, index++) {
             const enum kind kind = l->item[k].kind;
             value v = make_value(kind, r->flavour, 0, index);
             for (int origin = 1; origin < size; origin++)
                 v = combine(kind, r->operation, v, make_value(kind, r->flavour, origin, index));
-            store_value(kind, item_at(&want, l, e, k), &v);
+            store_value(kind, item_at(want, l, e, k), &v);
         }
+}
+
+static inline struct buffer reduced_image(const struct reduction *r, int size, size_t count)
+{
+    struct buffer want = buffer_new(&layouts[r->layout], count);
+    reduced_range(&want, r, size, 0, count);
     return want;
 }
 

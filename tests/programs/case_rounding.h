@@ -2,7 +2,7 @@
 #ifndef CASE_ROUNDING_H
 #define CASE_ROUNDING_H
 
-#include "calls.h"
+#include "case_reduce_scatter.h"
 
 /* Of the bits of all rounded results seen by this rank (FNV-1a). */
 static uint64_t rounding_digest = 1469598103934665603u;
@@ -14,13 +14,13 @@ static inline double rounding_value(int origin, size_t index)
     return ((double)(h >> 11) - 4503599627370496.0) / (double)(1 << (h % 10)) / 3.0;
 }
 
-/* Of many sums every seventh is computed: what this may miss, the exact sums of case_reduce.h show. */
-static inline void expect_near(const double *got, int size, size_t doubles)
+/* The sums from index `first` on. Of many every seventh is computed: what this may miss, the exact sums of case_reduce.h show. */
+static inline void expect_near(const double *got, int size, size_t first, size_t doubles)
 {
     for (size_t i = 0; i < doubles; i += doubles < 10000 ? 1 : 7) {
         long double exact = 0, magnitude = 0;
         for (int origin = 0; origin < size; origin++) {
-            const double v = rounding_value(origin, i);
+            const double v = rounding_value(origin, first + i);
             exact += v;
             magnitude += v < 0 ? -v : v;
         }
@@ -77,7 +77,7 @@ static inline void check_rounding(const struct member *m, size_t doubles, int co
     if (code != MPI_SUCCESS)
         fail("returned error code %d", code);
     if (receives) {
-        expect_near(receive, m->size, doubles);
+        expect_near(receive, m->size, 0, doubles);
         digest(receive, doubles);
     }
     if (root < 0)
@@ -85,6 +85,46 @@ static inline void check_rounding(const struct member *m, size_t doubles, int co
     free(send);
     free(receive);
     check_cases++;
+}
+
+/* `mean` doubles per rank. */
+static inline void check_rounding_scatter(const struct member *m, size_t mean, int shares, int in_place)
+{
+    count_t counts[256];
+    size_t total = 0, first = 0;
+    for (int k = 0; k < m->size; k++) {
+        first = k == m->rank ? total : first;
+        counts[k] = (count_t)share(shares, mean, k, m->size);
+        total += (size_t)counts[k];
+    }
+    begin_case(share_names[shares], m, "double", "sum(rounding)", mean, -1, in_place);
+    double *send = malloc(total * sizeof *send + 1), *receive = malloc(total * sizeof *receive + 1);
+    if (!send || !receive)
+        fail("out of memory: %zu bytes", total * sizeof *send);
+    for (size_t i = 0; i < total; i++)
+        send[i] = receive[i] = rounding_value(m->rank, i);
+    const void *from = in_place ? MPI_IN_PLACE : send;
+    const int code = shares == S_BLOCK ? CALL_REDUCE_SCATTER_BLOCK(from, receive, counts[0], MPI_DOUBLE, MPI_SUM, m->comm)
+                                       : CALL_REDUCE_SCATTER(from, receive, counts, MPI_DOUBLE, MPI_SUM, m->comm);
+    if (code != MPI_SUCCESS)
+        fail("returned error code %d", code);
+    expect_near(receive, m->size, first, (size_t)counts[m->rank]);
+    digest(receive, (size_t)counts[m->rank]);
+    free(send);
+    free(receive);
+    check_cases++;
+}
+
+/* Of the results of all ranks, at rank 0. */
+static inline void digest_of_all_ranks(void)
+{
+    if (check_rank != 0)
+        MPI_Send(&rounding_digest, 1, MPI_UINT64_T, 0, TAG_GATHER, MPI_COMM_WORLD);
+    for (int r = 1; check_rank == 0 && r < check_size; r++) {
+        uint64_t other;
+        MPI_Recv(&other, 1, MPI_UINT64_T, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        rounding_digest = (rounding_digest ^ other) * 1099511628211u;
+    }
 }
 
 #endif

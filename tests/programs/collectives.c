@@ -1,4 +1,4 @@
-/* Bcast, Reduce, Allreduce, Alltoall, Alltoallv and Gather over communicators, sizes, types, operations and roots; options in sweep.h. */
+/* The nine collectives over communicators, sizes, types, operations, roots and counts; options in sweep.h. */
 #include "sweep.h"
 
 int main(int argc, char **argv)

@@ -71,7 +71,7 @@ static void first_on_part(int count)
 
 static void on_self(int count)
 {
-    begin("all six on MPI_COMM_SELF");
+    begin("all nine on MPI_COMM_SELF");
     int *mine = own_ints(count), *data = ints_new(count);
     MPI_Bcast(mine, count, MPI_INT, 0, MPI_COMM_SELF);
     MPI_Reduce(mine, data, count, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF);
@@ -82,13 +82,16 @@ static void on_self(int count)
     const int start = 0;
     MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, 0, MPI_COMM_SELF);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    MPI_Reduce_scatter(MPI_IN_PLACE, data, &count, MPI_INT, MPI_SUM, MPI_COMM_SELF);
     for (int i = 0; i < count; i++) {
         expect(i, data[i], contribution(check_rank, i));
         expect(i, mine[i], contribution(check_rank, i));
     }
     free(mine);
     free(data);
-    check_cases += 6;
+    check_cases += 9;
 }
 
 static void zero_counts(void)
@@ -102,9 +105,12 @@ static void zero_counts(void)
     MPI_Gather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
     int *nothing = calloc((size_t)check_size, sizeof *nothing);
     MPI_Alltoallv(&untouched, nothing, nothing, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(&untouched, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(&untouched, NULL, nothing, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     free(nothing);
     expect(0, untouched, 42);
-    check_cases += 6;
+    check_cases += 9;
 }
 
 /* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
@@ -151,10 +157,10 @@ static void at_bottom(int count)
 }
 
 /* Absolute addresses on one side at a time: of the root of a Gather, of all ranks but the root, of the senders and of the receivers of an
-   Alltoallv whose blocks shrink towards higher ranks. */
+   Alltoallv whose blocks shrink towards higher ranks, and of both sides of an Allgather in turn. */
 static void blocks_at_bottom(int count)
 {
-    begin("gather and alltoallv with MPI_BOTTOM");
+    begin("gather, allgather and alltoallv with MPI_BOTTOM");
     const int root = check_size - 1;
     int *mine = own_ints(count * check_size), *got = ints_new(count * check_size);
     MPI_Aint at;
@@ -173,6 +179,18 @@ static void blocks_at_bottom(int count)
             MPI_Gather(mine, count, MPI_INT, absolute ? got : MPI_BOTTOM, absolute ? count : 1, absolute ? MPI_INT : there, root,
                        MPI_COMM_WORLD);
         for (int r = 0; check_rank == root && r < check_size; r++)
+            for (int i = 0; i < count; i++)
+                expect(r * count + i, got[r * count + i], contribution(r, i));
+        memset(got, -1, (size_t)(count * check_size) * sizeof *got);
+        check_cases++;
+    }
+    for (int shift = 0; shift < 2; shift++) {
+        /* What is absolute on one rank is not on the next. */
+        if ((check_rank + shift) % 2)
+            MPI_Allgather(MPI_BOTTOM, 1, here, got, count, MPI_INT, MPI_COMM_WORLD);
+        else
+            MPI_Allgather(mine, count, MPI_INT, MPI_BOTTOM, 1, there, MPI_COMM_WORLD);
+        for (int r = 0; r < check_size; r++)
             for (int i = 0; i < count; i++)
                 expect(r * count + i, got[r * count + i], contribution(r, i));
         memset(got, -1, (size_t)(count * check_size) * sizeof *got);
@@ -204,6 +222,25 @@ static void blocks_at_bottom(int count)
     check_cases++;
     free(mine);
     free(got);
+}
+
+/* A contribution that is where it belongs without being called so, which Open MPI takes and MPICH does not. */
+static void where_it_belongs(int count)
+{
+#ifdef OPEN_MPI
+    begin("allgather of what is in the receive buffer");
+    int *data = ints_new(count * check_size);
+    for (int i = 0; i < count; i++)
+        data[check_rank * count + i] = contribution(check_rank, i);
+    MPI_Allgather(data + check_rank * count, count, MPI_INT, data, count, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, data[r * count + i], contribution(r, i));
+    free(data);
+    check_cases++;
+#else
+    (void)count;
+#endif
 }
 
 /* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the data). */
@@ -310,13 +347,36 @@ static void between_groups(int count)
         for (int i = 0; i < count; i++)
             expect(r * count + i, result[r * count + i], contribution(middle + r, i));
 
+    begin("allgather on an intercommunicator");
+    MPI_Allgather(data, count, MPI_INT, result, count, MPI_INT, inter);
+    for (int r = 0; r < others; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, result[r * count + i], contribution(low ? middle + r : r, i));
+
+    /* The vector has an element for every pair of a rank here and a rank there. */
+    const int ours = check_size - others, own = low ? check_rank : check_rank - middle;
+    const int first_other = low ? middle : 0, last_other = low ? check_size - 1 : middle - 1;
+    int *vector = own_ints(ours * others);
+    for (int block = 0; block < 2; block++) {
+        begin(block ? "reduce_scatter_block on an intercommunicator" : "reduce_scatter on an intercommunicator");
+        for (int r = 0; r < ours; r++)
+            counts[r] = others;
+        if (block)
+            MPI_Reduce_scatter_block(vector, received, others, MPI_INT, MPI_SUM, inter);
+        else
+            MPI_Reduce_scatter(vector, received, counts, MPI_INT, MPI_SUM, inter);
+        for (int i = 0; i < others; i++)
+            expect(i, received[i], sum_of(first_other, last_other, own * others + i));
+    }
+
+    free(vector);
     free(blocks);
     free(received);
     free(data);
     free(result);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
-    check_cases += 6;
+    check_cases += 9;
 }
 
 /* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */
@@ -398,6 +458,7 @@ int main(int argc, char **argv)
     at_bottom(count);
     blocks_at_bottom(count / 4);
     one_array(count / 4);
+    where_it_belongs(count / 4);
     transpose(300);
     between_groups(count);
     siblings(count);

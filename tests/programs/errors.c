@@ -2,8 +2,9 @@
    output of the stock library and of the library under test can be compared. After each, a valid call must still work. */
 #include "check.h"
 
-enum collective { BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, COLLECTIVES };
-static const char *const collective_names[] = {"bcast", "reduce", "allreduce", "alltoall", "alltoallv", "gather"};
+enum collective { BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, ALLGATHER, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES };
+static const char *const collective_names[] = {"bcast",  "reduce",    "allreduce",            "alltoall",      "alltoallv",
+                                               "gather", "allgather", "reduce_scatter_block", "reduce_scatter"};
 
 struct arguments {
     int count, root;
@@ -13,7 +14,7 @@ struct arguments {
 };
 
 static int send_data[64], receive_data[64];
-/* Of Alltoallv: the same count for all ranks but the last. */
+/* Of Alltoallv and Reduce_scatter: the same count for all ranks but the last. */
 static int counts[16], places[16];
 static int last_count_negative, no_counts;
 
@@ -41,6 +42,12 @@ static const char *class_name(int code)
 
 static int call(enum collective which, const struct arguments *a)
 {
+    for (int r = 0; r < check_size; r++) {
+        counts[r] = a->count;
+        places[r] = 4 * r;
+    }
+    if (last_count_negative)
+        counts[check_size - 1] = -1;
     switch (which) {
     case BCAST:
         return MPI_Bcast(send_data, a->count, a->type, a->root, a->comm);
@@ -49,16 +56,16 @@ static int call(enum collective which, const struct arguments *a)
     case ALLREDUCE:
         return MPI_Allreduce(send_data, receive_data, a->count, a->type, a->op, a->comm);
     case ALLTOALLV:
-        for (int r = 0; r < check_size; r++) {
-            counts[r] = a->count;
-            places[r] = 4 * r;
-        }
-        if (last_count_negative)
-            counts[check_size - 1] = -1;
         return MPI_Alltoallv(send_data, no_counts ? NULL : counts, places, a->type, receive_data, no_counts ? NULL : counts, places,
                              a->type, a->comm);
     case GATHER:
         return MPI_Gather(send_data, a->count, a->type, receive_data, a->count, a->type, a->root, a->comm);
+    case ALLGATHER:
+        return MPI_Allgather(send_data, a->count, a->type, receive_data, a->count, a->type, a->comm);
+    case REDUCE_SCATTER_BLOCK:
+        return MPI_Reduce_scatter_block(send_data, receive_data, a->count, a->type, a->op, a->comm);
+    case REDUCE_SCATTER:
+        return MPI_Reduce_scatter(send_data, receive_data, no_counts ? NULL : counts, a->type, a->op, a->comm);
     default:
         return MPI_Alltoall(send_data, a->count, a->type, receive_data, a->count, a->type, a->comm);
     }
@@ -124,11 +131,22 @@ static void try_handler(enum collective which, const char *what, struct argument
     expect_still_works(a.comm);
 }
 
-/* MPICH (4.0.2, 5.0.2) does not check the count of MPI_Reduce and MPI_Allreduce and copies -4 bytes. */
+/* MPICH (4.0.2, 5.0.2) does not check the count of reductions that have one, and copies -4 bytes. */
 static int crashes_with_negative_count(enum collective which)
 {
 #ifdef MPICH_NUMVERSION
-    return which == REDUCE || which == ALLREDUCE;
+    return which == REDUCE || which == ALLREDUCE || which == REDUCE_SCATTER_BLOCK;
+#else
+    (void)which;
+    return 0;
+#endif
+}
+
+/* Open MPI 4.1's MPI_Allgather looks into the communicator before it checks it. */
+static int crashes_without_communicator(enum collective which)
+{
+#ifdef OPEN_MPI
+    return which == ALLGATHER;
 #else
     (void)which;
     return 0;
@@ -142,12 +160,13 @@ static void try_all(void (*attempt)(enum collective, const char *, struct argume
     MPI_Type_contiguous(1, MPI_INT, &uncommitted);
     for (int c = 0; c < COLLECTIVES; c++) {
         const enum collective which = (enum collective)c;
-        const int rooted = which == BCAST || which == REDUCE || which == GATHER, reduces = which == REDUCE || which == ALLREDUCE;
+        const int rooted = which == BCAST || which == REDUCE || which == GATHER, scatters = which >= REDUCE_SCATTER_BLOCK;
+        const int reduces = which == REDUCE || which == ALLREDUCE || scatters;
         struct arguments a = valid;
         a.count = -1;
         if (!crashes_with_negative_count(which))
             attempt(which, "negative_count", a);
-        if (which == ALLTOALLV) {
+        if (which == ALLTOALLV || which == REDUCE_SCATTER) {
             last_count_negative = 1;
             attempt(which, "one_negative_count", valid);
             last_count_negative = 0;
@@ -187,7 +206,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     try_all(try_invalid, MPI_COMM_WORLD);
     for (int c = 0; c < COLLECTIVES; c++)
-        try_invalid((enum collective)c, "comm_null", (struct arguments){4, 0, MPI_INT, MPI_SUM, MPI_COMM_NULL});
+        if (!crashes_without_communicator((enum collective)c))
+            try_invalid((enum collective)c, "comm_null", (struct arguments){4, 0, MPI_INT, MPI_SUM, MPI_COMM_NULL});
 
     MPI_Errhandler handler;
     MPI_Comm dup;

@@ -1,6 +1,6 @@
 /* Messages of more than 2^31 bytes (by default 2.2 GiB of user data per buffer and rank; meant for two ranks).
    Through int counts with a derived type on every MPI; through the large-count functions (…_c) where the library has them.
-   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather (default bcast) mebibytes=2253 */
+   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather,allgather,reduce_scatter (default bcast) mebibytes=2253 */
 #include "check.h"
 
 #if MPI_VERSION >= 4
@@ -149,6 +149,43 @@ static void check_gather(size_t words)
     check_cases++;
 }
 
+/* At every rank, more than 2^31 bytes of blocks. */
+static void check_allgather(size_t words)
+{
+    const size_t block = words / (size_t)check_size;
+    snprintf(check_current, sizeof check_current, "allgather bytes_per_block=%zu", block * 8);
+    uint64_t *send = words_new(block), *receive = words_new(block * (size_t)check_size);
+    fill(send, 0, block, check_rank);
+    MPI_Allgather(send, (int)block, MPI_UINT64_T, receive, (int)block, MPI_UINT64_T, MPI_COMM_WORLD);
+    for (int peer = 0; peer < check_size; peer++)
+        for (size_t i = 0; i < block; i++)
+            expect_word(receive[(size_t)peer * block + i], word(peer, i), (size_t)peer * block + i);
+    free(send);
+    free(receive);
+    check_cases++;
+}
+
+/* A vector of more than 2^31 bytes, of which the first rank gets one element more; in place. */
+static void check_reduce_scatter(size_t words)
+{
+    snprintf(check_current, sizeof check_current, "reduce_scatter bytes=%zu in_place=yes", words * 8);
+    int counts[check_size];
+    size_t first = 0, total = 0;
+    for (int r = 0; r < check_size; r++) {
+        first = r == check_rank ? total : first;
+        counts[r] = (int)(words / (size_t)check_size) - (r > 0) + (r == 0);
+        total += (size_t)counts[r];
+    }
+    uint64_t *data = words_new(total);
+    fill(data, 0, total, check_rank);
+    MPI_Reduce_scatter(MPI_IN_PLACE, data, counts, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    const uint64_t size = (uint64_t)check_size, ranks = size * (size - 1) / 2;
+    for (size_t i = 0; i < (size_t)counts[check_rank]; i++)
+        expect_word(data[i], size * word(0, first + i) + ranks, i);
+    free(data);
+    check_cases++;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -167,6 +204,10 @@ int main(int argc, char **argv)
         check_alltoallv(words);
     if (listed(what, "gather"))
         check_gather(words);
+    if (listed(what, "allgather"))
+        check_allgather(words);
+    if (listed(what, "reduce_scatter"))
+        check_reduce_scatter(words);
 #ifdef HAVE_LARGE_COUNT
     if (listed(what, "bcast_c"))
         check_bcast(words, 1);

@@ -3,11 +3,13 @@
 #ifndef SWEEP_H
 #define SWEEP_H
 
+#include "case_allgather.h"
 #include "case_alltoall.h"
 #include "case_alltoallv.h"
 #include "case_bcast.h"
 #include "case_gather.h"
 #include "case_reduce.h"
+#include "case_reduce_scatter.h"
 #include "case_rounding.h"
 
 enum { LARGE = 5000, MAX_SIZES = 32, ALLTOALL_BYTES = 2 << 20 };
@@ -129,6 +131,39 @@ static inline void sweep_gather(const struct sweep *s, const struct member *m, i
     }
 }
 
+static inline void sweep_allgather(const struct sweep *s, const struct member *m, int step, size_t count)
+{
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    for (int l = 0; l < LAYOUTS; l++) {
+        const size_t bytes = block * (size_t)layouts[l].extent * (size_t)m->size;
+        const int large = l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD);
+        if (listed(s->types, layouts[l].name) &&
+            (count < LARGE ? selected(s, m, l, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
+            check_allgather(m, &layouts[l], bounded(l, block));
+    }
+    if (listed(s->types, "mixed"))
+        check_allgather_mixed(m, block, step);
+}
+
+/* Every reduction in one way of sharing at a time; the double sums in all of them. */
+static inline void sweep_reduce_scatter(const struct sweep *s, const struct member *m, int step, size_t count)
+{
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    for (int shares = 0; shares < SHARES; shares++) {
+        if (!listed(s->only, shares == S_BLOCK ? "reduce_scatter_block" : "reduce_scatter"))
+            continue;
+        for (int i = 0; i < s->reductions; i++) {
+            const struct reduction *r = &s->reduction[i];
+            const int turn = i == 0 || shares == S_BLOCK || (i + step) % (SHARES - 1) == shares - 1;
+            if (turn && listed(s->types, layouts[r->layout].name) &&
+                (count < LARGE ? selected(s, m, i, step, 5) || r->operation == O_MATRIX : r->large))
+                check_reduce_scatter(m, r, shares, bounded(r->layout, block));
+        }
+        if (listed(s->types, "rounding") && (count < LARGE || m->comm == MPI_COMM_WORLD))
+            check_rounding_scatter(m, block, shares, (shares + step) % 2);
+    }
+}
+
 static inline void sweep_communicator(const struct sweep *s, const struct member *m)
 {
     int roots[m->size + 1];
@@ -150,13 +185,16 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
             sweep_alltoallv(s, m, step, count);
         if (listed(s->only, "gather"))
             sweep_gather(s, m, step, count, from, one_root ? 1 : n);
+        if (listed(s->only, "allgather"))
+            sweep_allgather(s, m, step, count);
+        sweep_reduce_scatter(s, m, step, count);
     }
 }
 
 static const char sweep_options[] = "sizes,roots,comms,only,types,thin,avoid";
 
-/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather
-   types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
+/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,
+   allgather,reduce_scatter_block,reduce_scatter types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
 static inline void sweep_run(int argc, char **argv, const char *default_sizes)
 {
     struct sweep s = {0};
@@ -180,6 +218,7 @@ static inline void sweep_run(int argc, char **argv, const char *default_sizes)
     comms_free(list, n);
     ops_free();
     layouts_free();
+    digest_of_all_ranks();
     if (check_rank == 0)
         printf("digest=%016llx\n", (unsigned long long)rounding_digest);
 }

@@ -2,7 +2,7 @@
 
 use crate::operation::Operation;
 use crate::record::{DEFAULT, STOCK};
-use nagare_plan::algorithm::ALGORITHMS;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::choice::parse_bytes;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collec
 pub struct Arguments {
     /// File for the results.
     pub out: String,
-    /// Bytes of a rank's vector.
+    /// Bytes of a rank's vector; where there are blocks, of all together.
     pub sizes: Vec<u64>,
     /// Collectives in order.
     pub collectives: Vec<Operation>,
@@ -90,8 +90,46 @@ impl Arguments {
         if arguments.out.is_empty() {
             return Err(USAGE.to_owned());
         }
-        Ok(arguments)
+        match arguments.misfit() {
+            Some(misfit) => Err(misfit),
+            None => Ok(arguments),
+        }
     }
+
+    /// The first algorithm that is named and implements none of the collectives.
+    fn misfit(&self) -> Option<String> {
+        let (name, unable, _) = self.named().find(|(_, _, able)| able.is_empty())?;
+        Some(format!("--algorithms: {name} implements none of {}; {}", list(&unable), implemented(name)))
+    }
+
+    /// One line for every algorithm that is named and implements only a part of the collectives.
+    pub fn gaps(&self) -> Vec<String> {
+        let some = self.named().filter(|(_, unable, _)| !unable.is_empty());
+        some.map(|(name, unable, _)| format!("{name} is not measured with {}; {}", list(&unable), implemented(name)))
+            .collect()
+    }
+
+    /// The algorithms of ours that are named, each with the collectives to be measured that it does not implement, and those that
+    /// it does.
+    fn named(&self) -> impl Iterator<Item = (&str, Vec<Operation>, Vec<Operation>)> {
+        self.algorithms.iter().flatten().filter_map(|name| {
+            let algorithm = Algorithm::from_name(name)?;
+            let able = |operation: &Operation| operation.planned().is_some_and(|c| algorithm.implements(c));
+            let (able, unable) = self.collectives.iter().partition(|&operation| able(operation));
+            Some((name.as_str(), unable, able))
+        })
+    }
+}
+
+/// Names with commas.
+fn list(operations: &[Operation]) -> String {
+    operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// What an algorithm is for, in words.
+fn implemented(name: &str) -> String {
+    let collectives = Algorithm::from_name(name).map(|algorithm| algorithm.spec().collectives).unwrap_or_default();
+    format!("it implements {}", collectives.iter().map(|collective| collective.name()).collect::<Vec<_>>().join(", "))
 }
 
 fn seconds(text: &str) -> Option<Duration> {
@@ -111,18 +149,39 @@ mod tests {
         let all = parse("o.jsonl").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((all.sizes.first(), all.sizes.last(), all.sizes.len()), (Some(&8), Some(&(4 << 20)), 20));
         let some = parse(
-            "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms stock,ring --root 3",
+            "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms stock,two_tree --root 3",
         );
         let some = some.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(some.sizes, [8, 65536]);
         assert_eq!(some.collectives, [Operation::Reduce, Operation::Gather]);
         assert_eq!(some.budget, Duration::from_millis(500));
-        assert_eq!(some.algorithms, Some(vec!["stock".to_owned(), "ring".to_owned()]));
+        assert_eq!(some.algorithms, Some(vec!["stock".to_owned(), "two_tree".to_owned()]));
         assert_eq!((all.algorithms, some.root, all.root), (None, 3, 0));
         assert!(
             all.collectives.contains(&Operation::Alltoallv) && !all.collectives.contains(&Operation::AlltoallvSparse)
         );
         assert_eq!((some.oracle, all.oracle), (Some(Duration::from_secs(3)), None));
+    }
+
+    #[test]
+    fn algorithms_that_fit_no_collective_are_mistakes_and_some_are_told() {
+        let message = |line: &str| parse(line).err().unwrap_or_default();
+        assert_eq!(
+            message("o --algorithms stock,xor --collectives bcast,gather"),
+            "--algorithms: xor implements none of bcast, gather; it implements alltoall, alltoallv"
+        );
+        // Whatever the order of the words.
+        assert!(message("o --collectives gather --algorithms two_tree").contains("two_tree implements none of gather"));
+        let gaps = |line: &str| parse(line).map(|arguments| arguments.gaps());
+        let expected = "xor is not measured with bcast; it implements alltoall, alltoallv".to_owned();
+        assert_eq!(
+            gaps("o --collectives bcast,alltoall --algorithms xor,two_level_ring,stock,default").map(|g| g.len()),
+            Ok(2)
+        );
+        assert_eq!(gaps("o --collectives bcast,alltoallv_sparse --algorithms xor,stock"), Ok(vec![expected]));
+        let several = "o --collectives allreduce --algorithms stock,default,halving_doubling,ring,gateway_two_tree";
+        assert_eq!(gaps(several), Ok(Vec::new()));
+        assert_eq!(gaps("o"), Ok(Vec::new()));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! How much each rank has for each other in Alltoallv: near a mean and without order, as where keys are sorted, and the same
-//! in every run.
+//! How much each rank has for each other in Alltoallv, and how much of the combination each gets in Reduce_scatter: near a
+//! mean and without order, as where keys are sorted, and the same in every run.
 
 use crate::operation::Operation;
 
@@ -10,13 +10,15 @@ const SPREAD: u64 = 10;
 /// One pair of so many has nothing to send in the sparse variant; the others have so much more.
 const EMPTY: u64 = 4;
 
-/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`.
+/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`. Of Reduce_scatter every rank has
+/// as many for `to`.
 pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
     let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
     match operation {
         Operation::Alltoallv => spread(mean, drawn),
         Operation::AlltoallvSparse if (drawn >> 32).is_multiple_of(EMPTY) => 0,
         Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
+        Operation::ReduceScatter => spread(mean, scrambled(u64::from(to))),
         _ => mean,
     }
 }
@@ -67,6 +69,20 @@ mod tests {
         assert!((empty - 0.25).abs() < 0.03, "{empty}");
         let mean = sparse.iter().sum::<u64>() as f64 / 4096.0;
         assert!((mean / 3000.0 - 1.0).abs() < 0.04, "{mean}");
+    }
+
+    #[test]
+    fn all_ranks_have_the_same_blocks_to_combine() {
+        for mean in [1, 10, 256, 16 << 10] {
+            let all = counts(Operation::ReduceScatter, mean, 64);
+            let first = &all[..64];
+            assert!(all.chunks(64).all(|row| row == first), "{mean}");
+            assert!(first.iter().all(|&n| n.abs_diff(mean) * 10 <= mean), "{mean}");
+            let ratio = first.iter().sum::<u64>() as f64 / (mean as f64 * 64.0);
+            assert!((ratio - 1.0).abs() < 0.03, "{mean}: {ratio}");
+        }
+        let long = counts(Operation::ReduceScatter, 1 << 20, 64);
+        assert!((1..64).all(|to| long[to] != long[to - 1]));
     }
 
     #[test]

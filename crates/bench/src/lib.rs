@@ -3,7 +3,7 @@
 //! * [`arguments`]: what is to be measured.
 //! * [`record`]: results as data, written by the program `nagare-bench` and read by `nagare bench`.
 //! * [`statistics`]: medians, quartiles, when there are enough iterations.
-//! * [`operation`]: which collectives; [`counts`]: what ranks have for each other in Alltoallv.
+//! * [`operation`]: which collectives; [`counts`]: the blocks of those where they differ.
 //! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
 //! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
 //! * [`limit`]: the least time a collective can take on a fabric; [`flow`] finds the thinnest cut.

@@ -6,11 +6,16 @@
 //! * Allreduce: the parts of a partition send each other at least 2n(k − 1) bytes in all, k being their number, so that the
 //!   time is at least 2n(k − 1) / the sum of what leads out of the parts: the hosts (2n(N − 1)/N / host link where all are
 //!   alike), the groups of every level, and the two sides of the thinnest cut.
+//! * Allgather: every block of the hosts on one side of a cut crosses it, for those on the other, at least once.
+//!   Reduce_scatter: so does, for every block of the other side, what this side has summed up. Links carry as much in both
+//!   directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between a host and
+//!   all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is outside it, and
+//!   the thinnest between two hosts.
 //! * Alltoall, Alltoallv, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst link; for
 //!   Alltoallv by the counts of every rank pair.
 
 use crate::counts::{ELEMENT, count};
-use crate::flow::thinnest_cut;
+use crate::flow::{cut_between, thinnest_cut};
 use crate::operation::Operation;
 use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Placement, Router};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +30,8 @@ pub struct Limit {
     /// The least time, seconds; 0 if nothing leaves a host.
     pub seconds: f64,
     /// Bytes times links they cross, in all: what the machine that emulates the links has to carry. By the routes
-    /// where ranks have blocks for each other; otherwise those of a tree of the root's routes, for Allreduce twice.
+    /// where ranks have blocks for each other; otherwise those of a tree of the root's routes, for Allreduce twice, and of such
+    /// a tree from every host for its blocks.
     pub link_bytes: f64,
 }
 
@@ -34,8 +40,7 @@ fn seconds(bytes: f64, mbit: f64) -> f64 {
     bytes * 8.0 / (mbit * 1e6 * GOODPUT)
 }
 
-/// The limit of an operation. `bytes` are those of the vector; where ranks have blocks for each other those per rank pair, of
-/// Alltoallv in the mean.
+/// The limit of an operation. `bytes` are those of its unit ([`Operation::unit`]), in the mean where blocks differ.
 pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root: u32, bytes: u64) -> Limit {
     let root = placement.host(root).unwrap_or(HostId(0));
     let ranks = ranks_of_hosts(placement);
@@ -53,6 +58,15 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             });
             let link_bytes = 2.0 * n * tree_links(fabric, root, &hosts);
             Limit { seconds: slowest.fold(0.0, f64::max), link_bytes }
+        }
+        Operation::Allgather | Operation::ReduceScatterBlock | Operation::ReduceScatter => {
+            let mut blocks = BTreeMap::new();
+            for (rank, &host) in (0..).zip(placement.hosts()) {
+                // As many at every rank that has a part of them.
+                let elements = count(operation, bytes / ELEMENT, rank, rank);
+                *blocks.entry(host).or_insert(0.0) += (elements * ELEMENT) as f64;
+            }
+            scattered(fabric, &blocks)
         }
         Operation::Gather => {
             let flows = ranks.iter().map(|(&from, &count)| (from, root, n * count as f64));
@@ -87,6 +101,37 @@ pub fn routed(fabric: &Fabric, flows: impl IntoIterator<Item = (HostId, HostId, 
     }
     let times = (0u32..).zip(&load).map(|(link, &bytes)| seconds(bytes, fabric.mbit(DirectedLink(link))));
     Limit { seconds: times.fold(0.0, f64::max), link_bytes: load.iter().sum() }
+}
+
+/// The limit where every host needs something of every block, or has something for it. `blocks`: their bytes by host.
+fn scattered(fabric: &Fabric, blocks: &BTreeMap<HostId, f64>) -> Limit {
+    let hosts: Vec<HostId> = blocks.keys().copied().collect();
+    let all: f64 = blocks.values().sum();
+    let slowest = separations(fabric, &hosts).into_iter().map(|(from, to)| {
+        let cut = cut_between(fabric, &from, &to);
+        let near: f64 = blocks.iter().filter(|(host, _)| cut.near.contains(host)).map(|(_, bytes)| bytes).sum();
+        seconds(near.max(all - near), cut.mbit)
+    });
+    let tree = |(&host, bytes): (&HostId, &f64)| bytes * tree_links(fabric, host, &hosts);
+    Limit { seconds: slowest.fold(0.0, f64::max), link_bytes: blocks.iter().map(tree).sum() }
+}
+
+/// Hosts to be separated by a cut: every host, and every group of every level, from all others; the first from every other,
+/// both ways, since among these is the thinnest cut of all.
+fn separations(fabric: &Fabric, hosts: &[HostId]) -> Vec<(Vec<HostId>, Vec<HostId>)> {
+    let Some((&first, others)) = hosts.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let mut found: Vec<_> = hosts.iter().map(|&host| hosts.iter().partition(|&&other| other == host)).collect();
+    found.extend(others.iter().flat_map(|&other| [(vec![first], vec![other]), (vec![other], vec![first])]));
+    for level in fabric.levels() {
+        let group = |host: &HostId| level.of_host[host.0 as usize];
+        let groups: BTreeSet<u32> = hosts.iter().map(group).collect();
+        if groups.len() > 1 {
+            found.extend(groups.iter().map(|&inside| hosts.iter().partition(|&host| group(host) == inside)));
+        }
+    }
+    found
 }
 
 /// Number of ranks on each host that has some.
@@ -192,6 +237,70 @@ mod tests {
         let (fabric, slots) = place("torus16", 16, 1);
         assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 88.0);
         assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 165.0);
+    }
+
+    /// Of 2^20 bytes in all. Reduce_scatter_block is Allgather in the opposite direction.
+    fn assert_halves_ms(name: &str, ranks: usize, ppn: usize, expected: f64) {
+        let (fabric, placement) = place(name, ranks, ppn);
+        for operation in [Operation::Allgather, Operation::ReduceScatterBlock] {
+            assert_ms(limit(&fabric, &placement, operation, 0, M / ranks as u64), expected);
+        }
+    }
+
+    #[test]
+    fn all_blocks_but_its_own_pass_the_link_of_every_host() {
+        // 2^20 bytes are 8.389 Mbit, and 95.64 % of a rate is data.
+        // Seven eighths at 100 Mbit/s; across the uplink of a leaf passes a half.
+        assert_halves_ms("tree8", 16, 2, 76.7);
+        // Fifteen sixteenths at 50 Mbit/s, with two ranks per host too.
+        assert_halves_ms("star16", 32, 2, 164.5);
+        assert_halves_ms("star16", 16, 1, 164.5);
+        // Fifteen sixteenths at 100 Mbit/s; over the wide area, and through the middle of the torus (400 Mbit/s), a half.
+        assert_halves_ms("wan2x8", 16, 1, 82.2);
+        assert_halves_ms("torus16", 16, 1, 82.2);
+        // Thirty-one of 32 at 20 Mbit/s; into the group of five hosts 27 of them over its five links.
+        assert_halves_ms("mlfm36", 32, 1, 424.9);
+    }
+
+    #[test]
+    fn blocks_pass_what_joins_groups_and_of_uneven_sides_those_of_the_larger() {
+        // Six hosts on one switch and two on the other; between them a quarter of a host's link.
+        let text = "name = \"thin\"\nhosts = [\"h[0-7]\"]\nswitches = [\"a\", \"b\"]\nbandwidth = 100\n\
+                    [[link]]\nfrom = \"h[0-5]\"\nto = \"a\"\n[[link]]\nfrom = \"h[6-7]\"\nto = \"b\"\n\
+                    [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = 25\n";
+        let fabric = Fabric::from_toml(text, "thin").expect("a valid file");
+        let ms = |bytes: f64, mbit: f64| bytes * 8.0 / (mbit * 1e6) * 1514.0 / 1448.0 * 1e3;
+        for operation in [Operation::Allgather, Operation::ReduceScatterBlock] {
+            let of = |placement: &Placement, bytes| limit(&fabric, placement, operation, 0, bytes);
+            // The six blocks of the larger side go to the smaller one; for Reduce_scatter the six sums of the smaller to the larger.
+            let one = Placement::by_slot(&fabric, 8, 1).expect("the ranks fit");
+            assert_ms(of(&one, 100_000), ms(600_000.0, 25.0));
+            // Ranks 0 to 15 two by two; with the last host empty the smaller side has two blocks.
+            let two = Placement::by_slot(&fabric, 14, 2).expect("the ranks fit");
+            assert_ms(of(&two, 100_000), ms(1_200_000.0, 25.0));
+            // All on one side: what is outside has no part in it. Three hosts, two blocks of the others for each.
+            let inside = Placement::by_slot(&fabric, 3, 1).expect("the ranks fit");
+            assert_ms(of(&inside, 100_000), ms(200_000.0, 100.0));
+        }
+        // Of uneven blocks those of the sides, and of the hosts.
+        let one = Placement::by_slot(&fabric, 8, 1).expect("the ranks fit");
+        let bytes: Vec<u64> = (0..8).map(|rank| 4 * count(Operation::ReduceScatter, 25_000, 0, rank)).collect();
+        let (large, small) = (bytes[..6].iter().sum::<u64>(), bytes[6..].iter().sum::<u64>());
+        assert!(bytes.iter().any(|&b| b != 100_000) && large > small);
+        let found = limit(&fabric, &one, Operation::ReduceScatter, 0, 100_000).seconds * 1e3;
+        assert!((found / ms(large as f64, 25.0) - 1.0).abs() < 1e-9, "{found}");
+        let (star, placement) = place("star16", 16, 1);
+        let bytes: Vec<u64> = (0..16).map(|rank| 4 * count(Operation::ReduceScatter, 1000, 3, rank)).collect();
+        let most = bytes.iter().sum::<u64>() - bytes.iter().min().copied().unwrap_or(0);
+        let found = limit(&star, &placement, Operation::ReduceScatter, 0, 4000).seconds * 1e3;
+        assert!((found / ms(most as f64, 50.0) - 1.0).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn every_block_is_carried_to_every_host() {
+        // From each of 16 hosts over its own link and those of the 15 others.
+        let (fabric, placement) = place("star16", 16, 1);
+        assert_eq!(limit(&fabric, &placement, Operation::Allgather, 0, 1000).link_bytes, 16.0 * 16.0 * 1000.0);
     }
 
     #[test]

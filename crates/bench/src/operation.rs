@@ -1,4 +1,4 @@
-//! What is measured: the collectives that Nagare plans, and Gather and Alltoallv also where it leaves them to the library.
+//! What is measured: the collectives that Nagare plans, also where it leaves them to the library.
 
 use nagare_plan::collective::Collective;
 use serde::{Deserialize, Serialize};
@@ -21,11 +21,28 @@ pub enum Operation {
     AlltoallvSparse,
     /// `MPI_Gather`.
     Gather,
+    /// `MPI_Allgather`.
+    Allgather,
+    /// `MPI_Reduce_scatter_block`.
+    ReduceScatterBlock,
+    /// `MPI_Reduce_scatter` with counts near their mean ([`crate::counts`]).
+    ReduceScatter,
+}
+
+/// What a size is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// The vector of a rank.
+    Vector,
+    /// The block of a rank for another.
+    Pair,
+    /// The block of a rank in the vector that all have, or have parts of.
+    Rank,
 }
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 7] = [
+    pub const ALL: [Operation; 10] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -33,6 +50,9 @@ impl Operation {
         Self::Alltoallv,
         Self::AlltoallvSparse,
         Self::Gather,
+        Self::Allgather,
+        Self::ReduceScatterBlock,
+        Self::ReduceScatter,
     ];
 
     /// Those that are measured where none are named: one for every function of MPI.
@@ -57,6 +77,9 @@ impl Operation {
             Self::Alltoall => "alltoall",
             Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
             Self::Gather => "gather",
+            Self::Allgather => "allgather",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::ReduceScatter => "reduce_scatter",
         }
     }
 
@@ -70,14 +93,18 @@ impl Operation {
         Collective::from_name(self.function())
     }
 
-    /// Whether a rank has a block of its own for another: then sizes are told per rank pair.
-    pub const fn per_pair(self) -> bool {
-        matches!(self, Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather)
+    /// What its sizes are told of.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
+            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather => Unit::Pair,
+            Self::Allgather | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
+        }
     }
 
     /// Whether blocks differ in length: then sizes are means.
     pub const fn varies(self) -> bool {
-        matches!(self, Self::Alltoallv | Self::AlltoallvSparse)
+        matches!(self, Self::Alltoallv | Self::AlltoallvSparse | Self::ReduceScatter)
     }
 }
 

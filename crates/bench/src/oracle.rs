@@ -6,7 +6,8 @@
 //! * MPICH: `MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM`, and with `MPIR_CVAR_DEVICE_COLLECTIVES` whether the device may put a
 //!   composition of its own around it; both read at every call.
 //!
-//! Left out are algorithms for two ranks only, and of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only.
+//! Left out are algorithms for two ranks only, of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only, and MPICH's
+//! `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of two.
 
 use crate::operation::Operation;
 
@@ -150,6 +151,15 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
         ],
         Operation::Alltoallv | Operation::AlltoallvSparse => vec![plain("pairwise"), plain("basic_linear")],
         Operation::Gather => vec![plain("basic_linear"), segmented("linear_sync"), plain("binomial")],
+        Operation::Allgather => {
+            ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
+        }
+        Operation::ReduceScatterBlock => {
+            ["recursive_halving", "butterfly", "recursive_doubling", "basic_linear"].into_iter().map(plain).collect()
+        }
+        Operation::ReduceScatter => {
+            ["ring", "recursive_halving", "butterfly", "non-overlapping"].into_iter().map(plain).collect()
+        }
     }
 }
 
@@ -183,8 +193,9 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
     }
     let components: &[&str] = match operation {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
-        Operation::Allreduce | Operation::Gather => &["han"],
+        Operation::Allreduce | Operation::Gather | Operation::Allgather => &["han"],
         Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => &[],
+        Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };
     settings.extend(components.iter().map(|&component| {
         let name = component.to_owned();
@@ -203,6 +214,9 @@ const THROTTLE: &str = "MPIR_CVAR_ALLTOALL_THROTTLE";
 const IGATHER: &str = "MPIR_CVAR_IGATHER_INTRA_ALGORITHM";
 const IGATHER_FANOUT: &str = "MPIR_CVAR_IGATHER_TREE_KVAL";
 const IALLTOALLV: &str = "MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM";
+const IALLGATHER: &str = "MPIR_CVAR_IALLGATHER_INTRA_ALGORITHM";
+const IREDUCE_SCATTER: &str = "MPIR_CVAR_IREDUCE_SCATTER_INTRA_ALGORITHM";
+const IREDUCE_SCATTER_BLOCK: &str = "MPIR_CVAR_IREDUCE_SCATTER_BLOCK_INTRA_ALGORITHM";
 
 fn intra(operation: Operation) -> &'static [Intra] {
     match operation {
@@ -253,6 +267,30 @@ fn intra(operation: Operation) -> &'static [Intra] {
                 &[(IGATHER, Value::Item("tsp_tree"), "tsp_tree"), (IGATHER_FANOUT, Value::Number(8), "tree_kval=8")],
             ),
         ],
+        Operation::Allgather => &[
+            Intra("ring", &[]),
+            Intra("recursive_doubling", &[]),
+            Intra("brucks", &[]),
+            Intra("nb", &[]),
+            Intra("nb", &[(IALLGATHER, Value::Item("tsp_ring"), "tsp_ring")]),
+            Intra("nb", &[(IALLGATHER, Value::Item("tsp_recexch_doubling"), "tsp_recexch_doubling")]),
+            Intra("nb", &[(IALLGATHER, Value::Item("tsp_recexch_halving"), "tsp_recexch_halving")]),
+            Intra("nb", &[(IALLGATHER, Value::Item("tsp_brucks"), "tsp_brucks")]),
+        ],
+        Operation::ReduceScatterBlock => &[
+            Intra("recursive_halving", &[]),
+            Intra("pairwise", &[]),
+            Intra("recursive_doubling", &[]),
+            Intra("nb", &[]),
+            Intra("nb", &[(IREDUCE_SCATTER_BLOCK, Value::Item("tsp_recexch"), "tsp_recexch")]),
+        ],
+        Operation::ReduceScatter => &[
+            Intra("recursive_halving", &[]),
+            Intra("pairwise", &[]),
+            Intra("recursive_doubling", &[]),
+            Intra("nb", &[]),
+            Intra("nb", &[(IREDUCE_SCATTER, Value::Item("tsp_recexch"), "tsp_recexch")]),
+        ],
     }
 }
 
@@ -283,12 +321,14 @@ const ITEMS: &[&str] = &[
     "binomial",
     "brucks",
     "nb",
+    "noncommutative",
     "none",
     "pairwise",
     "pairwise_sendrecv_replace",
     "percoll",
     "pipelined_tree",
     "recursive_doubling",
+    "recursive_halving",
     "reduce_scatter_allgather",
     "reduce_scatter_gather",
     "ring",
@@ -300,6 +340,11 @@ const ITEMS: &[&str] = &[
     "smp",
     "tree",
     "tsp_blocked",
+    "tsp_brucks",
+    "tsp_recexch",
+    "tsp_recexch_doubling",
+    "tsp_recexch_halving",
+    "tsp_ring",
     "tsp_scattered",
     "tsp_tree",
 ];
@@ -384,6 +429,36 @@ mod tests {
     }
 
     #[test]
+    fn the_halves_of_allreduce_have_variables_of_their_own() {
+        for (operation, open_mpi, mpich) in [
+            (Operation::Allgather, "coll_tuned_allgather_algorithm", "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM"),
+            (
+                Operation::ReduceScatterBlock,
+                "coll_tuned_reduce_scatter_block_algorithm",
+                "MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM",
+            ),
+            (
+                Operation::ReduceScatter,
+                "coll_tuned_reduce_scatter_algorithm",
+                "MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM",
+            ),
+        ] {
+            for bytes in [64, 64 << 10, 1 << 20] {
+                for (family, variable) in [(Family::OpenMpi, open_mpi), (Family::Mpich, mpich)] {
+                    let settings = family.settings(operation, bytes);
+                    let own = settings.iter().filter(|setting| setting.component.is_none());
+                    assert!(own.clone().all(|setting| setting.variables[0].0 == variable), "{operation}");
+                    assert!(own.count() >= 4, "{operation}");
+                }
+            }
+        }
+        let han = |operation| {
+            Family::OpenMpi.settings(operation, 1024).iter().any(|setting| setting.component == Some("han"))
+        };
+        assert!(han(Operation::Allgather) && !han(Operation::ReduceScatter) && !han(Operation::ReduceScatterBlock));
+    }
+
+    #[test]
     fn numbers_of_mpich_are_the_places_in_its_description() {
         // As MPICH 4.0.2 tells it, without line breaks.
         let text = "Variable to select bcast algorithmauto - Internal algorithm selection (can be overridden with \
@@ -395,6 +470,21 @@ mod tests {
         let lines = "Selects\nnovel - Internal\npipelined_tree - Force a tree\ntree - Force a tree";
         let items = items_in_description(lines);
         assert_eq!(items, [("pipelined_tree".to_owned(), 1), ("tree".to_owned(), 2)]);
+        let text = "Variable to select iallgather algorithmauto - Internal algorithm selectionsched_auto - Internal algorithm \
+                    selection for sched-based algorithmssched_ring               - Force ring algorithmsched_brucks             - Force \
+                    brucks algorithmsched_recursive_doubling - Force recursive doubling algorithmtsp_ring       - Force generic \
+                    transport ring algorithmtsp_brucks     - Force generic transport based brucks algorithmtsp_recexch_doubling - \
+                    Force generic transport recursive exchangetsp_recexch_halving  - Force generic transport recursive exchange";
+        let items = items_in_description(text);
+        let number = |name: &str| items.iter().find(|item| item.0 == name).map(|item| item.1);
+        let transport = ["tsp_ring", "tsp_brucks", "tsp_recexch_doubling", "tsp_recexch_halving"].map(number);
+        assert_eq!(transport, [Some(5), Some(6), Some(7), Some(8)]);
+        let text = "Variable to select reduce_scatter algorithmauto - Internal algorithm selectionnb                 - Force \
+                    nonblocking algorithmnoncommutative     - Force noncommutative algorithmpairwise           - Force pairwise \
+                    algorithmrecursive_doubling - Force recursive doubling algorithmrecursive_halving  - Force recursive halving";
+        let expected = ["auto", "nb", "noncommutative", "pairwise", "recursive_doubling", "recursive_halving"];
+        let expected: Vec<(String, i32)> = expected.map(str::to_owned).into_iter().zip(0..).collect();
+        assert_eq!(items_in_description(text), expected);
         let text = "Variable to select ialltoallv algorithmauto - Internal algorithm selectionsched_auto - Internal algorithm \
                     selection for sched-based algorithmssched_blocked           - Force blocked algorithmsched_inplace           - \
                     Force inplace algorithmtsp_scattered       - Force generic transport based scattered algorithmtsp_blocked         - \

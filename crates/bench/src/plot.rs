@@ -1,6 +1,6 @@
 //! Time against size as SVG, both logarithmic.
 
-use crate::operation::Operation;
+use crate::operation::{Operation, Unit};
 use crate::record::{Cell, DEFAULT, Results, STOCK};
 use nagare_plan::algorithm::ALGORITHMS;
 use std::fmt::Write;
@@ -155,9 +155,12 @@ fn grid(text: &mut String, scale: &Scale, cells: &[&Cell]) {
         bottom - top
     );
     let middle = (left + right) / 2.0;
-    let per_pair = cells.iter().any(|cell| cell.collective.per_pair());
-    let vector = if per_pair { "bytes per rank pair" } else { "bytes of the vector" };
-    line!(text, r#"<text x="{middle}" y="{}" text-anchor="middle">{vector}</text>"#, bottom + 42.0);
+    let axis = match cells.first().map(|cell| cell.collective.unit()) {
+        Some(Unit::Pair) => "bytes per rank pair",
+        Some(Unit::Rank) => "bytes per rank",
+        _ => "bytes of the vector",
+    };
+    line!(text, r#"<text x="{middle}" y="{}" text-anchor="middle">{axis}</text>"#, bottom + 42.0);
 }
 
 fn draw(text: &mut String, scale: &Scale, curve: &Curve) {

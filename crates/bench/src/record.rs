@@ -95,9 +95,9 @@ pub const GAP: &str = "gap";
 pub struct Cell {
     /// The collective.
     pub collective: Operation,
-    /// Bytes of the vector of a rank; where ranks have blocks for each other, of the blocks of all ranks together.
+    /// Bytes of the vector of a rank; where there are blocks, of the blocks of all ranks together.
     pub bytes: u64,
-    /// Bytes per rank pair where ranks have blocks for each other, of Alltoallv in the mean; otherwise as `bytes`.
+    /// Bytes of a block ([`Operation::unit`]), in the mean where they differ; otherwise as `bytes`.
     pub block: u64,
     /// In the order in which they took turns.
     pub timings: Vec<Timing>,

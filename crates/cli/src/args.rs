@@ -107,6 +107,7 @@ emulated: they are for planning only. Works as root, and for other users where t
   nagare bench --fabric mlfm36 --np 32 --map balanced --mpi mpich --sizes 64K,1M,4M --collectives bcast,reduce
   nagare bench --fabric tree8 --ppn 2 --collectives allreduce --algorithms stock,default,ring
   nagare bench --fabric tree8 --ppn 2 --oracle --out results
+  nagare bench --fabric torus16 --collectives allgather,reduce_scatter_block --sizes 64K,1M
   nagare bench compare before.json after.json
   nagare bench table --plots benchmarks docs/benchmarks/*.json
 
@@ -127,7 +128,7 @@ pub struct ScheduleArgs {
     pub algorithm: Algorithm,
     #[command(flatten)]
     pub ranks: RanksArgs,
-    /// The root of reduce and bcast
+    /// Root of the collectives that have one
     #[arg(long, default_value_t = 0)]
     pub root: u32,
     /// Steps of an exchange under way at the same time, as NAGARE_STEPS; without it the library goes by bytes, much like two
@@ -212,7 +213,7 @@ pub struct PlanArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub schedule: ScheduleArgs,
-    /// Bytes of the vector (alltoall: of the block for each rank), with suffix K, M or G
+    /// Bytes of the vector, or of a block where ranks have blocks, with suffix K, M or G
     #[arg(long, short, default_value = "1M", value_parser = byte_count)]
     pub bytes: u64,
     /// Exit with status 1 if there are conflicts

@@ -69,16 +69,16 @@ struct MeasureArgs {
     /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
-    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; of Alltoall, Alltoallv and Gather all blocks
-    /// together [default: 8 to 4M in powers of two]
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks all of them together, so
+    /// that 1M on 16 ranks is blocks of 64K [default: 8 to 4M in powers of two]
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
-    /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, separated by commas [default: all but
-    /// alltoallv_sparse, in which a quarter of the counts is zero]
+    /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, reduce_scatter_block,
+    /// reduce_scatter, separated by commas [default: all but alltoallv_sparse, in which a quarter of the counts is zero]
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
-    /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by commas
-    /// [default: all]
+    /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by commas, each
+    /// with the collectives that it implements [default: all]
     #[arg(long, value_name = "NAME,…")]
     algorithms: Option<String>,
     /// Root of the collectives that have one
@@ -137,7 +137,10 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         words.extend(["--oracle-budget".to_owned(), args.oracle_budget.unwrap_or(args.budget).to_string()]);
     }
     // A mistake is told before anything is started.
-    Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?;
+    let arguments = Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?;
+    for gap in arguments.gaps() {
+        eprintln!("nagare: {gap}");
+    }
     // What an earlier run left must not pass for this one's.
     fs::write(&lines, "").with_context(|| lines.display().to_string())?;
     let command = [text(&program)?].into_iter().chain(words).collect();

@@ -2,8 +2,10 @@
 
 use crate::output::{bytes, table};
 use comfy_table::CellAlignment;
+use nagare_bench::operation::Unit;
 use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing};
-use nagare_plan::algorithm::ALGORITHMS;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
+use std::collections::BTreeMap;
 
 /// A table as text, not yet laid out. Columns from the second on are numbers.
 pub struct Grid {
@@ -127,12 +129,31 @@ pub fn legend(results: &Results) -> String {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
     }
     if results.cells.iter().any(|cell| cell.collective.varies()) {
-        text += "Bytes per pair of Alltoallv are means, from which the pairs' own differ.\n";
+        text += "Bytes per pair of Alltoallv and per rank of Reduce_scatter are means, from which their own differ.\n";
     }
     if results.cells.iter().any(|cell| cell.cpu_bound) {
         text += "* more than this machine carried in the test of the network: its processors, not the links, are the limit.\n";
     }
+    for stray in strays(results) {
+        text += &format!("{stray}\n");
+    }
     text
+}
+
+/// One line for every algorithm and collective where by Nagare's report something else ran than was forced.
+fn strays(results: &Results) -> Vec<String> {
+    let mut found: BTreeMap<(&str, String, &str), Vec<String>> = BTreeMap::new();
+    for cell in &results.cells {
+        let forced = cell.timings.iter().filter(|timing| Algorithm::from_name(&timing.configuration).is_some());
+        for timing in forced.filter(|timing| timing.ran != timing.configuration) {
+            let of = (timing.configuration.as_str(), cell.collective.to_string(), timing.ran.as_str());
+            found.entry(of).or_default().push(size(cell));
+        }
+    }
+    let line = |((forced, collective, ran), sizes): (_, Vec<String>)| {
+        format!("Not {forced} but {ran} ran where it was forced: {collective} of {}.", sizes.join(", "))
+    };
+    found.into_iter().map(line).collect()
 }
 
 /// Its time and what it is.
@@ -140,11 +161,13 @@ fn best_stock(best: &Timing) -> String {
     format!("{} {}", milliseconds(best.median), best.forced_stock().unwrap_or("its own choice"))
 }
 
-/// Bytes of the vector; per rank pair where ranks have blocks for each other.
+/// Bytes of the vector, or of a block and of all.
 pub fn size(cell: &Cell) -> String {
-    match cell.collective.per_pair() {
-        true => format!("{} per pair ({} in all)", bytes(cell.block), bytes(cell.bytes)),
-        false => bytes(cell.bytes),
+    let blocks = |of: &str| format!("{} per {of} ({} in all)", bytes(cell.block), bytes(cell.bytes));
+    match cell.collective.unit() {
+        Unit::Vector => bytes(cell.bytes),
+        Unit::Pair => blocks("pair"),
+        Unit::Rank => blocks("rank"),
     }
 }
 
@@ -165,6 +188,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nagare_bench::operation::Operation;
     use nagare_bench::record::Message;
 
     #[test]
@@ -184,6 +208,36 @@ mod tests {
         let expected = "message_latency = 75   # microseconds\nmessage_gap = 2.3   # microseconds\n";
         assert_eq!(suggestion(&results).as_deref(), Some(expected));
         assert_eq!(suggestion(&Results::default()), None);
+    }
+
+    #[test]
+    fn what_was_forced_and_did_not_run_is_told() {
+        let timing = |configuration: &str, ran: &str| Timing {
+            configuration: configuration.into(),
+            ran: ran.into(),
+            iterations: 3,
+            median: 1e-3,
+            quartile1: 1e-3,
+            quartile3: 1e-3,
+            fastest: 1e-3,
+        };
+        let cell = |bytes: u64, ran: &str| Cell {
+            timings: vec![
+                timing(STOCK, "stock (prescribed)"),
+                timing(DEFAULT, "stock (below threshold)"),
+                timing("ring", "ring"),
+                timing("halving_doubling", ran),
+            ],
+            ..Cell::new(Operation::Allgather, bytes, bytes / 4)
+        };
+        let results = |cells| Results { cells, ..Results::default() };
+        let all_ran = legend(&results(vec![cell(4096, "halving_doubling")]));
+        assert!(!all_ran.contains("Not "), "{all_ran}");
+        let cells = vec![cell(4096, "stock"), cell(8192, "halving_doubling"), cell(16384, "stock")];
+        let some = legend(&results(cells));
+        let expected = "Not halving_doubling but stock ran where it was forced: allgather of 1K per rank (4K in all), \
+                        4K per rank (16K in all).";
+        assert_eq!(some.lines().last(), Some(expected), "{some}");
     }
 
     #[test]

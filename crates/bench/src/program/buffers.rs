@@ -3,15 +3,17 @@
 use crate::together::Together;
 use mpi::Count;
 use mpi::collective::SystemOperation;
-use mpi::datatype::{Partition, PartitionMut};
+use mpi::datatype::{Equivalence, Partition, PartitionMut};
+use mpi::ffi;
+use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use nagare_bench::counts::{ELEMENT, count};
-use nagare_bench::operation::Operation;
+use nagare_bench::operation::{Operation, Unit};
 
-/// Bytes per rank pair where ranks have blocks for each other, otherwise all; `None` if `bytes` is too little for blocks of one element.
+/// Bytes of a block where there are some, otherwise all; `None` if `bytes` is too little for blocks of one element.
 pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
-    if !collective.per_pair() {
+    if collective.unit() == Unit::Vector {
         return Some(bytes);
     }
     let block = bytes / size as u64 / ELEMENT * ELEMENT;
@@ -62,8 +64,25 @@ fn value(from: i32, to: i32, i: usize) -> i32 {
     from * 31 + to * 7 + (i % 1000) as i32
 }
 
+/// The sum of all ranks' `send`, cut in blocks of `counts` elements: this rank's block.
+fn reduce_scatter(send: &[i32], receive: &mut [i32], counts: &[Count], comm: &SimpleCommunicator) {
+    let (datatype, sum) = (i32::equivalent_datatype(), SystemOperation::sum());
+    // SAFETY: `send` has as many elements as the counts together, `receive` as many as this rank's; there is one count for
+    // every rank. An error ends the job.
+    unsafe {
+        ffi::MPI_Reduce_scatter(
+            send.as_ptr().cast(),
+            receive.as_mut_ptr().cast(),
+            counts.as_ptr(),
+            datatype.as_raw(),
+            sum.as_raw(),
+            comm.as_raw(),
+        )
+    };
+}
+
 impl Buffers {
-    /// Buffers for blocks of `bytes`, of Alltoallv in the mean.
+    /// Buffers for blocks of `bytes`, in the mean where they differ.
     pub fn new(collective: Operation, bytes: u64, together: &Together, root: i32) -> Self {
         let Together { rank, size, .. } = *together;
         let elements = bytes / ELEMENT;
@@ -75,6 +94,10 @@ impl Buffers {
             Operation::Reduce => (one(), if rank == root { one() } else { nothing() }),
             Operation::Gather if rank == root => (one(), Blocks::new((0..size).map(|_| elements))),
             Operation::Gather => (one(), nothing()),
+            Operation::Allgather => (one(), Blocks::new((0..size).map(|_| elements))),
+            Operation::ReduceScatterBlock | Operation::ReduceScatter => {
+                (Blocks::new((0..size).map(|to| between(rank, to))), Blocks::new([between(rank, rank)]))
+            }
             Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => (
                 Blocks::new((0..size).map(|to| between(rank, to))),
                 Blocks::new((0..size).map(|from| between(from, rank))),
@@ -107,6 +130,9 @@ impl Buffers {
             Operation::Allreduce => comm.all_reduce_into(send, receive, SystemOperation::sum()),
             Operation::Gather if is_root => root.gather_into_root(send, receive),
             Operation::Gather => root.gather_into(send),
+            Operation::Allgather => comm.all_gather_into(send, receive),
+            Operation::ReduceScatterBlock => comm.reduce_scatter_block_into(send, receive, SystemOperation::sum()),
+            Operation::ReduceScatter => reduce_scatter(send, receive, &self.send.counts, comm),
             Operation::Alltoall => comm.all_to_all_into(send, receive),
             Operation::Alltoallv | Operation::AlltoallvSparse => {
                 let (counts, starts) = (&self.receive.counts[..], &self.receive.starts[..]);
@@ -126,14 +152,18 @@ impl Buffers {
             for (i, &got) in block.iter().enumerate() {
                 let expected = match self.collective {
                     Operation::Bcast => value(self.root, 0, i),
-                    // Senders of Gather number their one block 0.
-                    Operation::Gather => value(from, 0, i),
+                    // Senders of Gather and Allgather number their one block 0.
+                    Operation::Gather | Operation::Allgather => value(from, 0, i),
                     Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => {
                         value(from, self.rank, i)
                     }
                     // The sum over all ranks of value(rank, 0, i).
                     Operation::Reduce | Operation::Allreduce => {
                         31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32
+                    }
+                    // The same of value(rank, to, i), `to` being this rank.
+                    Operation::ReduceScatterBlock | Operation::ReduceScatter => {
+                        31 * (self.size * (self.size - 1) / 2) + self.size * (7 * self.rank + (i % 1000) as i32)
                     }
                 };
                 if got != expected {

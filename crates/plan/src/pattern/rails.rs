@@ -27,8 +27,8 @@ pub struct RailOptions {
 }
 
 /// Pieces in which the share of a lane is cut, each by the least bytes that the first step sends in a lane. Two hide the latency of the
-/// steps; four leave more time for ranks that are late, once all of them are long.
-const CHUNKS: [(u64, u32); 3] = [(256 << 10, 4), (16 << 10, 2), (0, 1)];
+/// steps on a torus; on a tree four let one be between groups while others are inside.
+const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
 
 /// The most of them.
 pub const MOST_CHUNKS: u32 = CHUNKS[0].1;
