@@ -142,9 +142,10 @@ fn one_two_tree_over_all_ranks() {
         (Mpi::OpenMpi4, 8, ["thin=8", "sizes=1,3,4097,65536"]),
         (Mpi::Mpich4, 3, ["thin=16", "sizes=1,3,4097"]),
     ] {
+        let only = "only=reduce,bcast,allreduce,alltoall";
         let job =
             Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "all=two_tree").set("NAGARE_SEGMENT", "1K");
-        let outcome = job.arguments(&options).run().verified("collectives");
+        let outcome = job.arguments(&[only]).arguments(&options).run().verified("collectives");
         outcome.report().assert_ran("two_tree", None);
         assert!(outcome.report().forwarded("alltoall", "below threshold") > 0, "{:?}", outcome.report());
     }

@@ -108,7 +108,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 /// The schedule as rounds of messages, for vectors (Alltoall, Gather, Allgather, Reduce_scatter: blocks) of `bytes` bytes.
 fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
     let mut rounds: BTreeMap<_, Round> = BTreeMap::new();
-    let ranks = schedule.plans.len() as u32;
+    let slices = schedule.slices();
     for m in schedule.moves() {
         let stage = schedule.stages.get(usize::from(m.round.stage)).map_or("", String::as_str);
         let label = if stage == word {
@@ -117,7 +117,7 @@ fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
             format!("{stage}, {word} {}", m.round.step)
         };
         let round = rounds.entry(m.round).or_insert(Round { label, transfers: Vec::new() });
-        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, ranks, bytes) });
+        round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, slices, bytes) });
     }
     rounds.into_values().collect()
 }

@@ -1,6 +1,6 @@
 //! What `docs/algorithms.md` says about halving and doubling, against schedules and the routes of the torus.
 
-use nagare_plan::fabric::HostId;
+use nagare_plan::fabric::{Fabric, HostId, shipped};
 use nagare_plan::pattern::{Pairs, Rails, lanes};
 use nagare_plan::schedule::Action;
 use nagare_plan::topology::DimensionOrder;
@@ -12,7 +12,7 @@ mod document;
 mod halving;
 
 use document::{number, table};
-use halving::{grid, lane, schedule, torus16};
+use halving::{grid, lane, schedule};
 
 /// `a` or `a/b`.
 fn fraction(cell: &str) -> (u64, u64) {
@@ -75,7 +75,7 @@ fn formulas() {
 /// Busiest host link and torus link of the whole call, and the sum over the steps of what the busiest link of the step needs, all
 /// relative to the least time an Allreduce can take.
 fn loads(orders: &[&[usize]], pairs: Pairs) -> [f64; 3] {
-    let fabric = torus16();
+    let fabric = Fabric::from_toml(shipped("torus16").unwrap(), "torus16").unwrap();
     let all = orders.iter().map(|order| lane(order)).collect();
     let rails = Rails::new(grid(&[4, 4]), all, 1, pairs);
     let schedule = schedule(&[1; 16], &rails, 1);

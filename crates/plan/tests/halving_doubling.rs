@@ -6,7 +6,7 @@ use nagare_plan::collective::Collective::Allreduce;
 use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
 use nagare_plan::fabric::{Generator, HostId, TierRates, timeline};
 use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, Seats, halving_doubling, lanes};
-use nagare_plan::schedule::{Action, Hop, Program, Schedule};
+use nagare_plan::schedule::{Action, Hop, Program, RankPlan, Schedule};
 use nagare_plan::topology::{DimensionOrder, Hierarchy, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ mod halving;
 mod network;
 
 use by_hand::{Value, carry_out};
-use halving::{grid, lane, schedule, torus16};
+use halving::{grid, lane, schedule};
 
 impl Value for u64 {
     fn combined(&self, received: &Self) -> Self {
@@ -236,34 +236,40 @@ fn plans_grow_with_the_number_of_steps() {
     }
 }
 
-/// Whole messages in time on the torus, relative to the bound of its busiest link.
-fn played(orders: &[&[usize]], chunks: u32, bytes: u64) -> f64 {
-    let fabric = torus16();
-    let all = orders.iter().map(|order| lane(order)).collect();
-    let rails = Rails::new(grid(&[4, 4]), all, 1, Pairs::Near);
-    let hosts: Vec<HostId> = fabric.hosts().collect();
-    let mut schedule = schedule(&[1; 16], &rails, chunks);
-    // A rank sends the chunks of a lane one after another, in the order of their turns.
-    for plan in &mut schedule.plans {
+/// Whole messages in time, relative to the least time of an Allreduce over the links of hosts. What a rank sends to another goes one message
+/// after the other, as on one connection.
+fn played(fabric: &str, ranks: usize, chunks: u32, bytes: u64) -> f64 {
+    let fabric = network::load(fabric);
+    let placement = network::place(&fabric, "by slot", ranks, 1);
+    let planner = network::planner(&fabric, &placement);
+    let plan = |rank| planner.plan_cut(Allreduce, Algorithm::HalvingDoubling, 0, rank, chunks).unwrap();
+    let mut plans: Vec<RankPlan> = (0..ranks as u32).map(plan).collect();
+    for plan in &mut plans {
         let mut last = BTreeMap::new();
         for (index, hop) in (0..).zip(&mut plan.hops).filter(|(_, hop)| hop.action == Action::Send) {
-            hop.after.extend(last.insert(hop.round.step % orders.len() as u32, index));
+            hop.after.extend(last.insert(hop.peer, index));
         }
     }
-    timeline(&schedule, &fabric, &hosts, bytes).unwrap().ratio()
+    let (algorithm, stages) = ("halving_doubling".to_owned(), Vec::new());
+    let schedule = Schedule { collective: Allreduce, algorithm, root: 0, stages, plans };
+    let least = 2.0 * (1.0 - 1.0 / ranks as f64) * bytes as f64 * 8e-6 / fabric.host_mbit(HostId(0));
+    timeline(&schedule, &fabric, placement.hosts(), bytes).unwrap().finish / least
 }
 
-/// With two chunks a rank has something to send while the other one's last bytes are under way: more would gain nothing here.
+/// On the torus two chunks hide the latency of the steps; on a tree one chunk is between groups while another is inside.
 #[test]
-fn chunks_hide_the_latency_of_the_steps() {
-    let both: &[&[usize]] = &[&[0, 1], &[1, 0]];
-    for (bytes, one, two) in [(64 << 10, 1.0773, 1.0097), (256 << 10, 1.0193, 1.0024), (1 << 20, 1.0048, 1.0006)] {
-        assert!((played(both, 1, bytes) - one).abs() < 1e-3, "{bytes}");
-        assert!((played(both, 2, bytes) - two).abs() < 1e-3, "{bytes}");
-        assert!((played(both, 4, bytes) - two).abs() < 1e-3, "{bytes}");
+fn chunks_follow_one_another() {
+    let cases = [
+        ("torus16", 16, 64 << 10, [1.077, 1.019, 1.018]),
+        ("torus16", 16, 1 << 20, [1.005, 1.001, 1.001]),
+        ("tree8", 8, 1 << 20, [1.432, 1.217, 1.110]),
+    ];
+    for (fabric, ranks, bytes, expected) in cases {
+        for (chunks, expected) in [1, 2, 4].into_iter().zip(expected) {
+            let found = played(fabric, ranks, chunks, bytes);
+            assert!((found - expected).abs() < 1e-3, "{fabric}, {bytes} bytes, {chunks} chunks: {found}");
+        }
     }
-    // Two lanes in one order take turns on the links.
-    assert!(played(&[&[0, 1]], 2, 1 << 20) > 1.87);
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl<'p> Executor<'p> {
         // What is started changes nothing for other hops; what is finished here and now may let them start.
         loop {
             self.refill();
-            let (mut finished, mut copied) = (false, false);
+            let mut finished = false;
             for at in 0..self.open.len() {
                 let hop = self.open[at];
                 match self.hop(hop).action {
@@ -236,16 +236,12 @@ impl<'p> Executor<'p> {
                         self.receive(hop, transport)?;
                     }
                     Action::Recv => self.receive(hop, transport)?,
-                    // One at a time: what it completes is sent before the next is copied.
-                    Action::Copy { .. } | Action::Shuffle { .. } if !copied => {
-                        copied = self.copy(hop, transport)?;
-                        finished |= copied;
-                    }
-                    Action::Copy { .. } | Action::Shuffle { .. } => {}
-                    Action::Send => {}
+                    Action::Copy { .. } | Action::Shuffle { .. } | Action::Send => {}
                 }
             }
             self.send(transport)?;
+            // One at a time: what it completes is sent before the next is copied.
+            finished |= self.copy_one(transport)?;
             if !finished {
                 return Ok(self.active.is_empty());
             }
@@ -381,6 +377,17 @@ impl<'p> Executor<'p> {
                 Place { region: self.streams[hop as usize].slot(segment, self.ring), start: 0, units }
             }
         }
+    }
+
+    /// Does the first copy or shuffle that is ready.
+    fn copy_one<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
+        for at in 0..self.open.len() {
+            let hop = self.open[at];
+            if self.copy(hop, transport)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Does a copy or a shuffle inside the rank, all of it at once.

@@ -241,6 +241,13 @@ pub struct Move {
 }
 
 impl Schedule {
+    /// Parts of a block: 1 but for Allgather and Reduce_scatter.
+    pub fn slices(&self) -> u32 {
+        let sliced = self.collective == Collective::Allgather || self.collective.scatters();
+        let parts = self.plans.first().filter(|_| sliced).map_or(0, |plan| plan.parts);
+        (parts / (self.plans.len() as u32).max(1)).max(1)
+    }
+
     /// All transfers, ordered by round and then by sender.
     pub fn moves(&self) -> Vec<Move> {
         let mut moves: Vec<Move> = self

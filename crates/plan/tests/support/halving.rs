@@ -1,7 +1,6 @@
 //! Halving and doubling on grids that are made directly.
 
 use nagare_plan::collective::Collective::Allreduce;
-use nagare_plan::fabric::{Fabric, shipped};
 use nagare_plan::pattern::{Lane, Rails, Seats, halving_doubling};
 use nagare_plan::schedule::Schedule;
 use nagare_plan::topology::{Dimension, Grid, Hierarchy, Topology};
@@ -24,9 +23,4 @@ pub fn schedule(ranks_on: &[u32], rails: &Rails, chunks: u32) -> Schedule {
     let seats = Seats::new(&Hierarchy::new(&topology), &topology);
     let plans = (0..seats.ranks()).map(|rank| halving_doubling(&seats, rails, chunks, rank)).collect();
     Schedule { collective: Allreduce, algorithm: "halving_doubling".to_owned(), root: 0, stages: Vec::new(), plans }
-}
-
-/// The shipped torus of 4 × 4.
-pub fn torus16() -> Fabric {
-    Fabric::from_toml(shipped("torus16").unwrap(), "torus16").unwrap()
 }

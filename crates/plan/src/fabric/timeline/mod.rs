@@ -124,12 +124,12 @@ pub enum TimelineError {
     Stuck(Vec<Rank>),
 }
 
-/// Bytes of a run of parts, of `of` parts in all, where vectors have `bytes` bytes and blocks, one for each of `ranks`, `bytes`
-/// bytes each. Part i of k of a vector begins at byte ⌊i·bytes/k⌋; slices of a block are taken as equal, rounded down together.
-pub fn bytes_of(parts: Parts, of: u32, ranks: u32, bytes: u64) -> u64 {
+/// Bytes of a run of parts, of `of` parts in all, where vectors have `bytes` bytes and blocks, of `slices` parts, `bytes` bytes
+/// each. Part i of k of a vector begins at byte ⌊i·bytes/k⌋; slices of a block are taken as equal, rounded down together.
+pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
     let share = |part: u32, whole: u64, of: u32| (u128::from(whole) * u128::from(part) / u128::from(of.max(1))) as u64;
     if parts.space != Space::Vector {
-        return share(parts.count, bytes, of / ranks.max(1));
+        return share(parts.count, bytes, slices);
     }
     share(parts.end(), bytes, of) - share(parts.first, bytes, of)
 }
@@ -140,8 +140,8 @@ pub fn bytes_of(parts: Parts, of: u32, ranks: u32, bytes: u64) -> u64 {
 /// # Errors
 /// [`TimelineError`].
 pub fn timeline(schedule: &Schedule, fabric: &Fabric, hosts: &[HostId], bytes: u64) -> Result<Timeline, TimelineError> {
-    let ranks = schedule.plans.len() as u32;
-    timeline_of(schedule, fabric, hosts, |plan, hop| bytes_of(hop.parts, plan.parts, ranks, bytes))
+    let slices = schedule.slices();
+    timeline_of(schedule, fabric, hosts, |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))
 }
 
 /// The same with the bytes of every send told by `size`, for blocks of different sizes.
