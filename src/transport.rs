@@ -3,7 +3,7 @@
 use crate::datatype::{self, Shape, Typed};
 use crate::memory::Buffer;
 use crate::real::Real;
-use crate::wait::LOOKS;
+use crate::wait::{self, LOOKS};
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 use nagare_plan::execute::{Completed, Layout, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};
@@ -231,7 +231,7 @@ impl Transport for MpiTransport<'_> {
             }
             looks += 1;
             if looks > LOOKS {
-                std::thread::sleep(pause);
+                std::thread::sleep(pause * wait::patience(looks));
             }
         }
     }

@@ -13,7 +13,17 @@ use std::time::Duration;
 /// Fruitless looks at the requests before the first pause: what is about to arrive is not slept through.
 pub const LOOKS: u32 = 2;
 
-/// Length of a pause. The kernel adds its timer slack, usually as much again.
+/// Fruitless looks after which the next pauses are longer by one, and how many times the first they get at most: a rank that has waited for
+/// long will hardly miss what it sleeps through, and every look costs two or three calls of the kernel.
+const PATIENCE: u32 = 4;
+const LONGEST: u32 = 8;
+
+/// How many pauses the next one is as long as, after so many fruitless `looks`, more than [`LOOKS`].
+pub fn patience(looks: u32) -> u32 {
+    (1 + looks.saturating_sub(LOOKS) / PATIENCE).min(LONGEST)
+}
+
+/// Length of the first pause. The kernel adds its timer slack, usually as much again.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// The pause between two looks, `None` where the MPI library does the waiting: as configured, else by whether the library

@@ -131,13 +131,13 @@ pub struct Rule {
 pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 32 << 10),
     default(Collective::Bcast, 8 << 10),
-    default(Collective::Allreduce, 128 << 10),
+    default(Collective::Allreduce, 64 << 10),
     default(Collective::Alltoall, 4 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Gather, 4 << 10),
-    default(Collective::Allgather, 4 << 10),
-    default(Collective::ReduceScatterBlock, 4 << 10),
-    default(Collective::ReduceScatter, 4 << 10),
+    default(Collective::Allgather, 1 << 10),
+    default(Collective::ReduceScatterBlock, 1 << 10),
+    default(Collective::ReduceScatter, 1 << 10),
 ];
 
 const fn default(collective: Collective, min: u64) -> Rule {

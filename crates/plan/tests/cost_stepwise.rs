@@ -47,9 +47,10 @@ fn eight_hosts_on_one_switch_by_hand() {
     close(profile.vectors, 2.0 * 7.0 / 8.0);
     let message = planner.message();
     assert_eq!(message, Message { latency: 60e3, gap: 20e3 });
-    // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy, and the way of the last segment.
+    // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy with chunks that do not take turns perfectly, and the way of the
+    // last segment.
     let (n, s) = (4e6, 4096.0);
-    let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(n / part * b, n / part / s * 20e3)).iter().sum();
+    let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.07 * n / part * b, n / part / s * 20e3)).iter().sum();
     let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
     close(profile.time(message, n, s), steps + way(s));
     // Short: one chunk, and a step takes its message's way.
@@ -137,8 +138,12 @@ fn predicted_is_what_is_played() {
     ] {
         let fabric = network::load(name);
         let (planner, placement) = on(&fabric, how, ranks, ppn);
-        let predicted = planner.predicted(Allreduce, Algorithm::HalvingDoubling, 1 << 20, AtMost(65536)).unwrap();
-        let ratio = predicted.time / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
+        let Shape::Stepwise(steps) = &planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().shape else {
+            panic!("no steps")
+        };
+        let chunks = planner.chunks(Allreduce, Algorithm::HalvingDoubling, 1 << 20);
+        let bytes = steps.steps.iter().map(|step| step.times * step.per_byte * f64::from(1 << 20)).sum::<f64>();
+        let ratio = bytes * steps.overlap[chunks.ilog2() as usize] / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
         assert!((0.95..1.06).contains(&ratio), "{name} {how} {ranks}x{ppn}: {ratio}");
     }
 }
@@ -195,8 +200,9 @@ fn the_order_of_levels_follows_from_the_uplink() {
     assert_eq!(fastest(&tree(10), 1), std::slice::from_ref(&near));
     assert_eq!(fastest(&tree(100), 1), std::slice::from_ref(&near));
     assert_eq!(fastest(&tree(200), 1), [near.clone(), far.clone()]);
-    // Chunks do the same for one order.
-    assert_eq!(fastest(&tree(200), 2), std::slice::from_ref(&near));
+    // Chunks do the same for one order, but half of it only.
+    assert_eq!(fastest(&tree(200), 4), [near.clone(), far.clone()]);
+    assert_eq!(fastest(&tree(100), 4), std::slice::from_ref(&near));
     let b = per_byte(100.0);
     for (uplink, busiest) in [(10, 10.0 * 2.0 * 4.0 / 8.0), (100, 2.0 * 7.0 / 8.0)] {
         let planner = tree(uplink);
@@ -225,16 +231,16 @@ fn halving_for_short_vectors_and_the_ring_for_long_ones() {
     }
 }
 
-/// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: never later than the ring, and earlier where a step
-/// is as long as its message's latency.
+/// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: later than the ring by no more than its chunks lose
+/// where they share a link, and earlier where a step is as long as its message's latency.
 #[test]
-fn on_one_switch_halving_is_never_slower_than_the_ring() {
+fn on_one_switch_halving_is_hardly_slower_than_the_ring() {
     for ranks in [16, 12] {
         let (planner, _) = on(&network::load("star16"), "by slot", ranks, 1);
         let time = |algorithm, bytes| planner.predicted(Allreduce, algorithm, bytes, AtMost(65536)).unwrap().time;
         for bytes in (12..=26).map(|k| 1 << k) {
             let ratio = time(Algorithm::HalvingDoubling, bytes) / time(Algorithm::Ring, bytes);
-            assert!(ratio < 1.02, "{ranks} ranks, {bytes} bytes: {ratio}");
+            assert!(ratio < 1.08, "{ranks} ranks, {bytes} bytes: {ratio}");
         }
         assert!(time(Algorithm::HalvingDoubling, 4096) < 0.5 * time(Algorithm::Ring, 4096));
     }
