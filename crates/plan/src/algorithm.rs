@@ -217,9 +217,15 @@ const MOST_ORDERED: u32 = 128;
 /// Nodes up to which a pipeline through all of them is a default for Gather: farther ones arrive too late.
 const MOST_RELAYED: u32 = 128;
 
-/// Blocks from which on Allgather and Reduce_scatter run on ours where all nodes are on one switch: below, the library's own, which share
-/// no link there either, are as fast.
-const ONE_SWITCH: u64 = 8 << 10;
+/// Bytes from which on a collective runs on ours where all nodes are on one switch: below, the library's own, which share no link there
+/// either, are as fast. Measured on star16.
+const fn one_switch(collective: Collective) -> u64 {
+    match collective {
+        Collective::Allreduce => 128 << 10,
+        Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => 8 << 10,
+        _ => 0,
+    }
+}
 
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
@@ -485,8 +491,9 @@ impl Planner {
     /// are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
         match collective {
-            Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter
-                if bytes < ONE_SWITCH && self.grouped().depth_between_nodes() < 2 && self.line().lanes() == 1 =>
+            _ if bytes < one_switch(collective)
+                && self.grouped().depth_between_nodes() < 2
+                && self.line().lanes() == 1 =>
             {
                 None
             }

@@ -50,7 +50,8 @@ fn eight_hosts_on_one_switch_by_hand() {
     // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy with chunks that do not take turns perfectly, and the way of the
     // last segment.
     let (n, s) = (4e6, 4096.0);
-    let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.07 * n / part * b, n / part / s * 20e3)).iter().sum();
+    let steps: f64 =
+        [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.07 * n / part * b, n / part / s * 20e3)).iter().sum();
     let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
     close(profile.time(message, n, s), steps + way(s));
     // Short: one chunk, and a step takes its message's way.
@@ -143,7 +144,8 @@ fn predicted_is_what_is_played() {
         };
         let chunks = planner.chunks(Allreduce, Algorithm::HalvingDoubling, 1 << 20);
         let bytes = steps.steps.iter().map(|step| step.times * step.per_byte * f64::from(1 << 20)).sum::<f64>();
-        let ratio = bytes * steps.overlap[chunks.ilog2() as usize] / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
+        let ratio =
+            bytes * steps.overlap[chunks.ilog2() as usize] / 1e9 / played(&fabric, &planner, &placement, 1 << 20);
         assert!((0.95..1.06).contains(&ratio), "{name} {how} {ranks}x{ppn}: {ratio}");
     }
 }

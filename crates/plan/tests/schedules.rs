@@ -54,6 +54,9 @@ fn check_all(planner: &Planner, root: Rank, units: u64) {
         for &collective in spec.collectives.iter().filter(|c| c.is_rooted() || root == 0) {
             let schedule = planner.schedule(collective, spec.algorithm, root).expect("implemented");
             check_shape(&schedule);
+            // Blocks of all ranks are a long vector already.
+            let halves = collective.scatters() || collective == Collective::Allgather;
+            let units = if halves { units.min(2) } else { units };
             if let Err(error) = play(&schedule, units, SMALL, true) {
                 panic!("{collective} {} root {root} units {units}: {error}\n{:?}", spec.name, planner.topology());
             }
@@ -104,7 +107,7 @@ fn every_root_is_right_for_some_sizes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Ranks in any order over any nodes and groups, any vector length (also none), any segment and window.
     #[test]
