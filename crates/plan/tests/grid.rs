@@ -50,6 +50,9 @@ fn assert_full(grid: &Grid) {
     assert_eq!(all.len(), points as usize);
 }
 
+/// Name, size and whether it is closed.
+type Known = (&'static str, u32, bool);
+
 #[test]
 fn given_dimensions_count_nodes_row_after_row() {
     for ppn in [1, 3] {
@@ -88,7 +91,7 @@ fn parts_of_a_torus_are_boxes_or_are_not_used() {
     let whole = on_torus(nodes(16, 2), "4x4");
     let of_nodes = |nodes: &[u32]| whole.restricted(&nodes.iter().flat_map(|n| [2 * n, 2 * n + 1]).collect::<Vec<_>>());
     // A row backwards, a column, a block of 2 × 3, and one over the border.
-    let cases: [(&[u32], &[(&str, u32, bool)]); 5] = [
+    let cases: [(&[u32], &[Known]); 5] = [
         (&[7, 6, 5, 4], &[("x", 1, false), ("y", 4, true)]),
         (&[13, 1, 9, 5], &[("x", 4, true), ("y", 1, false)]),
         (&[0, 1, 4, 5, 8, 9], &[("x", 3, false), ("y", 2, false)]),

@@ -31,7 +31,7 @@ impl Course {
     fn new(rails: &Rails, lane: u32, node: u32) -> Self {
         let (halving, position) = (rails.halving(lane, node), rails.position(lane, node));
         let sent = halving.iter().map(|transfer| transfer.sent.clone());
-        Self { pieces: sent.chain([position..position + 1]).collect(), halving }
+        Self { pieces: sent.chain(std::iter::once(position..position + 1)).collect(), halving }
     }
 
     /// The position that the node owns.
