@@ -54,6 +54,11 @@ impl Drop for Buffer {
             let mut pool = POOL.lock();
             if pool.len() < KEPT {
                 pool.push(buffer);
+            } else if let Some(smallest) =
+                pool.iter_mut().min_by_key(|kept| kept.len()).filter(|kept| kept.len() < buffer.len())
+            {
+                // Large ones are what costs time to make.
+                *smallest = buffer;
             }
         }
     }

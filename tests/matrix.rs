@@ -82,20 +82,18 @@ fn every_algorithm_that_moves_blocks() {
 /// Halves of a vector along the dimensions of a network, on nodes of several and of unequally many ranks.
 #[test]
 fn halves_on_tori() {
-    for (ranks, machine, torus, aggregators) in [
-        (12, "synthetic:node:6 core:2", "3x2", "1"),
-        (11, "synthetic:node:4 core:3", "2x2", "2"),
-        (5, "synthetic:node:5 core:1", "5", "1"),
+    // The longest vectors are cut in chunks.
+    for (mpi, ranks, machine, torus, aggregators, sizes) in [
+        (Mpi::OpenMpi4, 12, "synthetic:node:6 core:2", "3x2", "1", "sizes=0,1,3,1000"),
+        (Mpi::OpenMpi4, 11, "synthetic:node:4 core:3", "2x2", "2", "sizes=0,1,3,1000,20000"),
+        (Mpi::OpenMpi4, 5, "synthetic:node:5 core:1", "5", "1", "sizes=0,1,3,1000"),
+        (Mpi::Mpich4, 3, "synthetic:node:2 core:2", "2", "1", "sizes=0,1,3,1000,20000"),
+        (Mpi::Mpich4, 4, "synthetic:node:2 core:2", "2", "2", "sizes=0,1,3,1000"),
     ] {
-        let job = Job::forced(&collectives(Mpi::OpenMpi4), ranks).set("NAGARE_TOPOLOGY", machine);
+        let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_TOPOLOGY", machine);
         let job = job.set("NAGARE_TORUS", torus).set("NAGARE_AGGREGATORS", aggregators).set("NAGARE_SEGMENT", "1K");
         let only = "only=allreduce,allgather,reduce_scatter_block,reduce_scatter";
-        let job = job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&[
-            "avoid=none",
-            only,
-            "thin=8",
-            "sizes=0,1,3,1000",
-        ]);
+        let job = job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&["avoid=none", only, "thin=8", sizes]);
         let outcome = job.run().verified("collectives");
         for collective in ["allreduce", "allgather", "reduce_scatter_block", "reduce_scatter"] {
             assert!(outcome.report().calls(collective, "halving_doubling") > 0, "{:?}", outcome.report());

@@ -55,9 +55,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
     let report = check(fabric, placement, &rounds)?;
     // Units are per pair of ranks where there are blocks: of many ranks one each is enough, and all that memory holds.
-    let units = if is_exchange(schedule.collective) && schedule.plans.len() > 256 { 1 } else { 15 };
+    let units = if has_blocks(schedule.collective) && schedule.plans.len() > 256 { 1 } else { 15 };
     let wrong = play(&schedule, units, PACING, true).err().map(|error| error.to_string());
-    let exchange = is_exchange(schedule.collective) && wrong.is_none();
+    let exchange = has_blocks(schedule.collective) && wrong.is_none();
     let played = exchange && report.transfers <= MOST_PLAYED;
     let in_time = played.then(|| timeline(&schedule, fabric, placement.hosts(), args.bytes)).transpose()?;
     let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
@@ -123,7 +123,7 @@ fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
 }
 
 /// Whether steps of whole messages follow one another, where the other collectives are pipelines.
-fn is_exchange(collective: Collective) -> bool {
+fn has_blocks(collective: Collective) -> bool {
     !matches!(collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce)
 }
 

@@ -77,7 +77,7 @@ pub const VARIABLES: &[Variable] = &[
         values: "sizes such as `4x4x2`, or with names `W4xX2xY1xZ4`",
         default: "the fabric's torus, a Cartesian communicator, or the levels",
         help: "the dimensions of the torus or mesh that the nodes of MPI_COMM_WORLD are on, in the order of their numbers, the last \
-               dimension fastest; `halving_doubling` goes along them (docs/fabrics.md)",
+               dimension fastest; `halving_doubling` goes along them, and is the default of Allreduce, Allgather and Reduce_scatter then (docs/fabrics.md)",
         shared: true,
     },
     Variable {
@@ -91,8 +91,8 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_TORUS_PARTNERS",
         values: "`near` or `bits`",
         default: "near",
-        help: "who exchanges halves along a dimension: `near` nodes, such that the steps share no link, or nodes whose numbers differ \
-               in one bit",
+        help: "who exchanges halves along a dimension: `near` nodes, such that the exchanges of a step share no link on rings of up to four \
+               nodes and few on longer ones, or nodes whose numbers differ in one bit",
         shared: true,
     },
     Variable {

@@ -8,7 +8,7 @@ use crate::pattern::{
     self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
 };
 use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Hierarchy, Topology};
+use crate::topology::{Hierarchy, Origin, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -226,6 +226,9 @@ const fn one_switch(collective: Collective) -> u64 {
         _ => 0,
     }
 }
+
+/// Ranks up to which Allgather and Reduce_scatter run on ours by default: a plan has a part for every slice of every block.
+const MOST_BLOCKS: u32 = 1 << 15;
 
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
@@ -491,6 +494,8 @@ impl Planner {
     /// are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
         match collective {
+            _ if collective.has_blocks_of_all() && self.topology.ranks() > MOST_BLOCKS => None,
+            _ if self.goes_along_dimensions(collective) => Some(Algorithm::HalvingDoubling),
             _ if bytes < one_switch(collective)
                 && self.grouped().depth_between_nodes() < 2
                 && self.line().lanes() == 1 =>
@@ -509,6 +514,17 @@ impl Planner {
                 let fits = self.line().lanes() > 1 && self.line().nodes() <= MOST_RELAYED;
                 fits.then_some(Algorithm::Relay)
             }
+        }
+    }
+
+    /// Whether halving and doubling is taken without a comparison: where a user says what the torus is, whose links the cost model does not
+    /// know, and on a torus with more transfers than are looked at, where rivals have far too many steps.
+    fn goes_along_dimensions(&self, collective: Collective) -> bool {
+        let all = collective == Collective::Allreduce || collective.has_blocks_of_all();
+        all && match self.rails().origin() {
+            Origin::Given => true,
+            Origin::Fabric => self.profile(collective, Algorithm::HalvingDoubling).is_none(),
+            Origin::Cartesian | Origin::Levels | Origin::Line => false,
         }
     }
 

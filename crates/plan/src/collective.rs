@@ -82,6 +82,11 @@ impl Collective {
         matches!(self, Self::Reduce | Self::Allreduce) || self.scatters()
     }
 
+    /// Whether a block of every rank is a part of what all ranks share: Allgather and Reduce_scatter.
+    pub const fn has_blocks_of_all(self) -> bool {
+        matches!(self, Self::Allgather) || self.scatters()
+    }
+
     /// Whether the combination is cut in blocks, one for every rank.
     pub const fn scatters(self) -> bool {
         matches!(self, Self::ReduceScatterBlock | Self::ReduceScatter)

@@ -79,16 +79,17 @@ fn a_ring_of_eight_hosts() {
     let planner = by_slot(&star(8), 1);
     let (b, message) = (per_byte(100.0), planner.message());
     let ring = profile(&planner, Allreduce, Algorithm::Ring);
-    // Long parts: fourteen of them one after another, and the way of the last segment.
+    // Fourteen parts one after another, each with the way of its first segment, and the way of the last.
     let (n, s) = (4e6, 4096.0);
     let part = f64::hypot(n / 8.0 * b, n / 8.0 / s * 20e3);
-    let segment = s * b + 10e3 + packet(s) * b + 2.0 * 60e3 + 20e3;
-    close(ring.time(message, n, s), 14.0 * part + segment);
-    // Short ones: the way of a segment is what a step takes.
+    let segment = s * b + 10e3 + packet(s) * b + 60e3 + 20e3;
+    close(ring.time(message, n, s), 14.0 * f64::hypot(part, segment) + segment);
+    // Short ones: mostly the way.
     let (n, s) = (8192.0, 1024.0);
-    let segment = s * b + 10e3 + packet(s) * b + 2.0 * 60e3 + 20e3;
-    assert!(segment > f64::hypot(n / 8.0 * b, 20e3));
-    close(ring.time(message, n, s), 15.0 * segment);
+    let segment = s * b + 10e3 + packet(s) * b + 60e3 + 20e3;
+    let part = f64::hypot(n / 8.0 * b, 20e3);
+    assert!(segment > part);
+    close(ring.time(message, n, s), 14.0 * f64::hypot(part, segment) + segment);
     close(ring.per_byte, 14.0 / 8.0 * b);
     close(ring.vectors, 14.0 / 8.0);
 }

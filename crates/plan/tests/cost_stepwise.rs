@@ -6,7 +6,7 @@ use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape, Wires};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop, Schedule};
-use nagare_plan::topology::{DimensionOrder, Grid};
+use nagare_plan::topology::{DimensionOrder, Grid, Topology};
 use std::sync::Arc;
 
 #[path = "support/network.rs"]
@@ -50,8 +50,7 @@ fn eight_hosts_on_one_switch_by_hand() {
     // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy with chunks that do not take turns perfectly, and the way of the
     // last segment.
     let (n, s) = (4e6, 4096.0);
-    let steps: f64 =
-        [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.07 * n / part * b, n / part / s * 20e3)).iter().sum();
+    let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.2 * n / part * b, n / part / s * 20e3)).iter().sum();
     let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
     close(profile.time(message, n, s), steps + way(s));
     // Short: one chunk, and a step takes its message's way.
@@ -197,14 +196,13 @@ fn the_order_of_levels_follows_from_the_uplink() {
     };
     let (near, far) = (vec![1, 0], vec![0, 1]);
     // One chunk: near first takes 2(1/2 + 1/4) n on the hosts' links and 2(4/8) n on the uplink, after one another. With half of the vector
-    // far first the hosts' links take 2(7/8) n and are never idle, but 2(4/16 + 4/4) n crosses: too much for a narrow uplink, and
-    // less than the hosts need for one of twice their rate.
-    assert_eq!(fastest(&tree(10), 1), std::slice::from_ref(&near));
-    assert_eq!(fastest(&tree(100), 1), std::slice::from_ref(&near));
-    assert_eq!(fastest(&tree(200), 1), [near.clone(), far.clone()]);
-    // Chunks do the same for one order, but half of it only.
+    // far first the hosts' links take 2(7/8) n and are never idle, but 2(4/16 + 4/4) n crosses: too much for a narrow uplink, and over
+    // one of twice the hosts' rate no gain, since lanes that share links take a fifth longer.
+    for (uplink, most) in [(10, 1), (100, 1), (200, 1), (100, 4)] {
+        assert_eq!(fastest(&tree(uplink), most), std::slice::from_ref(&near), "{uplink} {most}");
+    }
+    // In chunks every order has that, and does not lose more by a second lane.
     assert_eq!(fastest(&tree(200), 4), [near.clone(), far.clone()]);
-    assert_eq!(fastest(&tree(100), 4), std::slice::from_ref(&near));
     let b = per_byte(100.0);
     for (uplink, busiest) in [(10, 10.0 * 2.0 * 4.0 / 8.0), (100, 2.0 * 7.0 / 8.0)] {
         let planner = tree(uplink);
@@ -236,14 +234,33 @@ fn halving_for_short_vectors_and_the_ring_for_long_ones() {
 /// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: later than the ring by no more than its chunks lose
 /// where they share a link, and earlier where a step is as long as its message's latency.
 #[test]
-fn on_one_switch_halving_is_hardly_slower_than_the_ring() {
+fn on_one_switch_halving_loses_to_the_ring_what_its_partners_lose() {
     for ranks in [16, 12] {
         let (planner, _) = on(&network::load("star16"), "by slot", ranks, 1);
         let time = |algorithm, bytes| planner.predicted(Allreduce, algorithm, bytes, AtMost(65536)).unwrap().time;
         for bytes in (12..=26).map(|k| 1 << k) {
             let ratio = time(Algorithm::HalvingDoubling, bytes) / time(Algorithm::Ring, bytes);
-            assert!(ratio < 1.08, "{ranks} ranks, {bytes} bytes: {ratio}");
+            assert!(ratio < 1.21, "{ranks} ranks, {bytes} bytes: {ratio}");
         }
         assert!(time(Algorithm::HalvingDoubling, 4096) < 0.5 * time(Algorithm::Ring, 4096));
     }
+}
+
+/// Links of a torus that only a user knows of are in no prediction, so what is said decides; a Cartesian grid is the program's, not the network's.
+#[test]
+fn a_torus_that_is_told_is_used_without_a_comparison() {
+    let nodes = || Topology::of_nodes((0..16).collect()).unwrap();
+    let told = Planner::new(nodes().on_torus(Arc::new("4x4".parse().unwrap())).unwrap());
+    let flat = Planner::new(nodes());
+    for (collective, bytes) in
+        [(Allreduce, 64 << 10), (Allreduce, 16 << 20), (Allgather, 1 << 10), (ReduceScatter, 1 << 20)]
+    {
+        assert_eq!(
+            told.fitting(collective, bytes, AtMost(65536)),
+            Some(Algorithm::HalvingDoubling),
+            "{collective} {bytes}"
+        );
+    }
+    assert_eq!(flat.fitting(Allreduce, 64 << 10, AtMost(65536)), None, "one switch, as far as is known");
+    assert_eq!(flat.fitting(Allreduce, 16 << 20, AtMost(65536)), Some(Algorithm::Ring));
 }

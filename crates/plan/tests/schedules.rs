@@ -55,8 +55,7 @@ fn check_all(planner: &Planner, root: Rank, units: u64) {
             let schedule = planner.schedule(collective, spec.algorithm, root).expect("implemented");
             check_shape(&schedule);
             // Blocks of all ranks are a long vector already.
-            let halves = collective.scatters() || collective == Collective::Allgather;
-            let units = if halves { units.min(2) } else { units };
+            let units = if collective.has_blocks_of_all() { units.min(2) } else { units };
             if let Err(error) = play(&schedule, units, SMALL, true) {
                 panic!("{collective} {} root {root} units {units}: {error}\n{:?}", spec.name, planner.topology());
             }

@@ -11,11 +11,7 @@ use crate::schedule::{Action, Rank, RankPlan};
 use crate::topology::Hierarchy;
 
 /// Time that a link needs for two streams, against one stream of the same bytes; measured on the emulated clusters.
-pub(super) const SHARED: f64 = 1.07;
-
-/// Latencies that a message of a ring takes with what its receiver does before it sends the next one, which all others wait for. Measured
-/// with vectors of 64 and 128 KiB on the emulated clusters, where most of the time of a ring is this.
-const PASSED_ON: f64 = 2.0;
+const SHARED: f64 = 1.07;
 
 /// Segments between which the fill is taken as a straight line, bytes.
 const FILL_AT: [f64; 2] = [1024.0, 16384.0];
@@ -148,8 +144,9 @@ impl Profile {
                 // The rate of one part on its way, when all parts of a step are under way.
                 let per_byte = if steps > 0.0 { self.per_byte * parts / steps } else { 0.0 };
                 let sending = together(part * per_byte, lanes * (part / segment) * message.gap);
-                let passing = segment * per_byte + way.transit(segment) + PASSED_ON * message.latency + message.gap;
-                steps * sending.max(passing) + passing
+                let passing = segment * per_byte + way.transit(segment) + message.latency + message.gap;
+                // A step of short parts is first the way of a message and then its bytes, one of long parts only bytes.
+                steps * together(sending, passing) + passing
             }
             Shape::Stepwise(steps) => steps.time(message, bytes, segment),
         }

@@ -7,12 +7,10 @@
 //! ```
 //! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
 
+use super::TAGS;
 use super::inorder;
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, Round};
-
-/// Tags every MPI library has (MPI 4.0 section 9.1.2).
-const TAGS: u32 = 1 << 15;
 
 /// One rank's place among the ranks of its node.
 #[derive(Clone, Debug)]

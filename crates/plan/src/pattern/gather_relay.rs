@@ -10,6 +10,7 @@
 //! between nodes, and the other ranks of a node hand their blocks to its leader. At most [`SLOTS`] blocks are in a
 //! relay's memory. Source: algorithms document, section 4.
 
+use super::TAGS;
 use super::order::Line;
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
@@ -17,9 +18,6 @@ use crate::topology::Hierarchy;
 
 /// Blocks that a relay has room for: one that arrives while another leaves, and two for ranks that are late.
 pub const SLOTS: u32 = 4;
-
-/// Tags every MPI library has (MPI 4.0 section 9.1.2).
-const TAGS: u32 = 1 << 15;
 
 /// A block on its way: whose it is, and where its node is on which of the two ways around.
 #[derive(Clone, Copy)]

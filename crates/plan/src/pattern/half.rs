@@ -7,6 +7,7 @@
 //!   step 2  sends 1,   receives 0            of a doubling the same backwards: owned, then received in each step
 //! ```
 
+use super::TAGS;
 use super::blocks::{Blocks, Rail};
 use super::board::Board;
 use super::rails::{Rails, Transfer};
@@ -14,9 +15,6 @@ use super::staging::shuffled;
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space};
 use std::ops::Range;
-
-/// Tags every MPI library has (MPI 4.0 section 9.1.2).
-pub const TAGS: u32 = 1 << 15;
 
 /// What a node does on a lane.
 #[derive(Clone, Debug)]

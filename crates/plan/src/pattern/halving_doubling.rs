@@ -9,14 +9,12 @@
 //! those of another; chunks of a lane follow one another, so that there is something to send while a step waits for its last segment.
 //! Source: algorithms document, section 2.
 
+use super::TAGS;
 use super::board::{Board, Slip};
 use super::rails::{Rails, Transfer};
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use std::ops::Range;
-
-/// Tags every MPI library has (MPI 4.0 section 9.1.2).
-const TAGS: u32 = 1 << 15;
 
 /// Names of the stages.
 pub fn halving_doubling_stages(seats: &Seats) -> Vec<String> {

@@ -8,8 +8,8 @@
 //!                                        …                   have 0-1 and 2-3: the links that those leave idle
 //! ```
 //! A host whose link is k times as fast as one of the torus needs k lanes to be kept busy. The hosts of one switch, which share its
-//! links, are a dimension that comes first in all lanes. Between groups of a tree all traffic of a node takes the same link, and one order crosses the thinnest
-//! links with the least: there is one lane. Source: algorithms document, section 2 (the order of dimensions, half of the data
+//! links, are a dimension that comes first in all lanes. Between groups of a tree all traffic of a node takes the same link, and one
+//! order crosses the thinnest links with the least: there is one lane. Source: algorithms document, section 2 (the order of dimensions, half of the data
 //! the other way).
 
 use crate::topology::{Dimension, Grid, Origin};

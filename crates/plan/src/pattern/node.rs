@@ -13,13 +13,11 @@
 //! node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the leader is a
 //! leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node level).
 
+use super::TAGS;
 use super::inorder;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, Round};
 use crate::topology::Hierarchy;
-
-/// Tags every MPI library has (MPI 4.0 section 9.1.2).
-const TAGS: u32 = 1 << 15;
 
 /// One rank's place in its node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
 use super::order::Line;
-use crate::topology::{Dimension, DimensionOrder, Grid};
+use crate::topology::{Dimension, DimensionOrder, Grid, Origin};
 use std::ops::Range;
 
 /// How rails may be laid.
@@ -50,8 +50,6 @@ pub struct Transfer {
     pub from: u32,
     /// Positions received.
     pub received: Range<u32>,
-    /// The dimension along which both are.
-    pub dimension: usize,
 }
 
 /// How a communicator halves and doubles.
@@ -78,6 +76,11 @@ impl Rails {
         let along = vec![Along::around(line.nodes())];
         let lanes = (0..line.lanes()).map(|lane| Lane { order: vec![0], mirrored: lane > 0 }).collect();
         Self { grid, along, lanes, aggregators }
+    }
+
+    /// Where its dimensions come from.
+    pub fn origin(&self) -> Origin {
+        self.grid.origin()
     }
 
     /// Number of nodes, which is the number of positions.
@@ -136,7 +139,7 @@ impl Rails {
                 let leg = along.leg(own, step);
                 let at = |coordinate| self.grid.moved(node, dimension, turned(coordinate));
                 let (sent, received) = (positions(leg.sent), positions(leg.received));
-                Transfer { to: at(leg.to), sent, from: at(leg.from), received, dimension }
+                Transfer { to: at(leg.to), sent, from: at(leg.from), received }
             }));
             base += along.position(own) * span;
         }

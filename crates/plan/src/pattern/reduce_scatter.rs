@@ -7,9 +7,10 @@
 //! The vector is put in the order of the rails by copies, in the order of need: what a node sends in the first step first. Every
 //! aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: algorithms document, section 2.
 
+use super::TAGS;
 use super::blocks::Rail;
 use super::board::Slip;
-use super::half::{Half, TAGS, stages};
+use super::half::{Half, stages};
 use super::rails::Rails;
 use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};

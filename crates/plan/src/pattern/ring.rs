@@ -9,15 +9,12 @@
 //! directions. The ranks of a node combine each part before it is needed and get it when it is finished (see
 //! [`super::node`]). Source: algorithms document, section 1.6.
 
+use super::TAGS;
 use super::node::Node;
 use super::order::Line;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
-
-/// Tags every MPI library has (MPI 4.0 section 9.1.2): neighbours have many parts under way at once, each with its own tag.
-/// Two hops of one tag are sent in the order of their turns and received in the order of the list, which are the same.
-const TAGS: u32 = 1 << 15;
 
 /// Plan of `rank` for Allreduce.
 pub fn ring(hierarchy: &Hierarchy, line: &Line, rank: Rank) -> RankPlan {
