@@ -106,6 +106,17 @@ static inline int gather_types_broken(const struct layout *l, int size, size_t c
 #endif
 }
 
+/* MPICH (seen in 4.0.2) copies a block of a long in-place Reduce_scatter (from 512 KiB) onto itself and stops itself for it. */
+static inline int reduce_scatter_in_place_broken(size_t bytes)
+{
+#ifdef MPICH_NUMVERSION
+    return avoid_stock_bugs && bytes > 400000;
+#else
+    (void)bytes;
+    return 0;
+#endif
+}
+
 /* Both libraries use the vector of an in-place Reduce_scatter as room for what is on its way (MPICH 4.0.2 for long blocks): what is behind
    the result changes. */
 static inline int reduce_scatter_rest_kept(int commutes)

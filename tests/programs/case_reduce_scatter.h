@@ -38,6 +38,8 @@ static inline void reduce_scatter_and_compare(const struct member *m, const stru
         counts[k] = (count_t)share(shares, count, k, m->size);
         total += (size_t)counts[k];
     }
+    if (in_place && reduce_scatter_in_place_broken(total * (size_t)l->extent))
+        return;
     const size_t own = (size_t)counts[m->rank];
     begin_case(share_names[shares], m, l->name, r->name, count, -1, in_place);
     struct buffer mine = contribution(r, m->rank, total), sent = buffer_copy(&mine);
