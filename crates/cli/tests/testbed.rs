@@ -192,17 +192,17 @@ fn down_leaves_nothing() {
     let own = namespaces(&holder(&bed.name));
     let mut sleeper = nagare(&["testbed", "exec", &bed.name, "--on", "n5", "--", "sleep", "1000"]).spawn().unwrap();
     let start = Instant::now();
-    let inside = loop {
+    // The sleeper is in the testbed, but on a host with a network of its own, once it has got there.
+    let (inside, networks) = loop {
         let inside = processes_in(&own);
-        if inside.len() >= 2 {
-            break inside;
+        let networks: HashSet<_> =
+            inside.iter().flat_map(|(pid, _)| std::fs::read_link(format!("/proc/{pid}/ns/net"))).collect();
+        if networks.len() >= 2 {
+            break (inside, networks);
         }
         assert!(start.elapsed() < Duration::from_secs(20), "{inside:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
-    // The sleeper is in the testbed, but on a host with a network of its own.
-    let networks: HashSet<_> =
-        inside.iter().flat_map(|(pid, _)| std::fs::read_link(format!("/proc/{pid}/ns/net"))).collect();
     assert!(
         networks.len() == 2 && !networks.contains(&std::fs::read_link("/proc/self/ns/net").unwrap()),
         "{networks:?}"
