@@ -9,6 +9,7 @@ pub mod execute;
 pub mod fabric;
 mod laying;
 pub mod pattern;
+mod planner;
 pub mod schedule;
 pub mod tasks;
 pub mod topology;

@@ -93,16 +93,10 @@ impl<'r> Half<'r> {
             let rail = Rail { lane, chunk };
             let halving = &self.courses[lane as usize].halving;
             let at = if backwards { halving.len() - 1 - step as usize } else { step as usize };
-            let Transfer { to, sent, from, received, .. } = &halving[at];
-            let both = if backwards {
-                [(Action::Send, *from, received), (Action::Recv, *to, sent)]
-            } else {
-                [(Action::Send, *to, sent), (Action::Reduce, *from, received)]
-            };
             // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
             let in_order = (step * self.chunks + chunk) * lanes + lane;
             let round = Round { stage: u16::from(self.inside()), step: in_order };
-            let hops = both.map(|(action, node, positions)| {
+            let hops = halving[at].ends(backwards).map(|(action, node, positions)| {
                 let (peer, parts) =
                     (Board::aggregator(self.seats, node, own, aggregators), place(self, rail, positions));
                 let turn = step * self.chunks + chunk;

@@ -13,7 +13,7 @@ use super::TAGS;
 use super::board::{Board, Slip};
 use super::rails::{Rails, Transfer};
 use super::two_level_ring::Seats;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::schedule::{Hop, Parts, Rank, RankPlan, Round};
 use std::ops::Range;
 
 /// Names of the stages.
@@ -121,17 +121,11 @@ impl<'s> Way<'s> {
             let turn = (stage * self.steps + step) * self.chunks + chunk;
             let aggregator =
                 |node| Board::aggregator(self.seats, node, self.rails.aggregator_of(*lane), self.rails.aggregators());
-            let hop = |action, node, positions| {
+            let at = if stage == HALVING { step } else { self.steps - 1 - step };
+            let both = halving[at as usize].ends(stage != HALVING).map(|(action, node, positions)| {
                 let (peer, parts) = (aggregator(node), self.parts(*lane, chunk, positions));
                 Hop { action, peer, parts, round, tag, turn, after: Vec::new() }
-            };
-            let at = if stage == HALVING { step } else { self.steps - 1 - step };
-            let Transfer { to, sent, from, received, .. } = &halving[at as usize];
-            let both = if stage == HALVING {
-                [hop(Action::Send, *to, sent), hop(Action::Reduce, *from, received)]
-            } else {
-                [hop(Action::Send, *from, received), hop(Action::Recv, *to, sent)]
-            };
+            });
             self.hops.extend(both);
         }
     }

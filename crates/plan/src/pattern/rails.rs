@@ -12,6 +12,7 @@
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
 use super::order::Line;
+use crate::schedule::Action;
 use crate::topology::{Dimension, DimensionOrder, Grid, Origin};
 use std::ops::Range;
 
@@ -50,6 +51,18 @@ pub struct Transfer {
     pub from: u32,
     /// Positions received.
     pub received: Range<u32>,
+}
+
+impl Transfer {
+    /// What the node does: action, the other node, positions. `backwards`: in a doubling, where it sends what it received and receives what
+    /// it sent.
+    pub fn ends(&self, backwards: bool) -> [(Action, u32, &Range<u32>); 2] {
+        if backwards {
+            [(Action::Send, self.from, &self.received), (Action::Recv, self.to, &self.sent)]
+        } else {
+            [(Action::Send, self.to, &self.sent), (Action::Reduce, self.from, &self.received)]
+        }
+    }
 }
 
 /// How a communicator halves and doubles.
