@@ -4,14 +4,23 @@
 # make check    formatting, lints, documentation, generated files
 # make bench    the tables and plots of docs/benchmarks.md; more than an hour
 # make kernels  FT and IS on two emulated clusters, stock and Nagare in turn; a few minutes
+# make conformance   mpi4py's own tests with Nagare and without on four MPIs, compared test by test
+# make fuzz     random MPI programs on four MPIs, every result computed a second time; some ten minutes
+# make soak     100 000 communicators, a million calls, threads, valgrind: what grows
+# make compatibility-tests   the integration tests, noting what their programs have verified
+# make compatibility   the table of what these ran (docs/compatibility.md)
+# make licences      the table of dependencies (docs/licences.md)
+# make audit         advisories about dependencies; needs cargo-deny or cargo-audit, and a network
+# make fuzz-parsers  everything that users write, garbled, three times as many cases as the tests have; about a minute
 # make instructions   counts the instructions of a call that is passed on (callgrind)
 
 SHELL := bash
 CARGO := cargo
+TRUST = $(CARGO) run --quiet --release --target-dir target -p nagare-trust --
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build demo bench kernels test test-unit test-mpi check instructions packages-build packages-test FORCE
+.PHONY: build demo bench kernels test test-unit test-mpi test-trust conformance fuzz soak compatibility compatibility-tests check licences audit fuzz-parsers instructions packages-build packages-test FORCE
 
 build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
 ifeq ($(WRAPPERS),)
@@ -46,7 +55,7 @@ kernels: packages-build
 test: packages-build packages-test
 	@$(MAKE) --no-print-directory build
 	@scripts/python-mpis.sh
-	@$(MAKE) --no-print-directory test-unit test-mpi
+	@$(MAKE) --no-print-directory test-unit test-mpi test-trust
 
 # Separate, since what is installed above decides WRAPPERS.
 test-unit:
@@ -54,6 +63,19 @@ test-unit:
 
 test-mpi:
 	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test --no-fail-fast -p nagare --target-dir target/$(firstword $(WRAPPERS) mpi)
+
+# What the three below run, in a few minutes.
+test-trust:
+	@for command in conformance fuzz soak; do $(TRUST) $$command --quick || exit 1; done
+
+conformance fuzz soak compatibility-tests: packages-build packages-test
+	@$(MAKE) --no-print-directory build
+	@scripts/python-mpis.sh
+	@$(TRUST) $(@:compatibility-%=%)
+	@$(MAKE) --no-print-directory compatibility
+
+compatibility:
+	@$(TRUST) table > docs/compatibility.md.new && mv docs/compatibility.md.new docs/compatibility.md
 
 check:
 	$(CARGO) fmt --all --check
@@ -66,6 +88,24 @@ check:
 	RUSTDOCFLAGS="-D warnings" MPICC=mpicc.$(firstword $(WRAPPERS)) $(CARGO) doc --quiet -p nagare --no-deps --document-private-items --target-dir target/$(firstword $(WRAPPERS))
 	$(CARGO) run --quiet --target-dir target -p nagare-cli -- env --markdown | diff -u docs/environment.md - || \
 	  { echo "docs/environment.md is not current: nagare env --markdown > docs/environment.md"; exit 1; }
+	@set -o pipefail; $(CARGO) run --quiet --target-dir target -p nagare-trust -- licences | diff -u docs/licences.md - || \
+	  { echo "docs/licences.md is not current (make licences), or names a licence that is not allowed"; exit 1; }
+	@set -o pipefail; $(CARGO) run --quiet --target-dir target -p nagare-trust -- table | diff -u docs/compatibility.md - || \
+	  { echo "docs/compatibility.md is not current: make compatibility"; exit 1; }
+
+fuzz: fuzz-parsers
+
+# The tests of all parsers with three times as many cases.
+fuzz-parsers: export GARBLE_TIMES = 3
+fuzz-parsers:
+	$(CARGO) test --quiet --target-dir target -p nagare-plan -p nagare-config -p nagare-testbed -p nagare-bench --test 'parsers*'
+	$(CARGO) test --quiet --target-dir target -p nagare-cli --bin nagare parsers
+
+licences:
+	@$(TRUST) licences > docs/licences.md.new && mv docs/licences.md.new docs/licences.md
+
+audit:
+	@scripts/audit.sh
 
 instructions: build
 	@scripts/instructions.sh

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Arguments, Sides};
 use crate::blocks::Side;
-use crate::communicator::{Communicator, Place};
+use crate::communicator::{Communicator, Place, Private};
 use crate::datatype::{self, Shape, Typed};
 use crate::packed::Packer;
 use crate::shim::Shim;
@@ -33,7 +33,7 @@ pub struct Decision<'c> {
     /// The communicator.
     pub record: &'c Communicator,
     place: &'c Place,
-    private: MPI_Comm,
+    private: Private,
     algorithm: Algorithm,
     /// Bytes, where all ranks know them.
     pub bytes: u64,
@@ -45,6 +45,9 @@ pub struct Decision<'c> {
 #[inline]
 pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_int) -> c_int {
     let collective = arguments.collective;
+    if !shim.is_open() {
+        return passed_on(shim, collective, Reason::Outside, 0, forward);
+    }
     let bytes = match arguments.bytes(shim) {
         Ok(bytes) => bytes,
         Err(reason) => return passed_on(shim, collective, reason, 0, forward),
@@ -132,7 +135,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         }
     }
     let private = record.private(shim, comm)?;
-    let committed = |side: &Typed| datatype::is_committed(real, private, side.datatype);
+    let committed = |side: &Typed| datatype::is_committed(real, private.comm, side.datatype);
     let all_committed = match &sides {
         None => arguments.typed(record.rank).iter().all(committed),
         Some(Sides { sent, received }) => {
@@ -201,12 +204,15 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
-    let Decision { record, place, private, .. } = *decision;
+    let Decision { record, place, ref private, .. } = *decision;
     record.failed()?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
     let program = program.ok_or(Failure::Stalled)?;
-    let packer = Packer { real: shim.real, private, rank: record.rank as c_int };
+    let packer = {
+        let (rank, own) = (record.rank as c_int, private.rank(record.rank));
+        Packer { real: shim.real, rank, private: private.comm, own }
+    };
     // What peers have sent to a rank that gives up would match its later calls.
     let give_up = |failure| {
         record.fail(failure);

@@ -2,7 +2,9 @@
 
 use crate::cartesian;
 use crate::facts;
+use crate::pool::Lease;
 use crate::real::Real;
+use crate::real::handles::PROC_NULL;
 use crate::shim::Shim;
 use crate::transport::Failure;
 use mpi::ffi::MPI_Comm;
@@ -46,6 +48,32 @@ static DELETIONS: AtomicU64 = AtomicU64::new(0);
 /// A plan is kept for a collective, an algorithm, a root and a number of chunks.
 type ProgramKey = (Collective, Algorithm, Rank, u32);
 
+/// A communicator of ours, for the messages of one of the program's.
+#[derive(Clone)]
+pub struct Private {
+    /// Its handle.
+    pub comm: MPI_Comm,
+    within: Option<Arc<Within>>,
+}
+
+/// Where one of the world's pool is used: what its ranks are called there.
+struct Within {
+    ranks: Vec<Rank>,
+    _lease: Lease,
+}
+
+impl Private {
+    /// What `rank` of the program's communicator is called in ours.
+    #[inline]
+    pub fn rank(&self, rank: Rank) -> c_int {
+        match &self.within {
+            None => rank as c_int,
+            // A schedule names no other ranks.
+            Some(within) => within.ranks.get(rank as usize).map_or(PROC_NULL, |&rank| rank as c_int),
+        }
+    }
+}
+
 /// Facts and plans of one communicator.
 pub struct Communicator {
     /// Ranks in it (in the local group, for an intercommunicator).
@@ -58,7 +86,7 @@ pub struct Communicator {
     /// Below this many bytes no call of the collective runs on our algorithms here.
     floors: [AtomicU64; Collective::ALL.len()],
     /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
-    private: Mutex<Option<Result<MPI_Comm, Reason>>>,
+    private: Mutex<Option<Result<Private, Reason>>>,
     /// Segments under way on the duplicate's connections.
     credits: Mutex<Credits>,
     /// Set when a call of ours failed half-way: what is left in the duplicate's queues would match later calls.
@@ -129,13 +157,17 @@ impl Registry {
         self.live.lock().records.retain(|_, &mut address| address != record as usize);
     }
 
-    /// Frees all duplicates that are left; called at the start of finalisation.
+    /// Frees all duplicates that are left, and the key; called at the start of finalisation, when no call asks for it any more.
     pub fn release(&self, real: &Real) {
         let records = std::mem::take(&mut self.live.lock().records);
         for address in records.into_values() {
             // SAFETY: an address is listed only while the record it belongs to is alive: `delete` takes it out first.
             let record = unsafe { &*(address as *const Communicator) };
             record.free_private(real);
+        }
+        if let Some(&(mut keyval)) = self.keyval.get() {
+            // SAFETY: our key, freed once; the library keeps it until the last record is deleted.
+            unsafe { (real.mpi.comm_free_keyval)(&raw mut keyval) };
         }
     }
 }
@@ -189,6 +221,10 @@ impl Communicator {
     /// # Safety
     /// As for [`Self::of`].
     unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
+        // The key is the library's again.
+        if !shim.is_open() {
+            return None;
+        }
         let mpi = &shim.real.mpi;
         let keyval = shim.registry.keyval(shim.real).ok()?;
         let mut value: *mut c_void = ptr::null_mut();
@@ -238,28 +274,18 @@ impl Communicator {
         }
     }
 
-    /// Where the ranks are; collective over the communicator at its first call, if the world's facts do not cover it.
+    /// Where the ranks are. Local: the world's facts say it, or nothing does.
     pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Place, Reason> {
         self.place.get_or_init(|| self.find_place(shim, comm)).as_ref().map_err(|&reason| reason)
     }
 
     fn find_place(&self, shim: &Shim, comm: MPI_Comm) -> Result<Place, Reason> {
-        let world = shim.world();
-        let in_world = world
-            .as_ref()
-            .and_then(|_| facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int));
-        let (topology, limits) = match (&world, in_world) {
-            // The verdict on the world holds for all communicators within it.
-            (Some(world), Some(ranks)) => {
-                let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
-                (facts.restricted(&ranks), facts.eager)
-            }
-            _ => {
-                let exchange = shim.exchange(comm, self.rank as c_int);
-                let facts = exchange.facts.map_err(|_| Reason::Topology)?;
-                (facts.topology, facts.eager)
-            }
-        };
+        // The verdict on the world holds for all communicators within it. Others are not asked: a rank that has other settings, or
+        // no Nagare, would not take part.
+        let world = shim.world().ok_or(Reason::Outside)?;
+        let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
+        let ranks = facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int);
+        let (topology, limits) = (facts.restricted(&ranks.ok_or(Reason::Outside)?), facts.eager);
         let cartesian = if self.inter { None } else { cartesian::of(shim.real, comm) };
         let topology = match cartesian {
             Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
@@ -293,59 +319,44 @@ impl Communicator {
     }
 
     /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
-    pub fn private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, Reason> {
-        *self.private.lock().get_or_insert_with(|| {
+    pub fn private(&self, shim: &Shim, comm: MPI_Comm) -> Result<Private, Reason> {
+        let mut private = self.private.lock();
+        let private = private.get_or_insert_with(|| {
             let made = self.make_private(shim, comm);
             if made.is_ok() {
                 shim.registry.enter(self);
             }
             made
-        })
+        });
+        private.clone()
     }
 
-    /// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions. Libraries have
-    /// few communicators to give (MPICH about 2000): the program's own come first.
-    fn make_private(&self, shim: &Shim, comm: MPI_Comm) -> Result<MPI_Comm, Reason> {
-        let mpi = &shim.real.mpi;
-        let handles = &shim.real.handles;
+    /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where threads are in several calls at
+    /// once none is made here.
+    fn make_private(&self, shim: &Shim, comm: MPI_Comm) -> Result<Private, Reason> {
+        if let Some(pool) = shim.pool() {
+            let lease = pool.lease(shim.real, comm, self.rank == 0).ok_or(Reason::Communicators)?;
+            let ranks =
+                facts::translate(shim.real, comm, lease.comm(), self.size as c_int).ok_or(Reason::Communicators)?;
+            return Ok(Private { comm: lease.comm(), within: Some(Arc::new(Within { ranks, _lease: lease })) });
+        }
         if !facts::all_agree(shim.real, comm, shim.registry.len() < DUPLICATES) {
             return Err(Reason::Communicators);
         }
-        let mut made = handles.comm_null;
-        // SAFETY: valid communicator, all of whose ranks are in this collective call; the group is freed here. The program's
-        // error handler is set aside meanwhile, since failing here is no error of the program.
-        let code = unsafe {
-            let mut handler = std::mem::zeroed();
-            let mut group = std::mem::zeroed();
-            (mpi.comm_get_errhandler)(comm, &raw mut handler);
-            (mpi.comm_set_errhandler)(comm, handles.errors_return);
-            let mut code = (mpi.comm_group)(comm, &raw mut group);
-            if code == 0 {
-                code = (mpi.comm_create)(comm, group, &raw mut made);
-                (mpi.group_free)(&raw mut group);
-            }
-            if code == 0 {
-                code = (mpi.comm_set_errhandler)(made, handles.errors_return);
-            }
-            (mpi.comm_set_errhandler)(comm, handler);
-            (mpi.errhandler_free)(&raw mut handler);
-            code
-        };
-        if facts::all_agree(shim.real, comm, code == 0) {
-            return Ok(made);
-        }
-        if code == 0 {
-            // SAFETY: just made, unused.
-            unsafe { (mpi.comm_free)(&raw mut made) };
-        }
-        Err(Reason::Communicators)
+        let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
+        Ok(Private { comm, within: None })
     }
 
     fn free_private(&self, real: &Real) {
-        if let Some(Ok(mut private)) = self.private.lock().take() {
-            // SAFETY: the duplicate is ours, nothing is under way on it, and all ranks free it with the original or at
-            // finalisation.
-            unsafe { (real.mpi.comm_free)(&raw mut private) };
+        match self.private.lock().take() {
+            Some(Ok(Private { mut comm, within: None })) => {
+                // SAFETY: the duplicate is ours, nothing is under way on it, and all ranks free it with the original or at
+                // finalisation.
+                unsafe { (real.mpi.comm_free)(&raw mut comm) };
+            }
+            // What is left in its queues would match the messages of whoever uses it next.
+            Some(Ok(Private { within: Some(within), .. })) if self.failed().is_err() => std::mem::forget(within),
+            _ => {}
         }
     }
 

@@ -19,8 +19,8 @@ impl<'r> Variables<'r> {
     pub fn open(real: &'r Real) -> Option<Self> {
         let open = OPEN.get_or_init(|| {
             let mut provided = 0;
-            // SAFETY: MPI_T_init_thread may be called at any time; MPI_THREAD_SINGLE is 0 in both families.
-            unsafe { (real.mpi.t_init_thread)(0, &raw mut provided) == 0 }
+            // SAFETY: MPI_T_init_thread may be called at any time.
+            unsafe { (real.mpi.t_init_thread)(thread_level(real), &raw mut provided) == 0 }
         });
         open.then_some(Self { real })
     }
@@ -29,6 +29,20 @@ impl<'r> Variables<'r> {
     pub fn first(&self, names: &[&CStr]) -> Option<u32> {
         names.iter().find_map(|name| variable(self.real, name))
     }
+}
+
+/// The thread level to ask for: that of MPI itself, since Open MPI makes what MPI_T_init_thread is asked for the level of both.
+/// Where only sessions are in use it is the highest, with which nobody loses a lock.
+fn thread_level(real: &Real) -> c_int {
+    // MPI_THREAD_MULTIPLE in both families.
+    let highest = 3;
+    let (mut initialised, mut level) = (0, highest);
+    // SAFETY: the first may be called at any time, the second in an initialised MPI; the pointers are valid.
+    let code = unsafe {
+        (real.mpi.initialized)(&raw mut initialised);
+        if initialised == 0 { 0 } else { (real.mpi.query_thread)(&raw mut level) }
+    };
+    if code == 0 { level } else { highest }
 }
 
 /// Value of a control variable above zero; `int`, `unsigned int` and `size_t` are in use.

@@ -2,6 +2,7 @@
 
 use crate::eager::{self, EagerLimits};
 use crate::locality;
+use crate::meeting::meet;
 use crate::real::Real;
 use crate::setup::Setup;
 use mpi::ffi::MPI_Comm;
@@ -35,7 +36,9 @@ pub struct Facts {
     /// Number of levels.
     levels: u32,
     /// Whether this rank is without a usable configuration.
-    problem: u32,
+    problem: u16,
+    /// Whether this rank wants the job to end if ranks disagree.
+    strict: u16,
     /// Whether this rank wants a report.
     report: u32,
     /// NUMA node in the node, 0 if unknown.
@@ -68,6 +71,8 @@ pub struct Exchange {
     pub facts: Result<SharedFacts, Disagreement>,
     /// Whether some rank wants a report.
     pub report: bool,
+    /// Whether some rank wants the job to end if ranks disagree.
+    pub strict: bool,
     /// Why this rank has no place in the machine; differs between ranks.
     pub own_problem: Option<String>,
 }
@@ -78,11 +83,12 @@ pub enum Disagreement {
     /// Some rank has an unusable configuration and says so itself.
     #[error("rank {0} cannot use its configuration")]
     Problem(usize),
-    /// The environment differs.
-    #[error(
-        "rank {0} has other NAGARE_* settings, another Nagare or another pretended machine than rank 0; expected the same on all ranks"
-    )]
-    Settings(usize),
+    /// Builds of the library that do not understand each other.
+    #[error("ranks have different builds of libnagare.so; expected the same on all ranks")]
+    Build,
+    /// The environment differs; the second says in what.
+    #[error("rank {0} has other settings than rank 0 ({1}); expected the same on all ranks")]
+    Settings(usize, String),
     /// The file differs.
     #[error("rank {0} reads another topology file than rank 0; expected the same contents on all hosts")]
     File(usize),
@@ -102,12 +108,20 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Ex
     };
     let usable = setup.usable && own_problem.is_none();
     match collect(real, comm, setup, &place, usable) {
-        Ok(ranks) => Exchange {
-            facts: agree(&ranks).and_then(|()| share(&ranks, setup, comm == real.handles.comm_world)),
-            report: ranks.iter().any(|f| f.report != 0),
-            own_problem,
-        },
-        Err(error) => Exchange { facts: Err(error), report: false, own_problem },
+        Ok(ranks) => {
+            let mut facts = agree(&ranks);
+            if let Err(Disagreement::Settings(rank, what)) = &mut facts {
+                *what = differences(real, comm, setup, *rank);
+            }
+            Exchange {
+                facts: facts.and_then(|()| share(&ranks, setup)),
+                report: ranks.iter().any(|f| f.report != 0),
+                strict: ranks.iter().any(|f| f.strict != 0),
+                own_problem,
+            }
+        }
+        // Only what failed on this rank may differ from the others.
+        Err(error) => Exchange { facts: Err(error), report: false, strict: setup.config.strict, own_problem },
     }
 }
 
@@ -125,6 +139,7 @@ fn collect(
         (mpi.comm_rank)(comm, &raw mut rank);
         (mpi.comm_size)(comm.into(), &raw mut size);
     }
+    meet(real, comm, rank, size, setup.config.strict)?;
     let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
@@ -146,25 +161,39 @@ fn collect(
 /// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.
 fn agree(ranks: &[Facts]) -> Result<(), Disagreement> {
     let Some(first) = ranks.first() else { return Ok(()) };
+    // What a rank cannot read is said by that rank: more than that it differs.
+    if let Some(rank) = ranks.iter().position(|f| f.problem != 0) {
+        return Err(Disagreement::Problem(rank));
+    }
     for (rank, facts) in ranks.iter().enumerate() {
-        if facts.settings != first.settings {
-            return Err(Disagreement::Settings(rank));
+        if facts.settings != first.settings || facts.levels != first.levels {
+            return Err(Disagreement::Settings(rank, String::new()));
         }
         if facts.file != first.file {
             return Err(Disagreement::File(rank));
-        }
-        if facts.problem != 0 {
-            return Err(Disagreement::Problem(rank));
-        }
-        if facts.levels != first.levels {
-            return Err(Disagreement::Settings(rank));
         }
     }
     Ok(())
 }
 
-/// The places of all ranks, which are those of the world or of some other communicator, and the limits that hold for all of them.
-fn share(ranks: &[Facts], setup: &Setup, world: bool) -> Result<SharedFacts, Disagreement> {
+/// In what the settings of `rank` differ from those of rank 0, the same on all ranks; collective over `comm`.
+fn differences(real: &Real, comm: MPI_Comm, setup: &Setup, rank: usize) -> String {
+    let of = |root: c_int| {
+        let mut hashes: Vec<u64> = setup.variables.iter().map(|(_, hash)| *hash).collect();
+        let bytes = size_of_val(hashes.as_slice()) as c_int;
+        // SAFETY: all ranks are in this call, with as many hashes: their builds understand each other.
+        unsafe { (real.mpi.bcast)(hashes.as_mut_ptr().cast(), bytes, real.handles.byte.into(), root, comm.into()) };
+        hashes
+    };
+    let (first, other) = (of(0), of(rank as c_int));
+    let names = setup.variables.iter().map(|(name, _)| *name);
+    let differing: Vec<&str> =
+        names.zip(first.iter().zip(&other)).filter(|(_, (a, b))| a != b).map(|(name, _)| name).collect();
+    if differing.is_empty() { "another version or pretended machine".to_owned() } else { differing.join(", ") }
+}
+
+/// The places of all ranks and the limits that hold for all of them.
+fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     let levels = ranks.first().map_or(0, |f| f.levels as usize);
     let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
@@ -186,11 +215,8 @@ fn share(ranks: &[Facts], setup: &Setup, world: bool) -> Result<SharedFacts, Dis
     let numa = ranks.iter().map(|f| f.numa).collect();
     let mut topology = setup.on_network(topology, &node_of).with_numa(numa);
     if let Some(dims) = &setup.config.torus {
-        // Said of the world's nodes; a session's communicator may be over the same ones.
-        if world || dims.points() == topology.node_count() {
-            let fitted = topology.on_torus(Arc::new(dims.clone()));
-            topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
-        }
+        let fitted = topology.on_torus(Arc::new(dims.clone()));
+        topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
@@ -213,7 +239,8 @@ fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u6
         eager_local: limits.local,
         eager_remote: limits.remote,
         levels: place.groups.len().min(MAX_LEVELS) as u32,
-        problem: u32::from(!usable),
+        problem: u16::from(!usable),
+        strict: u16::from(setup.config.strict),
         report: u32::from(setup.config.report.is_some()),
         numa: bound.map_or(0, |b| b.numa),
     }
@@ -285,4 +312,39 @@ pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
         )
     };
     code == 0 && least == 1
+}
+
+/// A communicator of the ranks of `comm`, which returns its errors; collective over it. `None` on all ranks if one cannot have it.
+///
+/// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions.
+pub fn same_ranks(real: &Real, comm: MPI_Comm) -> Option<MPI_Comm> {
+    let (mpi, handles) = (&real.mpi, &real.handles);
+    let mut made = handles.comm_null;
+    // SAFETY: valid communicator, all of whose ranks are in this collective call; the group is freed here. The program's
+    // error handler is set aside meanwhile, since failing here is no error of the program.
+    let code = unsafe {
+        let mut handler = std::mem::zeroed();
+        let mut group = std::mem::zeroed();
+        (mpi.comm_get_errhandler)(comm, &raw mut handler);
+        (mpi.comm_set_errhandler)(comm, handles.errors_return);
+        let mut code = (mpi.comm_group)(comm, &raw mut group);
+        if code == 0 {
+            code = (mpi.comm_create)(comm, group, &raw mut made);
+            (mpi.group_free)(&raw mut group);
+        }
+        if code == 0 {
+            code = (mpi.comm_set_errhandler)(made, handles.errors_return);
+        }
+        (mpi.comm_set_errhandler)(comm, handler);
+        (mpi.errhandler_free)(&raw mut handler);
+        code
+    };
+    if all_agree(real, comm, code == 0) {
+        return Some(made);
+    }
+    if code == 0 {
+        // SAFETY: just made, unused.
+        unsafe { (mpi.comm_free)(&raw mut made) };
+    }
+    None
 }

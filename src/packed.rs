@@ -22,15 +22,17 @@ pub struct Packed {
     pieces: Vec<Piece>,
 }
 
-/// The library, and the communicator on which this process is `rank` and packs.
+/// The library, and who packs where.
 #[derive(Clone, Copy)]
 pub struct Packer<'r> {
     /// The library.
     pub real: &'r Real,
+    /// This process's rank in the program's communicator.
+    pub rank: c_int,
     /// The private communicator.
     pub private: MPI_Comm,
     /// This process's rank there.
-    pub rank: c_int,
+    pub own: c_int,
 }
 
 impl Packer<'_> {
@@ -43,7 +45,7 @@ impl Packer<'_> {
     /// The piece must be valid for reading, `to` for its bytes.
     pub unsafe fn pack(&self, Piece { data, bytes }: Piece, to: *mut u8) -> Result<(), Failure> {
         // SAFETY: as demanded.
-        unsafe { datatype::pack(self.real, self.private, self.rank, data, to, bytes) }.map_err(Failure::Mpi)
+        unsafe { datatype::pack(self.real, self.private, self.own, data, to, bytes) }.map_err(Failure::Mpi)
     }
 }
 
@@ -94,11 +96,11 @@ impl Packed {
     /// # Safety
     /// The pieces must be valid for writing, and the copy written.
     pub unsafe fn spread(&mut self, packer: &Packer) -> Result<(), Failure> {
-        let Packer { real, private, rank } = *packer;
+        let Packer { real, private, own, .. } = *packer;
         let mut from = self.copy.address();
         for &Piece { data, bytes } in &self.pieces {
             // SAFETY: as for `fill`, with the sides exchanged.
-            unsafe { datatype::unpack(real, private, rank, from, bytes, data) }.map_err(Failure::Mpi)?;
+            unsafe { datatype::unpack(real, private, own, from, bytes, data) }.map_err(Failure::Mpi)?;
             from = from.wrapping_add(bytes as usize);
         }
         Ok(())

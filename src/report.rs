@@ -184,9 +184,19 @@ pub fn at_finalize(shim: &Shim) {
         Some(ReportTarget::Stderr) => crate::shim::say(&report.text()),
         Some(ReportTarget::File(path)) => {
             let text = if path.ends_with(".json") { report.json() } else { report.text() };
-            if let Err(error) = std::fs::write(path, text) {
+            if let Err(error) = write(path, &text) {
+                let path = nagare_plan::quoted(path);
                 log::warn!("NAGARE_REPORT={path}: {error}; the report is lost, expected a file that can be written");
             }
         }
     }
+}
+
+/// Writes a file without ever waiting: a pipe that nobody reads is an error.
+fn write(path: &str, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let file =
+        std::fs::File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NONBLOCK).open(path);
+    file?.write_all(text.as_bytes())
 }

@@ -3,9 +3,13 @@
 use crate::facts::MAX_LEVELS;
 use nagare_config::{Config, Problem};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
+use nagare_plan::quoted;
 use nagare_plan::topology::{Place, Source, Topology};
+use std::env::VarError;
+use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 /// Configuration and place of this process.
 pub struct Setup {
@@ -19,7 +23,9 @@ pub struct Setup {
     source: Source,
     /// Names of the levels outside the node.
     pub level_names: Vec<String>,
-    /// Hash of the settings all ranks must share.
+    /// The variables all ranks must share, each with the hash of its value.
+    pub variables: Vec<(&'static str, u64)>,
+    /// Hash of all that is set and all ranks must share.
     pub settings_hash: u64,
     /// Hash of the topology file's contents.
     pub file_hash: u64,
@@ -36,12 +42,7 @@ struct TopologyText {
 impl Setup {
     /// Reads the environment and the topology file.
     pub fn read() -> Self {
-        let vars: Vec<(String, String)> = std::env::vars_os()
-            .filter_map(|(name, value)| {
-                let name = name.into_string().ok().filter(|n| n.starts_with("NAGARE_"))?;
-                Some((name, value.to_string_lossy().into_owned()))
-            })
-            .collect();
+        let vars: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let (config, problems) = Config::from_vars(vars.iter().cloned());
         let mut usable = !problems.iter().any(|p| matches!(p, Problem::Value { .. }));
         let mut problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -49,9 +50,13 @@ impl Setup {
         let mut settings = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut settings);
         let shared = nagare_config::VARIABLES.iter().filter(|v| v.shared).map(|v| v.name);
-        for name in shared {
-            vars.iter().find(|(n, _)| n == name).hash(&mut settings);
-        }
+        let hash = |name| {
+            let mut hasher = DefaultHasher::new();
+            vars.iter().find(|(n, _)| n == name).hash(&mut hasher);
+            (name, hasher.finish())
+        };
+        let variables: Vec<(&'static str, u64)> = shared.map(hash).collect();
+        variables.hash(&mut settings);
 
         let mut file_hash = 0;
         let (source, topology_origin) = match topology_source(&config, &mut file_hash) {
@@ -77,6 +82,7 @@ impl Setup {
             problems,
             source,
             level_names,
+            variables,
             settings_hash: settings.finish(),
             file_hash,
             topology_origin,
@@ -105,7 +111,7 @@ fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, Stri
     match config.topology.as_deref() {
         Some(text) if text.starts_with("synthetic:") => {
             let source = Source::synthetic(text).map_err(|e| named(&e))?;
-            Ok((source, format!("NAGARE_TOPOLOGY={text}")))
+            Ok((source, format!("NAGARE_TOPOLOGY={}", quoted(text))))
         }
         Some(name) => {
             let TopologyText { text, name } = read_topology(name).map_err(|e| named(&e))?;
@@ -113,10 +119,10 @@ fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, Stri
             text.hash(&mut hasher);
             *file_hash = hasher.finish();
             let source = Source::fabric(&text, &name).map_err(|e| named(&e))?;
-            Ok((source, name))
+            Ok((source, quoted(&name)))
         }
-        None => match (std::env::var("SLURM_TOPOLOGY_ADDR"), std::env::var("SLURM_TOPOLOGY_ADDR_PATTERN")) {
-            (Ok(address), Ok(pattern)) if !address.is_empty() => {
+        None => match (text_of("SLURM_TOPOLOGY_ADDR")?, text_of("SLURM_TOPOLOGY_ADDR_PATTERN")?) {
+            (Some(address), Some(pattern)) if !address.is_empty() => {
                 let source = Source::slurm(&address, &pattern).map_err(|e| e.to_string())?;
                 Ok((source, "SLURM_TOPOLOGY_ADDR".to_owned()))
             }
@@ -125,29 +131,46 @@ fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, Stri
     }
 }
 
+/// A variable that another program sets.
+fn text_of(name: &str) -> Result<Option<String>, String> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(format!("{name}: not UTF-8; expected text")),
+    }
+}
+
 /// The text of a shipped fabric (`shipped:NAME`) or of a regular file of acceptable size.
 fn read_topology(name: &str) -> Result<TopologyText, String> {
     if let Some(shipped_name) = name.strip_prefix("shipped:") {
         let text = shipped(shipped_name);
-        let text =
-            text.ok_or_else(|| format!("no fabric `{shipped_name}` comes with Nagare, `nagare fabrics` lists them"))?;
+        let text = text.ok_or_else(|| {
+            format!("no fabric `{}` comes with Nagare, `nagare fabrics` lists them", quoted(shipped_name))
+        })?;
         return Ok(TopologyText { text: text.to_owned(), name: name.to_owned() });
     }
-    let with_name = |error: std::io::Error| format!("{name}: {error}, expected a fabric file (TOML)");
+    let with_name = |error: std::io::Error| format!("{}: {error}, expected a fabric file (TOML)", quoted(name));
     // A pipe or device could block or never end.
-    let metadata = std::fs::metadata(name).map_err(with_name)?;
+    let file = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(name);
+    let file = file.map_err(with_name)?;
+    let metadata = file.metadata().map_err(with_name)?;
     if !metadata.is_file() {
-        return Err(format!("{name}: not a regular file, expected a fabric file (TOML)"));
+        return Err(format!("{}: not a regular file, expected a fabric file (TOML)", quoted(name)));
+    }
+    // SAFETY: geteuid cannot fail.
+    let user = unsafe { libc::geteuid() };
+    if ![0, user].contains(&metadata.uid()) {
+        let name = quoted(name);
+        return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
     }
     let limit = MAX_FILE_BYTES as u64;
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(name).map_err(with_name)?;
     file.take(limit + 1).read_to_end(&mut bytes).map_err(with_name)?;
     if bytes.len() as u64 > limit {
-        return Err(format!("{name}: larger than {limit} bytes, expected a fabric file (TOML)"));
+        return Err(format!("{}: larger than {limit} bytes, expected a fabric file (TOML)", quoted(name)));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| format!("{name}: not UTF-8 text, expected a fabric file (TOML)"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("{}: not UTF-8 text, expected a fabric file (TOML)", quoted(name)))?;
     Ok(TopologyText { text, name: name.to_owned() })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::communicator::Registry;
 use crate::facts::{self, Disagreement, Exchange, SharedFacts};
+use crate::pool::Pool;
 use crate::real::{self, LibraryError, Real};
 use crate::setup::Setup;
 use crate::statistics::Statistics;
@@ -37,8 +38,8 @@ pub struct Shim {
     pause: OnceCell<Option<Duration>>,
     /// Whether calls are timed.
     pub timed: AtomicBool,
-    /// Whether what is wrong with the configuration has been said.
-    announced: AtomicBool,
+    /// Whether there is a world: from the end of its initialisation to the start of its finalisation.
+    open: AtomicBool,
 }
 
 /// Facts about the ranks of the world.
@@ -47,6 +48,8 @@ pub struct World {
     pub facts: Result<SharedFacts, Disagreement>,
     /// Whether some rank wants a report at the end.
     pub report: bool,
+    /// Communicators of ours, where threads may be in several calls at once.
+    pool: Option<Arc<Pool>>,
 }
 
 static SHIM: OnceCell<Option<Shim>> = OnceCell::new();
@@ -89,7 +92,7 @@ impl Shim {
             floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
             timed: AtomicBool::new(false),
-            announced: AtomicBool::new(false),
+            open: AtomicBool::new(false),
         }))
     }
 
@@ -126,23 +129,39 @@ impl Shim {
     /// Exchanges facts over the world; called by every rank inside its initialisation wrapper.
     pub fn enter_world(&self) {
         let Some(rank) = self.world_rank() else { return };
-        let exchange = self.exchange(self.real.handles.comm_world, rank);
+        let comm = self.real.handles.comm_world;
+        let exchange = facts::exchange(self.real, comm, self.setup(), rank);
+        self.announce(comm, rank, &exchange);
         self.timed.store(exchange.report, Ordering::Relaxed);
-        *self.world.write() = Some(Arc::new(World { facts: exchange.facts, report: exchange.report }));
+        // All ranks have the same verdict, and where it is good the same settings.
+        let wanted = exchange.facts.is_ok() && self.setup().config.enable;
+        let pool = if wanted { Pool::of_world(self.real) } else { None };
+        *self.world.write() = Some(Arc::new(World { facts: exchange.facts, report: exchange.report, pool }));
+        self.open.store(true, Ordering::Release);
     }
 
-    /// Forgets the world, before it is finalised.
+    /// Communicators of ours over the world, where threads may be in several calls at once.
+    pub fn pool(&self) -> Option<Arc<Pool>> {
+        self.world()?.pool.clone()
+    }
+
+    /// Forgets the world, before it is finalised, and frees what was made in it.
     pub fn leave_world(&self) {
-        *self.world.write() = None;
+        if !self.open.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let world = self.world.write().take();
+        self.registry.release(self.real);
+        if let Some(pool) = world.and_then(|world| world.pool.clone()) {
+            pool.free(self.real);
+        }
     }
 
-    /// Exchanges facts over `comm`, in which this process is `rank`, and says once what is wrong.
-    pub fn exchange(&self, comm: MPI_Comm, rank: c_int) -> Exchange {
-        let exchange = facts::exchange(self.real, comm, self.setup(), self.world_rank().unwrap_or(rank));
-        if !self.announced.swap(true, Ordering::Relaxed) {
-            self.announce(comm, rank, &exchange);
-        }
-        exchange
+    /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is initialised or after
+    /// it is finalised, and in a session nobody knows which ranks have Nagare, or with which settings.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
     }
 
     fn announce(&self, comm: MPI_Comm, rank: c_int, exchange: &Exchange) {
@@ -170,7 +189,7 @@ impl Shim {
             }
             Ok(_) => {}
             Err(error) => {
-                let strict = setup.config.strict;
+                let strict = exchange.strict;
                 if rank == 0 {
                     let outcome = if strict {
                         "the job ends (NAGARE_STRICT=1)"

@@ -1,10 +1,11 @@
 //! The executor's transport over the MPI library's point-to-point calls, on the communicator's private duplicate.
 
+use crate::communicator::Private;
 use crate::datatype::{self, Shape, Typed};
 use crate::memory::Buffer;
 use crate::real::Real;
 use crate::wait::{self, LOOKS};
-use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
+use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 use nagare_plan::execute::{Completed, Layout, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
@@ -43,7 +44,7 @@ pub struct Buffers {
 /// One call's transport.
 pub struct MpiTransport<'r> {
     real: &'r Real,
-    private: MPI_Comm,
+    private: &'r Private,
     rank: Rank,
     buffers: Buffers,
     scratch: Buffer,
@@ -65,7 +66,7 @@ impl<'r> MpiTransport<'r> {
     /// unless null, for writing) until the transport is dropped with nothing under way, and the handles must be valid.
     pub unsafe fn new(
         real: &'r Real,
-        private: MPI_Comm,
+        private: &'r Private,
         rank: Rank,
         buffers: Buffers,
         pause: Option<Duration>,
@@ -156,9 +157,9 @@ impl Transport for MpiTransport<'_> {
                 address.cast(),
                 from.units as c_int,
                 self.buffers.datatype,
-                peer as c_int,
+                self.private.rank(peer),
                 tag as c_int,
-                self.private,
+                self.private.comm,
                 &raw mut request,
             )
         };
@@ -174,9 +175,9 @@ impl Transport for MpiTransport<'_> {
                 address.cast(),
                 into.units as c_int,
                 self.buffers.datatype,
-                peer as c_int,
+                self.private.rank(peer),
                 tag as c_int,
-                self.private,
+                self.private.comm,
                 &raw mut request,
             )
         };
@@ -214,8 +215,10 @@ impl Transport for MpiTransport<'_> {
             datatype: self.buffers.datatype,
         };
         // SAFETY: as for `reduce`; this process has rank `self.rank` in the private communicator.
-        unsafe { datatype::copy(self.real, self.private, self.rank as c_int, typed(source), typed(target)) }
-            .map_err(Failure::Mpi)
+        unsafe {
+            datatype::copy(self.real, self.private.comm, self.private.rank(self.rank), typed(source), typed(target))
+        }
+        .map_err(Failure::Mpi)
     }
 
     fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {

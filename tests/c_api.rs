@@ -1,8 +1,6 @@
 //! The C interface, by its example.
 
-mod common;
-
-use common::{Family, Job, Mpi, compile};
+use nagare_harness::{Family, Job, Mpi, compile};
 use serde_json::Value;
 
 const MPIS: [(Mpi, u32); 4] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 2), (Mpi::OpenMpi5, 3), (Mpi::Mpich5, 2)];

@@ -1,8 +1,6 @@
 //! Wrong, contradictory and unfitting configuration: one clear line, the job runs on the MPI library, and no job is lost.
 
-mod common;
-
-use common::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, run_limited, scratch_directory};
+use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, run_limited, scratch_directory};
 use std::process::Command;
 use std::time::Duration;
 

@@ -1,8 +1,6 @@
 //! Sums that round have the same bits from run to run.
 
-mod common;
-
-use common::{Job, Mpi, Program, compile};
+use nagare_harness::{Job, Mpi, Program, compile};
 
 /// The digest of all rounded results of one run.
 fn digest(program: &Program, ranks: u32, algorithm: &str, collectives: &[&str], sizes: &str) -> String {

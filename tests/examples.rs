@@ -1,8 +1,6 @@
 //! The programs in `examples/`, unmodified, with the library preloaded.
 
-mod common;
-
-use common::{Job, Mpi, Program, compile, run_limited};
+use nagare_harness::{Job, Mpi, Program, compile, run_limited};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -34,7 +32,7 @@ fn hello_in_rust() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--example", "hello", "--manifest-path"]);
-    cargo.arg(common::root_directory().join("Cargo.toml")).arg("--target-dir").arg(target);
+    cargo.arg(nagare_harness::root_directory().join("Cargo.toml")).arg("--target-dir").arg(target);
     cargo.env("MPICC", "mpicc.openmpi");
     let ended = run_limited(&mut cargo, Duration::from_secs(300));
     assert!(ended.success(), "{}", ended.output());

@@ -1,8 +1,6 @@
 //! What Nagare leaves to the MPI library, and that programs see the library's own behaviour there.
 
-mod common;
-
-use common::{Job, Mpi, compile};
+use nagare_harness::{Job, Mpi, compile};
 
 const ALL: [&str; 9] = [
     "reduce",

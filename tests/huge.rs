@@ -1,8 +1,6 @@
 //! More than 2^31 bytes in one call.
 
-mod common;
-
-use common::{Job, Mpi, compile};
+use nagare_harness::{Job, Mpi, compile};
 
 /// Memory that programs may still take, in GiB.
 fn available() -> u64 {

@@ -1,8 +1,6 @@
 //! Nothing grows: communicators that come and go, ranks that come late, threads.
 
-mod common;
-
-use common::{Job, Mpi, Outcome, compile};
+use nagare_harness::{Job, Mpi, Outcome, compile};
 
 /// The numbers of `name` in all lines that start with `line`.
 fn numbers(outcome: &Outcome, line: &str, name: &str) -> Vec<i64> {

@@ -1,9 +1,7 @@
 //! The collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through the
 //! three Fortran bindings; results are compared by the programs with what each rank computes for itself.
 
-mod common;
-
-use common::{FORCED, Job, MACHINE, Mpi, Program, compile};
+use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile};
 use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::collective::Collective;
 
@@ -59,10 +57,10 @@ fn every_algorithm_that_moves_blocks() {
                 continue;
             }
             for (mpi, ranks, segment, options) in [
-                (Mpi::OpenMpi4, 3, "256", ["sizes=0,1,63,64,65,1000", "thin=1"]),
-                (Mpi::OpenMpi4, 8, "1K", ["sizes=1,255,256,257,20000", "thin=2"]),
-                (Mpi::OpenMpi4, 13, "4K", ["sizes=2,1023,1025,65536", "thin=4"]),
-                (Mpi::Mpich4, 3, "1K", ["sizes=0,1,256,1000", "thin=4"]),
+                (Mpi::OpenMpi4, 3, "256", ["sizes=0,1,63,64,65,1000", "thin=2"]),
+                (Mpi::OpenMpi4, 8, "1K", ["sizes=1,255,256,257,20000", "thin=6"]),
+                (Mpi::OpenMpi4, 13, "4K", ["sizes=2,1023,1025,65536", "thin=12"]),
+                (Mpi::Mpich4, 3, "1K", ["sizes=0,1,256,1000", "thin=8"]),
             ] {
                 // Types times operations times ways to share are many.
                 let options = if collective.scatters() { [options[0], "thin=24"] } else { options };

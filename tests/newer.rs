@@ -1,8 +1,6 @@
 //! The same two libraries under the newer versions of both MPIs: C and Python programs.
 
-mod common;
-
-use common::{FORCED, Job, MACHINE, Mpi, Program, compile, run_limited, scratch_directory};
+use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile, run_limited, scratch_directory};
 use std::process::Command;
 use std::time::Duration;
 

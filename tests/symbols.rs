@@ -1,8 +1,6 @@
 //! What the built libraries show to the dynamic linker.
 
-mod common;
-
-use common::{Family, run_limited};
+use nagare_harness::{Family, run_limited};
 use std::process::Command;
 use std::time::Duration;
 

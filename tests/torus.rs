@@ -1,8 +1,6 @@
 //! Halving and doubling along dimensions: of Cartesian communicators, and as `NAGARE_TORUS` says.
 
-mod common;
-
-use common::{Job, Mpi, Outcome, compile};
+use nagare_harness::{Job, Mpi, Outcome, compile};
 
 /// `program` on the grid of one rank per pretended node, every Allreduce by halving and doubling.
 fn on_grid(mpi: Mpi, grid: &[u32], machine: &str) -> Job {

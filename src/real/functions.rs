@@ -51,6 +51,7 @@ functions! {
     init_thread: "PMPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
     finalize: "PMPI_Finalize" ();
     initialized: "PMPI_Initialized" (*mut c_int);
+    query_thread: "PMPI_Query_thread" (*mut c_int);
     finalized: "PMPI_Finalized" (*mut c_int);
     abort: "PMPI_Abort" (MPI_Comm, c_int);
     get_library_version: "PMPI_Get_library_version" (*mut c_char, *mut c_int);
@@ -62,6 +63,10 @@ functions! {
     alltoallv: "PMPI_Alltoallv" (
         *const c_void, *const c_int, *const c_int, RawHandle,
         *mut c_void, *const c_int, *const c_int, RawHandle, RawHandle,
+    );
+    alltoallw: "PMPI_Alltoallw" (
+        *const c_void, *const c_int, *const c_int, *const MPI_Datatype,
+        *mut c_void, *const c_int, *const c_int, *const MPI_Datatype, MPI_Comm,
     );
     gather: "PMPI_Gather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, c_int, RawHandle);
     allgather: "PMPI_Allgather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle);
@@ -98,6 +103,7 @@ functions! {
     comm_create_keyval: "PMPI_Comm_create_keyval" (
         MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,
     );
+    comm_free_keyval: "PMPI_Comm_free_keyval" (*mut c_int);
     comm_get_attr: "PMPI_Comm_get_attr" (MPI_Comm, c_int, *mut c_void, *mut c_int);
     comm_set_attr: "PMPI_Comm_set_attr" (MPI_Comm, c_int, *mut c_void);
     group_translate_ranks: "PMPI_Group_translate_ranks" (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);

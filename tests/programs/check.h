@@ -16,8 +16,8 @@ static const char *check_program;
 static int check_rank, check_size;
 /* Verified calls on this rank. */
 static long check_cases;
-/* The case at hand, in words: named by failures and by the watchdog. */
-static char check_current[320] = "start";
+/* The case at hand in this thread, in words: named by failures and by the watchdog. */
+static _Thread_local char check_current[320] = "start";
 
 /* Prints one line and ends the job; the line is complete before the other ranks are killed. */
 __attribute__((format(printf, 1, 2))) static inline _Noreturn void fail(const char *format, ...)

@@ -3,7 +3,7 @@
 #ifndef LAYOUT_H
 #define LAYOUT_H
 
-#include "value.h"
+#include "combine.h"
 
 enum { MAX_ITEMS = 8, GUARD = 64, SENTINEL = 0xA5 };
 

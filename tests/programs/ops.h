@@ -14,6 +14,17 @@ struct reduction {
     int large;
 };
 
+static inline void apply_to_elements(const struct layout *l, const void *in, void *inout, size_t n, enum operation operation)
+{
+    const struct buffer a = {.base = (unsigned char *)(uintptr_t)in}, b = {.base = inout};
+    for (size_t e = 0; e < n; e++)
+        for (int k = 0; k < l->items; k++) {
+            const enum kind kind = l->item[k].kind;
+            const value v = combine(kind, operation, load_value(kind, item_at(&a, l, e, k)), load_value(kind, item_at(&b, l, e, k)));
+            store_value(kind, item_at(&b, l, e, k), &v);
+        }
+}
+
 /* A user-defined function must be called with the very datatype handle the user passed to the collective. */
 static inline void apply_by_layout(const void *in, void *inout, size_t n, MPI_Datatype type, enum operation operation)
 {
@@ -22,13 +33,7 @@ static inline void apply_by_layout(const void *in, void *inout, size_t n, MPI_Da
         l++;
     if (l == layouts + LAYOUTS)
         fail("user-defined operation called with a datatype that no call passed");
-    const struct buffer a = {.base = (unsigned char *)(uintptr_t)in}, b = {.base = inout};
-    for (size_t e = 0; e < n; e++)
-        for (int k = 0; k < l->items; k++) {
-            const enum kind kind = l->item[k].kind;
-            const value v = combine(kind, operation, load_value(kind, item_at(&a, l, e, k)), load_value(kind, item_at(&b, l, e, k)));
-            store_value(kind, item_at(&b, l, e, k), &v);
-        }
+    apply_to_elements(l, in, inout, n, operation);
 }
 
 static inline void user_function(void *in, void *inout, int *n, MPI_Datatype *type)

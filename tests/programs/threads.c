@@ -147,6 +147,11 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
+    int level, is_main;
+    MPI_Query_thread(&level);
+    MPI_Is_thread_main(&is_main);
+    if (level != provided || !is_main)
+        fail("level of threads: %d after MPI_Init_thread provided %d; main thread: %d", level, provided, is_main);
     struct worker *workers = calloc((size_t)threads + 1, sizeof *workers);
     if (!workers)
         fail("out of memory");

@@ -26,7 +26,8 @@ impl Ticks {
         let [user, nice, system, .., steal] = *spent.get(..8)? else { return None };
         let numbered = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| !rest.starts_with(' '));
         let processors = stat.lines().filter(numbered).count() as u64;
-        Some(Self { all: spent[..8].iter().sum(), programs: user + nice + system + steal, processors })
+        let sum = |ticks: &[u64]| ticks.iter().try_fold(0u64, |sum, &more| sum.checked_add(more));
+        Some(Self { all: sum(&spent[..8])?, programs: sum(&[user, nice, system, steal])?, processors })
     }
 
     /// Processors that other programs have kept busy since `before`, where the job's own had `own` ticks.
@@ -34,7 +35,7 @@ impl Ticks {
     pub fn others(self, before: Self, own: u64) -> Option<f64> {
         let all = self.all.checked_sub(before.all)?;
         let programs = self.programs.saturating_sub(before.programs);
-        let long_enough = all >= 50 * self.processors.max(1);
+        let long_enough = all >= 50u64.saturating_mul(self.processors.max(1));
         long_enough.then(|| self.processors as f64 * programs.saturating_sub(own) as f64 / all as f64)
     }
 }
@@ -44,7 +45,7 @@ pub fn own_ticks(stat: &str) -> Option<u64> {
     // The program's name, in parentheses, may contain anything. The state comes next; utime and stime are the 12th and 13th
     // after that name.
     let mut times = stat.rsplit_once(") ")?.1.split(' ').skip(11).map(|field| field.parse::<u64>().ok());
-    Some(times.next()?? + times.next()??)
+    times.next()??.checked_add(times.next()??)
 }
 
 #[cfg(test)]

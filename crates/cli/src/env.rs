@@ -18,7 +18,7 @@ pub fn variables() -> Vec<(String, String)> {
 
 /// What is wrong with the variables of this environment.
 pub fn problems() -> Vec<Problem> {
-    Config::from_vars(variables()).1
+    Config::from_vars(std::env::vars_os()).1
 }
 
 /// Prints the table; exit status 1 if a variable cannot be used as it is.

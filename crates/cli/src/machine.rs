@@ -2,7 +2,7 @@
 
 use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
-use nagare_plan::fabric::{Fabric, Placement, SHIPPED, Synthetic, shipped};
+use nagare_plan::fabric::{Fabric, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub fn load_fabric(name: &str) -> anyhow::Result<Fabric> {
     if let Some(text) = shipped(name.strip_prefix("shipped:").unwrap_or(name)) {
         return Ok(Fabric::from_toml(text, name)?);
     }
-    match std::fs::read_to_string(name) {
+    match read_bounded(name) {
         Ok(text) => Ok(Fabric::from_toml(&text, name)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
@@ -110,6 +110,20 @@ pub fn load_fabric(name: &str) -> anyhow::Result<Fabric> {
         }
         Err(error) => bail!("{name}: {error}"),
     }
+}
+
+/// The text of a regular file of acceptable size: a pipe or device could block or never end.
+fn read_bounded(name: &str) -> std::io::Result<String> {
+    use std::io::{Error, Read};
+    if !std::fs::metadata(name)?.is_file() {
+        return Err(Error::other("not a regular file, expected a fabric file (TOML)"));
+    }
+    let mut text = String::new();
+    std::fs::File::open(name)?.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > MAX_FILE_BYTES {
+        return Err(Error::other(format!("larger than {MAX_FILE_BYTES} bytes, expected a fabric file (TOML)")));
+    }
+    Ok(text)
 }
 
 /// The levels of `ranks` ranks as `source` tells each of them on its host.

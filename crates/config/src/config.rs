@@ -3,7 +3,9 @@
 use crate::table::VARIABLES;
 use nagare_plan::choice::{Rules, parse_bytes};
 use nagare_plan::pattern::{Pairs, Partners, RailOptions};
+use nagare_plan::quoted;
 use nagare_plan::topology::{DimensionOrder, Dims, DimsError};
+use std::ffi::OsString;
 use thiserror::Error;
 
 /// How much is told while running.
@@ -92,7 +94,7 @@ impl Default for Config {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// A value that is not understood; the default holds instead.
-    #[error("{name}={value}: {detail}")]
+    #[error("{name}={}: {detail}", quoted(.value))]
     Value {
         /// The variable.
         name: &'static str,
@@ -102,7 +104,7 @@ pub enum Problem {
         detail: String,
     },
     /// A name that looks like one of ours but is none.
-    #[error("{name} is not a variable Nagare knows{suggestion}; `nagare env` lists them")]
+    #[error("{} is not a variable Nagare knows{suggestion}; `nagare env` lists them", quoted(.name))]
     Unknown {
         /// The name.
         name: String,
@@ -114,22 +116,29 @@ pub enum Problem {
 impl Config {
     /// Reads the configuration from environment variables given as pairs; other names are ignored.
     ///
-    /// Every problem is returned beside a configuration in which the default stands in for the unusable value.
-    pub fn from_vars<I>(vars: I) -> (Self, Vec<Problem>)
+    /// Every problem is returned beside a configuration in which the default stands in for the unusable value. A value that is not
+    /// UTF-8 is a problem, and not taken for another: it may be the name of a file.
+    pub fn from_vars<N, V>(vars: impl IntoIterator<Item = (N, V)>) -> (Self, Vec<Problem>)
     where
-        I: IntoIterator<Item = (String, String)>,
+        N: Into<OsString>,
+        V: Into<OsString>,
     {
         let mut config = Self::default();
         let mut problems = Vec::new();
-        let mut vars: Vec<(String, String)> = vars.into_iter().filter(|(n, _)| n.starts_with("NAGARE_")).collect();
+        let named = vars.into_iter().map(|(name, value)| (name.into().to_string_lossy().into_owned(), value.into()));
+        let mut vars: Vec<(String, OsString)> = named.filter(|(name, _)| name.starts_with("NAGARE_")).collect();
         vars.sort();
         for (name, value) in vars {
             let Some(known) = VARIABLES.iter().find(|v| v.name == name) else {
                 problems.push(Problem::Unknown { suggestion: suggestion(&name), name });
                 continue;
             };
-            if let Err(detail) = config.set(known.name, value.trim()) {
-                problems.push(Problem::Value { name: known.name, value, detail });
+            let read = match value.to_str() {
+                Some(value) => config.set(known.name, value.trim()),
+                None => Err("not UTF-8; expected text".to_owned()),
+            };
+            if let Err(detail) = read {
+                problems.push(Problem::Value { name: known.name, value: value.to_string_lossy().into_owned(), detail });
             }
         }
         (config, problems)
@@ -222,8 +231,14 @@ fn parse_switch(value: &str) -> Result<bool, String> {
     }
 }
 
+/// What is longer than this is no slip; comparing takes time by the length.
+const LONGEST_SLIP: usize = 80;
+
 /// The nearest known name, if it is near enough to be a slip.
 fn suggestion(name: &str) -> String {
+    if name.len() > LONGEST_SLIP {
+        return String::new();
+    }
     let nearest = VARIABLES.iter().map(|v| (distance(name, v.name), v.name)).min();
     // Two letters wrong are a slip in a long name and another word in a short one.
     let own = name.len().saturating_sub("NAGARE_".len());

@@ -2,6 +2,7 @@
 
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
+use crate::quoted;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -51,11 +52,13 @@ pub enum Reason {
     Disabled,
     /// The library's own was measured as fast or faster on networks like this.
     Faster,
+    /// Ranks outside `MPI_COMM_WORLD`, or no such communicator (yet, or any more): sessions, spawned processes.
+    Outside,
 }
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 14] = [
+    pub const ALL: [Reason; 15] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -70,6 +73,7 @@ impl Reason {
         Self::Communicators,
         Self::Disabled,
         Self::Faster,
+        Self::Outside,
     ];
 
     /// Words for the report.
@@ -89,6 +93,7 @@ impl Reason {
             Self::Communicators => "too many communicators",
             Self::Disabled => "switched off",
             Self::Faster => "stock as fast",
+            Self::Outside => "outside the world",
         }
     }
 }
@@ -218,7 +223,7 @@ impl Rule {
 }
 
 fn parse_rule(item: &str) -> Result<Rule, RuleError> {
-    let error = |problem: String, expected: String| RuleError { item: item.to_owned(), problem, expected };
+    let error = |problem: String, expected: String| RuleError { item: quoted(item), problem, expected };
     let Some((collective, rest)) = item.split_once('=') else {
         return Err(error("no `=`".into(), "collective=algorithm[:min-max]".into()));
     };
@@ -228,7 +233,7 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
         "all" => None,
         name => Some(Collective::from_name(name).ok_or_else(|| {
             let names: Vec<&str> = Collective::ALL.iter().map(|c| c.name()).collect();
-            error(format!("unknown collective `{name}`"), format!("all, {}", names.join(", ")))
+            error(format!("unknown collective `{}`", quoted(name)), format!("all, {}", names.join(", ")))
         })?),
     };
     let prescription = match algorithm {
@@ -239,8 +244,8 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
                 let fitting = ours.filter(|s| collective.is_none_or(|c| s.collectives.contains(&c))).map(|s| s.name);
                 fitting.chain(["stock"]).collect::<Vec<_>>().join(", ")
             };
-            let algorithm =
-                Algorithm::from_name(name).ok_or_else(|| error(format!("unknown algorithm `{name}`"), names()))?;
+            let algorithm = Algorithm::from_name(name)
+                .ok_or_else(|| error(format!("unknown algorithm `{}`", quoted(name)), names()))?;
             if let Some(c) = collective.filter(|&c| !algorithm.implements(c)) {
                 return Err(error(format!("`{name}` does not implement {c}"), names()));
             }
@@ -250,15 +255,17 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
     let (min, max) = match range.map(str::trim) {
         None => (0, u64::MAX),
         Some(range) if collective == Some(Collective::Alltoallv) => {
-            let problem = format!("alltoallv has no `{range}`: a rank knows its own counts only");
+            let problem = format!("alltoallv has no `{}`: a rank knows its own counts only", quoted(range));
             return Err(error(problem, "alltoallv=algorithm".to_owned()));
         }
         Some(range) => {
             let expected = || "bytes as min-max, min- or -max, such as 64K-1M".to_owned();
-            let (min, max) = range.split_once('-').ok_or_else(|| error(format!("no `-` in `{range}`"), expected()))?;
+            let (min, max) =
+                range.split_once('-').ok_or_else(|| error(format!("no `-` in `{}`", quoted(range)), expected()))?;
             let bound = |text: &str, default| match text.trim() {
                 "" => Ok(default),
-                text => parse_bytes(text).ok_or_else(|| error(format!("`{text}` is no number of bytes"), expected())),
+                text => parse_bytes(text)
+                    .ok_or_else(|| error(format!("`{}` is no number of bytes", quoted(text)), expected())),
             };
             let (min, max) = (bound(min, 0)?, bound(max, u64::MAX)?);
             if min > max {

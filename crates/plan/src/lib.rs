@@ -10,6 +10,9 @@ pub mod fabric;
 mod laying;
 pub mod pattern;
 mod planner;
+mod quoted;
 pub mod schedule;
 pub mod tasks;
 pub mod topology;
+
+pub use quoted::quoted;

@@ -45,6 +45,16 @@ pub enum Error {
         /// The line.
         text: String,
     },
+    /// A host file for more ranks than any machine has.
+    #[error("{file}:{line}: more than {most} ranks with this line; expected fewer")]
+    TooManyRanks {
+        /// The file.
+        file: String,
+        /// Counted from 1.
+        line: usize,
+        /// Ranks at most.
+        most: usize,
+    },
     /// A second testbed of the same name.
     #[error("testbed {0} is up already; `nagare testbed down {0}` ends it")]
     AlreadyUp(String),

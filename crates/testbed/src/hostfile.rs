@@ -8,11 +8,17 @@
 //! ```
 
 use crate::error::Error;
+use nagare_plan::quoted;
+
+/// Most ranks that a file may name: a few bytes ask for a million of them.
+const MOST_RANKS: usize = 1 << 20;
+/// Longest name of a host (DNS, RFC 1035 section 2.3.4).
+const LONGEST_NAME: usize = 255;
 
 /// The host of every rank. `file` stands for the file in errors.
 ///
 /// # Errors
-/// [`Error::Hostfile`] with the first line that cannot be read.
+/// [`Error::Hostfile`] or [`Error::TooManyRanks`] with the first line that cannot be used.
 pub fn hosts_of_ranks(text: &str, file: &str) -> Result<Vec<String>, Error> {
     let mut hosts = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -20,8 +26,11 @@ pub fn hosts_of_ranks(text: &str, file: &str) -> Result<Vec<String>, Error> {
         if line.is_empty() {
             continue;
         }
-        let wrong = || Error::Hostfile { file: file.to_owned(), line: number, text: line.to_owned() };
+        let wrong = || Error::Hostfile { file: quoted(file), line: number, text: quoted(line) };
         let (host, count) = entry(line).ok_or_else(wrong)?;
+        if hosts.len() + count > MOST_RANKS {
+            return Err(Error::TooManyRanks { file: quoted(file), line: number, most: MOST_RANKS });
+        }
         hosts.extend(std::iter::repeat_n(host.to_owned(), count));
     }
     Ok(hosts)
@@ -38,8 +47,8 @@ fn entry(line: &str) -> Option<(&str, usize)> {
         Some(slots) => (first, slots.strip_prefix("slots=")?),
         None => first.rsplit_once(':').unwrap_or((first, "1")),
     };
-    let count = count.parse().ok().filter(|count| (1..=1 << 20).contains(count));
-    (!host.is_empty()).then_some(host).zip(count)
+    let count = count.parse().ok().filter(|count| (1..=MOST_RANKS).contains(count));
+    (1..=LONGEST_NAME).contains(&host.len()).then_some(host).zip(count)
 }
 
 #[cfg(test)]

@@ -189,8 +189,8 @@ fn what_cannot_be_emulated_is_refused() {
     let error = |text: &str| Layout::new(&Fabric::from_toml(text, "f").unwrap()).unwrap_err();
     let large = error("name = \"big\"\n[generator]\nkind = \"star\"\nhosts = 1000\nbandwidth = 1\n");
     assert!(matches!(&large, Error::TooManyNodes { count: 1001, .. }), "{large}");
-    let thin = error("[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 0.0001\n");
-    assert_eq!(thin.to_string(), "the link n0 -> s0 has 0.0001 Mbit/s; a testbed emulates 0.001 to 1000000");
+    let fast = error("[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 2000000\n");
+    assert_eq!(fast.to_string(), "the link n0 -> s0 has 2000000 Mbit/s; a testbed emulates 0.001 to 1000000");
     let name = error(
         "hosts = [\"nagare-launcher\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \"nagare-launcher\"\nto = \"s\"\n",
     );

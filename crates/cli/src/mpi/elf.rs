@@ -30,10 +30,18 @@ impl Dynamic {
             return Ok(None);
         }
         file.read_to_end(&mut bytes).with_context(shown)?;
-        let elf = Elf::parse(&bytes).with_context(shown)?;
+        Self::parse(&bytes).with_context(shown).map(Some)
+    }
+
+    /// The dynamic section of a file in ELF format.
+    ///
+    /// # Errors
+    /// If the file is damaged.
+    pub fn parse(bytes: &[u8]) -> anyhow::Result<Self> {
+        let elf = Elf::parse(bytes)?;
         let visible = elf.dynsyms.iter().filter(|s| !s.is_import() && s.st_shndx != 0 && s.st_bind() != 0);
         let exported = visible.filter_map(|s| elf.dynstrtab.get_at(s.st_name)).map(str::to_owned).collect();
-        Ok(Some(Self { needed: elf.libraries.iter().map(|&s| s.to_owned()).collect(), exported }))
+        Ok(Self { needed: elf.libraries.iter().map(|&s| s.to_owned()).collect(), exported })
     }
 
     /// The MPI family the file is linked to, if it names one.

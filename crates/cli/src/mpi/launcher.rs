@@ -2,6 +2,7 @@
 
 use super::{Family, elf::Dynamic, process::watch};
 use anyhow::{Context, bail, ensure};
+use nagare_plan::quoted;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,8 +49,8 @@ impl Launcher {
     /// If it does not answer in time, or with something unknown.
     pub fn identify(path: &Path) -> anyhow::Result<Self> {
         let text = version_text(path)?;
-        let Some((kind, version)) = recognise(&text) else {
-            let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
+        let Some((kind, version)) = recognise(&text).map(|(kind, version)| (kind, quoted(&version))) else {
+            let first = quoted(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing"));
             bail!(
                 "{} --version printed '{first}'; expected Open MPI, MPICH (Hydra), Intel MPI, MVAPICH or Slurm",
                 path.display()
@@ -105,7 +106,7 @@ fn version_text(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Kind and product of a launcher by its version text.
-fn recognise(text: &str) -> Option<(Kind, String)> {
+pub(super) fn recognise(text: &str) -> Option<(Kind, String)> {
     let number = |rest: &str| rest.split_whitespace().next().unwrap_or_default().trim_end_matches(',').to_owned();
     let after = |mark: &str| text.split_once(mark).map(|(_, rest)| number(rest));
     let product = |kind, name: &str, version: String| Some((kind, format!("{name} {version}").trim_end().to_owned()));

@@ -3,6 +3,8 @@
 pub mod elf;
 pub mod launcher;
 pub mod library;
+#[cfg(test)]
+mod parsers;
 pub mod preload;
 pub mod process;
 

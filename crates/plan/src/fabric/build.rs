@@ -9,15 +9,21 @@ use super::model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Toru
 pub const MAX_NODES: usize = 1 << 20;
 /// Most links a fabric may have.
 pub const MAX_LINKS: usize = 1 << 22;
+/// Most fixed routes a fabric may have.
+pub const MAX_ROUTES: usize = 1 << 20;
+/// Most that checking the fixed routes may take: destinations times switches and links.
+const MAX_ROUTE_WORK: usize = 1 << 30;
+/// Most different sets of unconnected networks that hosts are in.
+const MAX_ISLAND_SETS: usize = 1 << 10;
 
 /// Bandwidth, latency and number of cables of a link to be added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkRate {
-    /// Bandwidth of one cable and direction, Mbit/s, greater than zero.
+    /// Bandwidth of one cable and direction, Mbit/s, 0.001 to 10⁹.
     pub mbit: f64,
-    /// Latency of one traversal, microseconds, zero or more.
+    /// Latency of one traversal, microseconds, 0 to 10⁶.
     pub latency_us: f64,
-    /// Number of equal cables, at least one.
+    /// Number of equal cables, 1 to 65536.
     pub parallel: u32,
 }
 
@@ -34,6 +40,7 @@ pub struct FabricBuilder {
     torus: Option<Torus>,
     message: MessageCost,
     fixed: HashMap<u32, HashMap<u32, DirectedLink>>,
+    routes: usize,
 }
 
 /// A node before hosts and switches are numbered together.
@@ -127,14 +134,14 @@ impl FabricBuilder {
         if let (End::Host(_), End::Host(_)) = (from, to) {
             return Err(BuildError::HostToHost(pair().0, pair().1));
         }
-        if !rate.mbit.is_finite() || rate.mbit <= 0.0 {
+        if !(1e-3..=1e9).contains(&rate.mbit) {
             return Err(BuildError::BadBandwidth(pair().0, pair().1, rate.mbit));
         }
-        if !rate.latency_us.is_finite() || rate.latency_us < 0.0 {
+        if !(0.0..=1e6).contains(&rate.latency_us) {
             return Err(BuildError::BadLatency(pair().0, pair().1, rate.latency_us));
         }
-        if rate.parallel == 0 {
-            return Err(BuildError::NoCable(pair().0, pair().1));
+        if !(1..=1 << 16).contains(&rate.parallel) {
+            return Err(BuildError::BadCables(pair().0, pair().1, rate.parallel));
         }
         if self.links.len() >= MAX_LINKS {
             return Err(too_large("links", MAX_LINKS));
@@ -170,6 +177,10 @@ impl FabricBuilder {
             let [s, h, n] = [switch, host, next].map(str::to_owned);
             return Err(BuildError::RouteThroughHost(s, h, n));
         }
+        self.routes += 1;
+        if self.routes > MAX_ROUTES {
+            return Err(too_large("fixed routes", MAX_ROUTES));
+        }
         let table = self.fixed.entry(h).or_default();
         if table.insert(s, DirectedLink(link)).is_some() {
             return Err(BuildError::DuplicateRoute(switch.into(), host.into()));
@@ -195,6 +206,9 @@ impl FabricBuilder {
     pub fn build(self) -> Result<Fabric, BuildError> {
         if self.hosts.is_empty() {
             return Err(BuildError::NoHosts);
+        }
+        if self.fixed.len().saturating_mul(self.ends.len() + self.links.len()) > MAX_ROUTE_WORK {
+            return Err(too_large("fixed routes times switches and links", MAX_ROUTE_WORK));
         }
         let hosts = self.hosts.len() as u32;
         let node = |end: End| match end {
@@ -289,7 +303,10 @@ fn check_connected(fabric: &Fabric) -> Result<(), BuildError> {
         islands.dedup();
         seen.entry(islands).or_insert(host);
     }
-    // Almost always one entry: all hosts on the same island or islands.
+    // Almost always one entry: all hosts on the same island or islands. All pairs are compared.
+    if seen.len() > MAX_ISLAND_SETS {
+        return Err(too_large("combinations of separate networks", MAX_ISLAND_SETS));
+    }
     let mut sets: Vec<(HashSet<u32>, HostId)> =
         (seen.into_iter()).map(|(islands, host)| (islands.into_iter().collect(), host)).collect();
     sets.sort_unstable_by_key(|&(_, host)| host);

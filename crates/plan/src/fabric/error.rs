@@ -42,15 +42,15 @@ pub enum BuildError {
     /// The same two nodes joined by two entries.
     #[error("a second link joins '{0}' and '{1}'; expected one link with parallel = the number of cables")]
     DuplicateLink(String, String),
-    /// A bandwidth that is zero, negative or not a number.
-    #[error("the link {0} - {1} has a bandwidth of {2} Mbit/s; expected a number greater than zero")]
+    /// A bandwidth that no link has: the times of a plan must be numbers that can be counted with.
+    #[error("the link {0} - {1} has a bandwidth of {2} Mbit/s; expected 0.001 to 1000000000")]
     BadBandwidth(String, String, f64),
-    /// A latency that is negative or not a number.
-    #[error("the link {0} - {1} has a latency of {2} microseconds; expected zero or more")]
+    /// A latency that is negative, not a number, or longer than any.
+    #[error("the link {0} - {1} has a latency of {2} microseconds; expected 0 to 1000000")]
     BadLatency(String, String, f64),
-    /// `parallel = 0`.
-    #[error("the link {0} - {1} has parallel = 0; expected at least one cable")]
-    NoCable(String, String),
+    /// `parallel = 0`, or far too many.
+    #[error("the link {0} - {1} has parallel = {2}; expected 1 to 65536 cables")]
+    BadCables(String, String, u32),
     /// A message cost out of range: the key and its value.
     #[error("{0} = {1}; expected 0 to 1000000 microseconds")]
     BadMessageCost(&'static str, f64),

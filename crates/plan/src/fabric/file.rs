@@ -29,15 +29,20 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::build::{FabricBuilder, LinkRate};
+use super::build::{FabricBuilder, LinkRate, MAX_NODES};
 use super::error::{BuildError, FabricError};
 use super::file_raw::{OneOrMore, RawFile, RawGenerator, RawLink, RawRoutes};
 use super::generator::{Generator, TierRates};
 use super::model::{Fabric, MessageCost};
-use super::names::expand;
+use super::names::{PatternError, expand};
+use crate::quoted::{cut, quoted};
 
 /// Longest text [`Fabric::from_toml`] accepts.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// Most characters of what an error says beside its place: it may quote the file.
+const LONGEST_MESSAGE: usize = 600;
+/// Longest name of a fabric, in characters.
+const LONGEST_NAME: usize = 120;
 
 impl Fabric {
     /// Reads a fabric from the text of its file; `source_name` is what errors call it, and the fabric's name where the
@@ -72,9 +77,9 @@ impl Reader<'_> {
             before.iter().filter(|&&c| c == b'\n').count()
         };
         FabricError {
-            source_name: self.source_name.to_owned(),
+            source_name: quoted(self.source_name),
             line: span.map(|s| newlines(s.start) + 1),
-            message: message.to_string(),
+            message: cut(&message.to_string(), LONGEST_MESSAGE),
         }
     }
 
@@ -83,7 +88,8 @@ impl Reader<'_> {
     }
 
     fn fabric(&self, raw: RawFile) -> Result<Fabric, FabricError> {
-        let name = raw.name.as_deref().unwrap_or(self.source_name);
+        let name = self.name(&raw)?;
+        let name = name.as_str();
         let mut declared = Vec::new();
         let mut builder = match &raw.generator {
             Some(generator) => {
@@ -121,6 +127,18 @@ impl Reader<'_> {
             let place = declared.iter().find(is).map(|(_, span)| span.clone());
             self.error(place, e)
         })
+    }
+
+    /// What the fabric is called, in messages and reports.
+    fn name(&self, raw: &RawFile) -> Result<String, FabricError> {
+        let Some(given) = &raw.name else { return Ok(quoted(self.source_name)) };
+        let name = given.as_ref();
+        if name.chars().count() > LONGEST_NAME || cut(name, LONGEST_NAME) != *name {
+            let message =
+                format!("name = \"{}\"; expected one line of at most {LONGEST_NAME} characters", quoted(name));
+            return Err(self.error(Some(given.span()), message));
+        }
+        Ok(name.clone())
     }
 
     /// With a generator the explicit lists have no meaning.
@@ -201,6 +219,13 @@ impl Reader<'_> {
         let mut all = Vec::new();
         for pattern in &names.as_ref().0 {
             all.extend(self.at(names.span(), expand(pattern))?);
+            // A list of a few bytes for each pattern could ask for more than all memory.
+            if all.len() > MAX_NODES {
+                return Err(self.error(Some(names.span()), PatternError::TooMany(quoted(pattern))));
+            }
+        }
+        if all.is_empty() {
+            return Err(self.error(Some(names.span()), "no names; expected at least one"));
         }
         Ok(all)
     }

@@ -14,7 +14,7 @@ pub(super) type RawRoutes = BTreeMap<Spanned<String>, Spanned<String>>;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFile {
-    pub name: Option<String>,
+    pub name: Option<Spanned<String>>,
     pub queue: Option<Spanned<u32>>,
     pub message_latency: Option<Spanned<f64>>,
     pub message_gap: Option<Spanned<f64>>,

@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use super::model::{Fabric, NodeId};
 
+/// Tiers of switches that are looked at; no machine has more levels, and every one takes memory for all hosts.
+const MOST_TIERS: u32 = 64;
+
 /// A partition of the hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Level {
@@ -51,7 +54,7 @@ impl Fabric {
         let (mut units, group_of_leaf) = merge(self, &tier, 1, &leaves);
         let thin = self.thin_leaves(&tier, &leaves, &group_of_leaf);
         let mut found = vec![thin]; // innermost first
-        for height in 2.. {
+        for height in 2..=MOST_TIERS {
             let tier_above = |u: &Unit| !self.above(&tier, height, u).is_empty();
             let more = units.iter().any(tier_above);
             let name = match height {

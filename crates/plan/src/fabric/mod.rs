@@ -25,7 +25,7 @@ mod slurm;
 mod synthetic;
 mod timeline;
 
-pub use build::{FabricBuilder, LinkRate, MAX_LINKS, MAX_NODES};
+pub use build::{FabricBuilder, LinkRate, MAX_LINKS, MAX_NODES, MAX_ROUTES};
 pub use check::{CheckError, CheckReport, Conflict, LinkUse, Round, Transfer, check};
 pub use error::{BuildError, FabricError};
 pub use file::MAX_FILE_BYTES;

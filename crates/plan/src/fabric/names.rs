@@ -6,6 +6,10 @@
 use thiserror::Error;
 
 use super::build::MAX_NODES;
+use crate::quoted;
+
+/// Letters that a name may have before its last bracket, and behind it.
+const LONGEST: usize = 256;
 
 /// A pattern that cannot be expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -29,6 +33,9 @@ pub enum PatternError {
         /// The range.
         item: String,
     },
+    /// Longer than any name; as many copies of it as there are names would take all memory.
+    #[error("'{0}' has more than {LONGEST} letters before or behind a bracket; expected a shorter name")]
+    TooLong(String),
     /// More names than a fabric may have.
     #[error("'{0}' stands for too many names; expected at most {MAX_NODES}")]
     TooMany(String),
@@ -36,7 +43,7 @@ pub enum PatternError {
 
 /// All names a pattern stands for, in order.
 pub fn expand(pattern: &str) -> Result<Vec<String>, PatternError> {
-    let unbalanced = || PatternError::Unbalanced(pattern.to_owned());
+    let unbalanced = || PatternError::Unbalanced(quoted(pattern));
     let mut names = vec![String::new()];
     let mut rest = pattern;
     while let Some(open) = rest.find(['[', ']']) {
@@ -46,15 +53,21 @@ pub fn expand(pattern: &str) -> Result<Vec<String>, PatternError> {
         if items.contains('[') {
             return Err(unbalanced());
         }
+        if names.first().map_or(0, String::len) + text.len() > LONGEST {
+            return Err(PatternError::TooLong(quoted(pattern)));
+        }
         let mut parts = Vec::new();
         for item in items.split(',') {
             expand_item(pattern, item.trim(), &mut parts)?;
         }
         if names.len().saturating_mul(parts.len()) > MAX_NODES {
-            return Err(PatternError::TooMany(pattern.to_owned()));
+            return Err(PatternError::TooMany(quoted(pattern)));
         }
         names = (names.iter()).flat_map(|n| parts.iter().map(move |p| format!("{n}{text}{p}"))).collect();
         rest = after;
+    }
+    if names.len() > 1 && rest.len() > LONGEST {
+        return Err(PatternError::TooLong(quoted(pattern)));
     }
     for name in &mut names {
         name.push_str(rest);
@@ -64,11 +77,14 @@ pub fn expand(pattern: &str) -> Result<Vec<String>, PatternError> {
 
 fn expand_item(pattern: &str, item: &str, parts: &mut Vec<String>) -> Result<(), PatternError> {
     let (low, high) = item.split_once('-').unwrap_or((item, item));
-    let shown = || (pattern.to_owned(), item.to_owned());
+    let shown = || (quoted(pattern), quoted(item));
     let backwards = || {
         let (pattern, item) = shown();
         PatternError::Backwards { pattern, item }
     };
+    if parts.len() >= MAX_NODES {
+        return Err(PatternError::TooMany(quoted(pattern)));
+    }
     if let (Some(from), Some(to)) = (letter(low), letter(high)) {
         if from > to {
             return Err(backwards());
@@ -83,8 +99,8 @@ fn expand_item(pattern: &str, item: &str, parts: &mut Vec<String>) -> Result<(),
     if from > to {
         return Err(backwards());
     }
-    if to - from >= MAX_NODES as u64 || parts.len() >= MAX_NODES {
-        return Err(PatternError::TooMany(pattern.to_owned()));
+    if to - from >= MAX_NODES as u64 {
+        return Err(PatternError::TooMany(quoted(pattern)));
     }
     let width = low.len();
     parts.extend((from..=to).map(|i| format!("{i:0width$}")));

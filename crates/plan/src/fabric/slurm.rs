@@ -1,6 +1,7 @@
 //! Slurm's address of a node in its network: `SLURM_TOPOLOGY_ADDR` (`s0.s4.node7`) with
 //! `SLURM_TOPOLOGY_ADDR_PATTERN` (`switch.switch.node`).
 
+use crate::quoted;
 use thiserror::Error;
 
 /// The address, outermost component first.
@@ -46,22 +47,22 @@ impl SlurmAddress {
     pub fn parse(address: &str, pattern: &str) -> Result<Self, SlurmError> {
         let kinds: Vec<&str> = pattern.split('.').collect();
         if kinds.contains(&"") {
-            return Err(SlurmError::EmptyPart { variable: "SLURM_TOPOLOGY_ADDR_PATTERN", value: pattern.to_owned() });
+            return Err(SlurmError::EmptyPart { variable: "SLURM_TOPOLOGY_ADDR_PATTERN", value: quoted(pattern) });
         }
         if kinds.last() != Some(&"node") {
-            return Err(SlurmError::NoNode(pattern.to_owned()));
+            return Err(SlurmError::NoNode(quoted(pattern)));
         }
         let names: Vec<&str> = address.splitn(kinds.len(), '.').collect();
         if names.len() != kinds.len() {
             return Err(SlurmError::Length {
-                address: address.to_owned(),
+                address: quoted(address),
                 got: names.len(),
-                pattern: pattern.to_owned(),
+                pattern: quoted(pattern),
                 expected: kinds.len(),
             });
         }
         if address.split('.').any(str::is_empty) {
-            return Err(SlurmError::EmptyPart { variable: "SLURM_TOPOLOGY_ADDR", value: address.to_owned() });
+            return Err(SlurmError::EmptyPart { variable: "SLURM_TOPOLOGY_ADDR", value: quoted(address) });
         }
         let pairs = kinds.iter().zip(&names);
         let components = pairs.map(|(k, n)| (k.to_string(), n.to_string()));

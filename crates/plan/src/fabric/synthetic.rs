@@ -5,10 +5,12 @@
 
 use std::str::FromStr;
 
+use crate::quoted;
 use thiserror::Error;
 
 const PREFIX: &str = "synthetic:";
 const MAX_PLACES: u64 = 1 << 40;
+const MAX_LEVELS: usize = 64;
 
 /// A parsed `synthetic:` hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,9 @@ pub enum SyntheticError {
     /// No level at all.
     #[error("the synthetic topology has no levels; expected such as synthetic:group:4 node:2 core:4")]
     Empty,
+    /// More levels than any machine has.
+    #[error("the synthetic topology has more than {MAX_LEVELS} levels; expected fewer")]
+    TooDeep,
     /// More places than can be counted sensibly.
     #[error("the synthetic topology has more than 2^40 places; expected fewer")]
     TooLarge,
@@ -64,10 +69,10 @@ impl FromStr for Synthetic {
 
     fn from_str(text: &str) -> Result<Self, SyntheticError> {
         let body = text.trim().strip_prefix(PREFIX);
-        let body = body.ok_or_else(|| SyntheticError::NoPrefix(text.to_owned()))?;
+        let body = body.ok_or_else(|| SyntheticError::NoPrefix(quoted(text)))?;
         let mut levels: Vec<SyntheticLevel> = Vec::new();
         for part in body.split_whitespace() {
-            let bad = || SyntheticError::BadLevel(part.to_owned());
+            let bad = || SyntheticError::BadLevel(quoted(part));
             let (name, count) = part.split_once(':').ok_or_else(bad)?;
             let count: u64 = count.parse().map_err(|_| bad())?;
             let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -75,7 +80,10 @@ impl FromStr for Synthetic {
                 return Err(bad());
             }
             if levels.iter().any(|l| l.name == name) {
-                return Err(SyntheticError::DuplicateLevel(name.to_owned()));
+                return Err(SyntheticError::DuplicateLevel(quoted(name)));
+            }
+            if levels.len() == MAX_LEVELS {
+                return Err(SyntheticError::TooDeep);
             }
             levels.push(SyntheticLevel { name: name.to_owned(), count, places: 1 });
         }
@@ -119,7 +127,7 @@ impl Synthetic {
         Err(SyntheticError::TooManyRanks {
             rank: self.places(),
             places: self.places(),
-            shape: shape.collect::<Vec<_>>().join(" x "),
+            shape: quoted(&shape.collect::<Vec<_>>().join(" x ")),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Dimensions as users write them: `4x4x2`, or with names `W4xX2xY1xZ4`.
 
+use crate::quoted;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -26,7 +27,7 @@ pub enum DimsError {
     #[error("'{found}' at character {at}; expected x between sizes, as in 4x4x2 or W4xX2")]
     Separator {
         /// What is there.
-        found: char,
+        found: String,
         /// Its number, counted from 1.
         at: usize,
     },
@@ -106,14 +107,19 @@ impl FromStr for Dims {
             let character = |rest: &str| 1 + text[..text.len() - rest.len()].chars().count();
             let size = number.parse().ok().filter(|&size| size > 0).ok_or_else(|| {
                 let end = digits[number.len()..].find('x').map_or(digits.len(), |x| number.len() + x);
-                DimsError::Size { found: digits[..end].to_owned(), at: character(digits) }
+                DimsError::Size { found: quoted(&digits[..end]), at: character(digits) }
             })?;
             dims.push((name, size));
             match after.chars().next() {
                 None => break,
                 Some('x') => rest = &after[1..],
-                Some(found) => return Err(DimsError::Separator { found, at: character(after) }),
+                Some(found) => {
+                    return Err(DimsError::Separator { found: quoted(&found.to_string()), at: character(after) });
+                }
             }
+        }
+        if dims.len() > MOST {
+            return Err(DimsError::Many(dims.len()));
         }
         let position = |named: bool| dims.iter().position(|(name, _)| name.is_empty() != named);
         if let (Some(named), Some(unnamed)) = (position(true), position(false)) {
@@ -121,7 +127,7 @@ impl FromStr for Dims {
         }
         let again = |&(index, (name, _)): &(usize, &(&str, u32))| dims[..index].iter().any(|(other, _)| other == name);
         if let Some((_, (name, _))) = dims.iter().enumerate().find(again).filter(|(_, (name, _))| !name.is_empty()) {
-            return Err(DimsError::Twice((*name).to_owned()));
+            return Err(DimsError::Twice(quoted(name)));
         }
         let named = |(index, (name, size)): (usize, (&str, u32))| {
             (if name.is_empty() { default_name(index) } else { name.to_owned() }, size)

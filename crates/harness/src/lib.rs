@@ -1,18 +1,19 @@
-//! What the integration tests share: MPI installations, compiled programs, launches with a time limit, reports.
+//! What the tests and the trust commands share: MPI installations, compiled programs, launches with a time limit, reports.
 //!
-//! Every test binary has its own copy and uses a part of it.
-#![allow(dead_code, unused_imports)]
+//! What only a broken build or installation can cause is a panic that says what to do.
 
 mod job;
 mod launcher;
 mod mpi;
 mod program;
+mod record;
 mod report;
 
 pub use job::{Job, Outcome};
-pub use launcher::{Ended, run_limited};
+pub use launcher::{Ended, Running, run_limited, run_watched};
 pub use mpi::{Family, Mpi};
 pub use program::{Program, compile, root_directory, scratch_directory};
+pub use record::{RECORD, Verified, verified};
 pub use report::Report;
 
 /// Every call that an algorithm of ours can carry out is carried out by it.

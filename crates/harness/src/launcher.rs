@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -40,27 +39,66 @@ impl Ended {
 
 /// Runs `command` for at most `limit`. When it ends, nothing that it started is left.
 pub fn run_limited(command: &mut Command, limit: Duration) -> Ended {
-    // Files, not pipes: a process that outlives its launcher cannot keep us waiting for the end of its output.
-    let mut stdout = tempfile::tempfile().expect("a file for the output");
-    let mut stderr = tempfile::tempfile().expect("a file for the output");
-    let copy = |file: &File| Stdio::from(file.try_clone().expect("a second descriptor"));
-    command.stdin(Stdio::null()).stdout(copy(&stdout)).stderr(copy(&stderr)).process_group(0);
+    let started = Instant::now();
+    run_watched(command, &mut |_| started.elapsed() <= limit)
+}
+
+/// A command that is running.
+pub struct Running<'a> {
+    child: &'a Child,
+    stdout: &'a Output,
+}
+
+impl Running<'_> {
+    /// What it wrote to its standard output so far.
+    pub fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
+    /// The numbers of all processes below it.
+    pub fn processes(&self) -> Vec<u32> {
+        descendants(self.child.id()).into_iter().map(|(pid, _)| pid).collect()
+    }
+}
+
+/// Runs `command` for as long as `go_on`, asked again and again, says so. When it ends, nothing that it started is left.
+pub fn run_watched(command: &mut Command, go_on: &mut dyn FnMut(&Running) -> bool) -> Ended {
+    let (stdout, stderr) = (Output::new(), Output::new());
+    command.stdin(Stdio::null()).stdout(stdout.writer()).stderr(stderr.writer()).process_group(0);
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let status = wait(&mut child, limit);
+    let status = wait(&mut child, |child| go_on(&Running { child, stdout: &stdout }));
     if status.is_none() {
         end(&mut child);
     }
     // It is no longer running in either case.
     let _ = child.wait();
-    Ended { status, stdout: text(&mut stdout), stderr: text(&mut stderr) }
+    Ended { status, stdout: stdout.text(), stderr: stderr.text() }
 }
 
-/// How a child ended; `None` if it is still running at the end of the time.
-fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+/// Where a command writes. A file, not a pipe: a process that outlives its launcher cannot keep us waiting for the end of its output.
+struct Output(tempfile::NamedTempFile);
+
+impl Output {
+    fn new() -> Self {
+        Self(tempfile::NamedTempFile::new().expect("a file for the output"))
+    }
+
+    fn writer(&self) -> Stdio {
+        File::options().append(true).open(self.0.path()).expect("the file for the output").into()
+    }
+
+    fn text(&self) -> String {
+        let bytes = fs::read(self.0.path()).expect("the output");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// How a child ended; `None` if it is still running when it is not to go on.
+fn wait(child: &mut Child, mut go_on: impl FnMut(&Child) -> bool) -> Option<ExitStatus> {
     let started = Instant::now();
     loop {
         let status = child.try_wait().expect("the state of a child");
-        if status.is_some() || started.elapsed() > limit {
+        if status.is_some() || !go_on(child) {
             return status;
         }
         let young = started.elapsed() < Duration::from_millis(200);
@@ -73,7 +111,8 @@ fn end(child: &mut Child) {
     let below = descendants(child.id());
     // A launcher that is asked to end takes its ranks and its files with it.
     signal(child.id() as i32, libc::SIGTERM);
-    wait(child, Duration::from_secs(3));
+    let asked = Instant::now();
+    wait(child, |_| asked.elapsed() <= Duration::from_secs(3));
     signal(-(child.id() as i32), libc::SIGKILL);
     for (pid, start) in below {
         // A number may have been given to another process meanwhile: its time of start tells.
@@ -111,10 +150,4 @@ fn start_of(pid: u32) -> Option<(u32, u64)> {
     // The name in parentheses may hold spaces.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
-}
-
-fn text(file: &mut File) -> String {
-    let mut bytes = Vec::new();
-    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("the output");
-    String::from_utf8_lossy(&bytes).into_owned()
 }

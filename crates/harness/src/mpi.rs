@@ -43,6 +43,9 @@ impl Family {
 }
 
 impl Mpi {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::OpenMpi4, Self::OpenMpi5, Self::Mpich4, Self::Mpich5];
+
     /// Its family.
     pub const fn family(self) -> Family {
         match self {
@@ -63,12 +66,10 @@ impl Mpi {
 
     /// The virtual environment it lives in.
     fn environment(self) -> Option<PathBuf> {
-        let path = match self {
-            Self::OpenMpi5 | Self::Mpich5 => root_directory().join("target/venv").join(self.name()),
-            Self::OpenMpi4 | Self::Mpich4 => return None,
-        };
-        assert!(path.join("complete").exists(), "{} is missing: run scripts/python-mpis.sh first", path.display());
-        Some(path)
+        match self {
+            Self::OpenMpi5 | Self::Mpich5 => Some(environment(self.name())),
+            Self::OpenMpi4 | Self::Mpich4 => None,
+        }
     }
 
     fn tool(self, debian: &str, wheel: &str) -> PathBuf {
@@ -89,21 +90,48 @@ impl Mpi {
         self.tool("mpif90", "")
     }
 
-    /// The Python interpreter with mpi4py; Debian's MPIs have none here.
+    /// The Python interpreter with mpi4py.
     pub fn python(self) -> PathBuf {
-        let environment = self.environment();
-        environment.unwrap_or_else(|| panic!("{} has no mpi4py", self.name())).join("bin/python3")
+        self.environment().unwrap_or_else(|| environment("mpi4py")).join("bin/python3")
+    }
+
+    /// What makes mpi4py load this MPI: a wheel finds the MPI library of its own environment, and is told of Debian's.
+    pub fn python_variables(self) -> Vec<(String, String)> {
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        match self {
+            Self::OpenMpi5 | Self::Mpich5 => Vec::new(),
+            Self::OpenMpi4 => vec![variable("MPI4PY_MPIABI", "openmpi"), variable("MPI4PY_LIBMPI", "libmpi.so.40")],
+            Self::Mpich4 => {
+                // The wheel asks for the name that MPICH itself gives its library; Debian has another.
+                let names = environment("mpi4py").join("mpich").display().to_string();
+                vec![
+                    variable("MPI4PY_MPIABI", "mpich"),
+                    variable("MPI4PY_LIBMPI", "libmpich.so.12"),
+                    variable("LD_LIBRARY_PATH", &names),
+                ]
+            }
+        }
     }
 
     /// The launcher and the options that every job needs.
     pub fn launcher(self) -> (PathBuf, Vec<&'static str>) {
         match self.family() {
             Family::OpenMpi => {
-                let transport = if self == Self::OpenMpi4 { "self,vader" } else { "self,sm" };
-                let options = vec!["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", transport];
+                // Shared memory within a world; worlds that spawn each other use TCP, which needs no network here.
+                let transports = if self == Self::OpenMpi4 { "self,vader,tcp" } else { "self,sm,tcp" };
+                let mut options =
+                    vec!["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", transports];
+                options.extend(["--mca", "btl_tcp_if_include", "lo"]);
                 (self.tool("mpirun", "mpirun"), options)
             }
             Family::Mpich => (self.tool("mpiexec", "mpiexec"), Vec::new()),
         }
     }
+}
+
+/// A virtual environment that scripts/python-mpis.sh made.
+fn environment(name: &str) -> PathBuf {
+    let path = root_directory().join("target/venv").join(name);
+    assert!(path.join("complete").exists(), "{} is missing: run scripts/python-mpis.sh first", path.display());
+    path
 }

@@ -30,6 +30,13 @@ impl Report {
         rows.filter(|r| r["algorithm"] != "stock").map(|r| r["calls"].as_u64().expect("calls")).sum()
     }
 
+    /// Calls of every collective by every algorithm: collective, algorithm, calls.
+    pub fn counts(&self) -> Vec<(String, String, u64)> {
+        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        let rows = self.rows().map(|r| (text(r, "collective"), text(r, "algorithm"), r["calls"].as_u64().unwrap_or(0)));
+        rows.collect()
+    }
+
     /// Calls of `collective` (all collectives for "") that the MPI library carried out for this reason.
     pub fn forwarded(&self, collective: &str, reason: &str) -> u64 {
         let rows = self.rows().filter(|r| collective.is_empty() || r["collective"] == collective);

@@ -1,6 +1,6 @@
 //! A job: a program under its MPI's launcher, with Nagare in its ranks or without.
 
-use super::launcher::{Ended, run_limited};
+use super::launcher::{Ended, Running, run_watched};
 use super::mpi::Family;
 use super::program::Program;
 use super::report::Report;
@@ -18,6 +18,7 @@ pub struct Job {
     parts: Vec<(u32, Vec<(String, String)>)>,
     variables: Vec<(String, String)>,
     library: Option<Family>,
+    directory: Option<OsString>,
     limit: Duration,
 }
 
@@ -28,6 +29,8 @@ pub struct Outcome {
     pub ended: Ended,
     /// The report, if one was written.
     pub report: Option<Report>,
+    /// What ran on how many ranks, if with Nagare.
+    ran: Option<(Program, u32)>,
 }
 
 impl Job {
@@ -37,8 +40,9 @@ impl Job {
             program: program.clone(),
             arguments: Vec::new(),
             parts: vec![(ranks, Vec::new())],
-            variables: Vec::new(),
+            variables: program.variables.clone(),
             library: None,
+            directory: None,
             limit: Duration::from_secs(240),
         }
     }
@@ -78,6 +82,12 @@ impl Job {
         self
     }
 
+    /// Where the launcher and its ranks run.
+    pub fn directory(mut self, path: &str) -> Self {
+        self.directory = Some(path.into());
+        self
+    }
+
     /// Another time limit than four minutes.
     pub fn limit(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
@@ -86,6 +96,17 @@ impl Job {
 
     /// Runs the job; one at a time, since tests share the cores.
     pub fn run(self) -> Outcome {
+        let (limit, description) = (self.limit, self.description());
+        let mut first = None;
+        let mut elapsed = move || first.get_or_insert_with(Instant::now).elapsed();
+        let outcome = self.run_watched(&mut |_| elapsed() <= limit);
+        // Shown with --nocapture, and when a test fails.
+        eprintln!("{:6.1} s  {description}", elapsed().as_secs_f64());
+        outcome
+    }
+
+    /// Runs the job for as long as `go_on`, asked again and again, says so.
+    pub fn run_watched(self, go_on: &mut dyn FnMut(&Running) -> bool) -> Outcome {
         static RUNNING: Mutex<()> = Mutex::new(());
         let _one_at_a_time = RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let scratch = super::scratch_directory();
@@ -94,11 +115,10 @@ impl Job {
         if self.library.is_some() && !self.variables.iter().any(|(n, _)| n == "NAGARE_REPORT") {
             command.env("NAGARE_REPORT", &report);
         }
-        let started = Instant::now();
-        let ended = run_limited(&mut command, self.limit);
-        // Shown with --nocapture, and when a test fails.
-        eprintln!("{:6.1} s  {}", started.elapsed().as_secs_f64(), self.description());
-        Outcome { ended, report: Report::read(&report) }
+        let ended = run_watched(&mut command, go_on);
+        let ranks = self.parts.iter().map(|(ranks, _)| ranks).sum();
+        let ran = self.library.map(|_| (self.program, ranks));
+        Outcome { ended, report: Report::read(&report), ran }
     }
 
     fn description(&self) -> String {
@@ -118,6 +138,9 @@ impl Job {
         // On one host ranks inherit the launcher's environment; only the library must not be in the launcher itself.
         command.envs(self.variables.iter().map(|(n, v)| (n, v)));
         command.args(options);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
         if self.program.mpi.family() == Family::OpenMpi {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -167,6 +190,9 @@ impl Outcome {
         let start = format!("PASS {program} cases=");
         let cases = outcome.ended.stdout.lines().find_map(|l| l.strip_prefix(&start)?.trim().parse::<u64>().ok());
         assert!(cases.is_some_and(|c| c > 0), "no line {start}…\n{}", outcome.ended.output());
+        if let Some((program, ranks)) = &outcome.ran {
+            super::record::note(program, *ranks, cases.unwrap_or_default());
+        }
         outcome
     }
 

@@ -14,25 +14,28 @@ use std::time::Duration;
 pub struct Program {
     /// Executable and, for scripts, the script.
     pub words: Vec<OsString>,
+    /// Environment variables that it needs.
+    pub variables: Vec<(String, String)>,
     /// The MPI it runs with.
     pub mpi: Mpi,
 }
 
 impl Program {
-    /// A Python script, run by the interpreter of that MPI's virtual environment.
+    /// A Python script that imports mpi4py.
     pub fn python(mpi: Mpi, script: &str) -> Self {
-        Self { words: vec![mpi.python().into(), root_directory().join(script).into()], mpi }
+        let words = vec![mpi.python().into(), root_directory().join(script).into()];
+        Self { words, variables: mpi.python_variables(), mpi }
     }
 
     /// An executable that is there already.
     pub fn executable(mpi: Mpi, path: impl Into<OsString>) -> Self {
-        Self { words: vec![path.into()], mpi }
+        Self { words: vec![path.into()], variables: Vec::new(), mpi }
     }
 }
 
-/// Where the package is.
+/// Where the project is.
 pub fn root_directory() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 /// A directory for this test run's files.
@@ -40,13 +43,13 @@ pub fn scratch_directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// Compiles `source` (relative to the package; C or Fortran) with the wrapper of `mpi`.
+/// Compiles `source` (relative to the project; C or Fortran) with the wrapper of `mpi`.
 pub fn compile(mpi: Mpi, source: &str) -> Program {
     static COMPILING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let source = root_directory().join(source);
     let name = source.file_name().expect("a file name").to_string_lossy().replace('.', "_");
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(mpi.name());
+    let directory = root_directory().join("target/programs").join(mpi.name());
     let binary = directory.join(&name);
     if !is_current(&binary, &source) {
         // Fortran writes module files: each program has a directory for its own.

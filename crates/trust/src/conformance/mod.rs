@@ -1,0 +1,247 @@
+//! `nagare-trust conformance`: mpi4py's own tests with Nagare and without, compared test by test and rank by rank.
+//!
+//! ```text
+//!   (MPI, processes)  ──►  stock, default, forced  ──►  records of ranks  ──►  same status?  ──►  if not: again, three times
+//! ```
+
+mod cell;
+mod collect;
+mod compare;
+mod events;
+
+use crate::record::{self, Row};
+use anyhow::Result;
+use cell::{Cell, Mode};
+use clap::{Args, ValueEnum};
+use collect::{Run, Selection, collect};
+use compare::{Tally, compare};
+use nagare_harness::Mpi;
+use std::time::Instant;
+
+/// The collectives that Nagare has algorithms for.
+const COLLECTIVES: [&str; 9] = [
+    "reduce",
+    "bcast",
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "gather",
+    "allgather",
+    "reduce_scatter_block",
+    "reduce_scatter",
+];
+
+/// What to run.
+#[derive(Args, Debug)]
+pub struct Options {
+    /// The subset that runs before every change lands
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these MPIs (default: all four)
+    #[arg(long, value_delimiter = ',')]
+    mpi: Vec<Name>,
+    /// Only these numbers of processes (default: 1,2,3,4,5)
+    #[arg(long, value_delimiter = ',')]
+    processes: Vec<u32>,
+    /// Only tests whose name matches; without a * one whose name contains it
+    #[arg(long, value_delimiter = ',')]
+    tests: Vec<String>,
+    /// Seconds that a test may take
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+}
+
+/// An MPI installation on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    Openmpi4,
+    Openmpi5,
+    Mpich4,
+    Mpich5,
+}
+
+impl Name {
+    const fn mpi(self) -> Mpi {
+        match self {
+            Self::Openmpi4 => Mpi::OpenMpi4,
+            Self::Openmpi5 => Mpi::OpenMpi5,
+            Self::Mpich4 => Mpi::Mpich4,
+            Self::Mpich5 => Mpi::Mpich5,
+        }
+    }
+}
+
+/// What came of all cells of one MPI.
+#[derive(Default)]
+struct Total {
+    /// As it names itself.
+    library: String,
+    /// Of the cell with the most.
+    tests: usize,
+    tally: Tally,
+    /// Patterns of tests that were not run.
+    left_out: String,
+    /// Cells that did not run to the end, and collectives that forcing did not bring onto Nagare's algorithms.
+    failures: Vec<String>,
+}
+
+/// Whether all tests came out as without Nagare.
+///
+/// # Errors
+/// If ranks cannot be started, or a file cannot be written or read.
+pub fn run(options: &Options) -> Result<bool> {
+    let started = Instant::now();
+    let mpis = if options.mpi.is_empty() { Name::value_variants() } else { &options.mpi };
+    let selection = Selection { patterns: options.patterns(), seconds: options.seconds };
+    let mut totals: Vec<Total> = mpis.iter().map(|_| Total::default()).collect();
+    for processes in options.processes() {
+        for (name, total) in mpis.iter().zip(&mut totals) {
+            let cell = Cell { mpi: name.mpi(), processes };
+            if let Err(error) = run_cell(cell, options, &selection, total, started) {
+                // The other cells are still worth running.
+                println!("FAILED  {cell}: {error:#}");
+                total.failures.push(format!("{cell}: did not run to the end"));
+            }
+        }
+    }
+    let good = print(&totals, started);
+    if options.is_everything() {
+        record::write("conformance", &totals.iter().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(good)
+}
+
+impl Options {
+    fn processes(&self) -> Vec<u32> {
+        match (self.processes.is_empty(), self.quick) {
+            (false, _) => self.processes.clone(),
+            (true, true) => vec![2],
+            (true, false) => vec![1, 2, 3, 4, 5],
+        }
+    }
+
+    fn patterns(&self) -> Vec<String> {
+        let whole = |name: &String| if name.contains('*') { name.clone() } else { format!("*{name}*") };
+        let quick = || QUICK.iter().map(|module| format!("test_{module}.*")).collect();
+        match (self.tests.is_empty(), self.quick) {
+            (false, _) => self.tests.iter().map(whole).collect(),
+            (true, true) => quick(),
+            (true, false) => vec!["*".to_owned()],
+        }
+    }
+
+    fn modes(&self) -> &'static [Mode] {
+        if self.quick { &[Mode::Forced] } else { &[Mode::Default, Mode::Forced] }
+    }
+
+    /// Whether this is the full matrix, which is written down.
+    fn is_everything(&self) -> bool {
+        !self.quick && self.mpi.is_empty() && self.processes.is_empty() && self.tests.is_empty()
+    }
+}
+
+/// Modules of the quick run: collectives, and what Nagare's records of communicators hang on.
+const QUICK: [&str; 12] = [
+    "attributes",
+    "cco_buf",
+    "cco_buf_inter",
+    "cco_obj",
+    "cco_vec",
+    "cco_vec_inter",
+    "comm",
+    "comm_topo",
+    "datatype",
+    "errhandler",
+    "objmodel",
+    "op",
+];
+
+fn run_cell(cell: Cell, options: &Options, selection: &Selection, total: &mut Total, started: Instant) -> Result<()> {
+    if !cell.left_out().is_empty() {
+        println!("             {cell}: without {}, which hangs at random on stock too", cell.left_out().join(", "));
+    }
+    total.left_out = cell.left_out().join(", ");
+    let stock = collect(cell, Mode::Stock, selection)?;
+    total.library.clone_from(&stock.library);
+    total.tests = total.tests.max(stock.outcomes.len());
+    for &mode in options.modes() {
+        let nagare = collect(cell, mode, selection)?;
+        let tally = compare(cell, mode, selection, &stock, &nagare)?;
+        let elapsed = started.elapsed().as_secs();
+        println!(
+            "{elapsed:6} s     {cell}, {mode}: {} tests, {} outcomes equal ({}), {} different, {} flaky, {} broken in both",
+            nagare.outcomes.len(),
+            tally.equal(),
+            nagare.statuses(),
+            tally.different,
+            tally.flaky,
+            tally.broken,
+        );
+        println!("             on Nagare: {}", ours(&nagare));
+        total.tally.add(tally);
+        if mode == Mode::Forced && cell.processes > 1 && options.tests.is_empty() {
+            let absent = COLLECTIVES.iter().filter(|c| nagare.ours.get(**c).is_none_or(|calls| *calls == 0));
+            total.failures.extend(absent.map(|c| format!("{cell}: no {c} ran on Nagare")));
+        }
+    }
+    Ok(())
+}
+
+/// Calls of each collective on Nagare's algorithms.
+fn ours(run: &Run) -> String {
+    let calls: Vec<String> = run.ours.iter().map(|(collective, calls)| format!("{collective} {calls}")).collect();
+    if calls.is_empty() { "nothing".to_owned() } else { calls.join(", ") }
+}
+
+/// Prints the table; whether nothing differs.
+fn print(totals: &[Total], started: Instant) -> bool {
+    println!();
+    println!(
+        "{:44} {:>6} {:>9} {:>9} {:>9} {:>6} {:>7}",
+        "MPI", "tests", "outcomes", "equal", "different", "flaky", "broken"
+    );
+    for Total { library, tests, tally, .. } in totals {
+        let name = version(library);
+        println!(
+            "{name:44} {tests:6} {:9} {:9} {:9} {:6} {:7}",
+            tally.compared,
+            tally.equal(),
+            tally.different,
+            tally.flaky,
+            tally.broken
+        );
+    }
+    println!("outcomes: tests x ranks x ways of running; broken: crashed or hung the job, with Nagare and without");
+    for line in totals.iter().flat_map(|t| &t.failures) {
+        println!("{line}");
+    }
+    println!("{} s", started.elapsed().as_secs());
+    totals.iter().all(|t| t.tally.different == 0 && t.failures.is_empty())
+}
+
+/// `Open MPI 4.1.4` of what MPI_Get_library_version says.
+fn version(library: &str) -> String {
+    let words: Vec<&str> = library.split([' ', ',']).filter(|w| !w.is_empty()).collect();
+    match words[..] {
+        ["Open", "MPI", version, ..] => format!("Open MPI {}", version.trim_start_matches('v')),
+        ["MPICH", "Version:", version, ..] => format!("MPICH {version}"),
+        _ => library.to_owned(),
+    }
+}
+
+fn row(total: &Total) -> Row {
+    let result = match (total.tally.different, total.tally.flaky) {
+        _ if !total.failures.is_empty() => total.failures.join("; "),
+        (0, 0) => "as without Nagare".to_owned(),
+        (0, flaky) => format!("as without Nagare; {flaky} outcomes vary without Nagare too"),
+        (different, _) => format!("{different} outcomes differ"),
+    };
+    let left_out = if total.left_out.is_empty() { String::new() } else { format!(" (without {})", total.left_out) };
+    Row {
+        mpi: version(&total.library),
+        binding: "Python (mpi4py 4.1.2)".to_owned(),
+        what: format!("mpi4py's own tests{left_out} with 1 to 5 processes, default choice and every algorithm forced"),
+        ran: format!("{} tests, {} outcomes", total.tests, total.tally.compared),
+        result,
+    }
+}

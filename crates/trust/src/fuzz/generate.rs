@@ -1,0 +1,370 @@
+//! Random programs: a pure function of a seed, a number and the settings.
+//!
+//! Statements are proposed at random and taken if they are valid where they stand, so that what comes out is valid as a whole.
+
+use super::case::{Action, Call, Case, Make, Message, Shape, Statement};
+use super::settings::Settings;
+use super::sizes;
+use super::tables::{Kind, Type, common_values, is_user_defined};
+use super::valid::{Known, State};
+use super::what::What;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// Case `id` of the batch with this seed.
+pub fn case(seed: u64, id: u64, settings: &Settings) -> Case {
+    let mut random = Pcg64::seed_from_u64(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(id));
+    let threads = if settings.threads { random.random_range(1..=3u32) } else { 1 };
+    let budget = match random.random_range(0..100u32) {
+        0..70 => 1 << 20,
+        70..92 => 6 << 20,
+        _ => 30 << 20,
+    };
+    let state = State::new(settings.ranks, threads);
+    let case = Case { id, threads, statements: Vec::new() };
+    let mut generator = Generator { random, settings, state, case, budget, next: u64::from(threads) };
+    let steps = generator.random.random_range(3..=22u32);
+    for _ in 0..steps {
+        generator.step();
+    }
+    generator.finish_all();
+    generator.case
+}
+
+struct Generator<'a> {
+    random: Pcg64,
+    settings: &'a Settings,
+    state: State,
+    case: Case,
+    /// Bytes that may still be moved.
+    budget: u64,
+    /// The next number of a communicator, call or message.
+    next: u64,
+}
+
+impl Generator<'_> {
+    fn step(&mut self) {
+        let thread = self.below(self.case.threads);
+        match self.below(100) {
+            0..58 => self.call(thread),
+            58..72 => self.make(thread),
+            72..78 => self.free(thread),
+            78..87 => self.message(thread),
+            87..96 => self.finish(thread),
+            _ => self.burst(thread),
+        }
+    }
+
+    /// Takes a statement if it is valid here.
+    fn take(&mut self, thread: u32, action: Action) -> bool {
+        let statement = Statement { thread, action };
+        let valid = self.state.apply(&statement).is_ok();
+        if valid {
+            self.next += 1;
+            self.case.statements.push(statement);
+        }
+        valid
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        self.random.random_range(0..end.max(1))
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
+        let index = self.below(items.len() as u32) as usize;
+        items.get(index).copied()
+    }
+
+    fn shuffled(&mut self, mut items: Vec<u32>) -> Vec<u32> {
+        for last in (1..items.len()).rev() {
+            let other = self.below(last as u32 + 1) as usize;
+            items.swap(last, other);
+        }
+        items
+    }
+
+    /// A communicator of the thread; the younger ones more often.
+    fn comm(&mut self, thread: u32) -> Option<(u64, Known)> {
+        let ids = self.state.comms_of(thread);
+        let young = &ids[ids.len().saturating_sub(2)..];
+        let id = if self.chance(60) { self.pick(young)? } else { self.pick(&ids)? };
+        Some((id, self.state.comm(id)?.clone()))
+    }
+
+    fn make(&mut self, thread: u32) {
+        if self.state.comms_of(thread).len() > 6 {
+            return self.free(thread);
+        }
+        let Some((of, known)) = self.comm(thread) else { return };
+        let make = self.how(&known);
+        let id = self.next;
+        self.take(thread, Action::Comm { id, of, make });
+    }
+
+    fn how(&mut self, of: &Known) -> Make {
+        let ranks = of.most();
+        match self.below(if of.grid.is_some() { 14 } else { 10 }) {
+            0..2 => Make::Dup,
+            2 => Make::Idup,
+            3..5 => {
+                let ways = 1 + self.below(3);
+                let colors = (0..ranks).map(|_| if self.chance(8) { None } else { Some(self.below(ways)) });
+                let colors = colors.collect();
+                let keys = match self.below(3) {
+                    0 => (0..ranks).rev().collect(),
+                    1 => vec![7; ranks as usize],
+                    _ => self.shuffled((0..ranks).collect()),
+                };
+                Make::Split { colors, keys }
+            }
+            5 | 6 => {
+                let first = 1 + self.below(of.least());
+                let second = 1 + self.below(of.least() / first);
+                let dims = if self.chance(30) { vec![first * second] } else { vec![first, second] };
+                let periods = dims.iter().map(|_| self.chance(50)).collect();
+                Make::Cart { dims, periods, reorder: self.chance(50) }
+            }
+            7 | 8 => {
+                let all = self.shuffled((0..of.least()).collect());
+                let count = 1 + self.below(of.least()) as usize;
+                let some = all[..count].to_vec();
+                if self.chance(50) { Make::Group(some) } else { Make::Create(some) }
+            }
+            9 => Make::Merge { low: 1 + self.below(of.least().saturating_sub(1)), high: self.chance(50) },
+            _ => Make::Sub(of.grid.iter().flatten().map(|_| self.chance(60)).collect()),
+        }
+    }
+
+    fn free(&mut self, thread: u32) {
+        let own: Vec<u64> =
+            self.state.comms_of(thread).into_iter().filter(|&c| c >= u64::from(self.case.threads)).collect();
+        if let Some(id) = self.pick(&own) {
+            self.take(thread, Action::Free(id));
+        }
+    }
+
+    /// Communicators that are made, used and freed at once: libraries give their handles out again.
+    fn burst(&mut self, thread: u32) {
+        let Some((of, known)) = self.comm(thread) else { return };
+        for _ in 0..2 + self.below(3) {
+            let id = self.next;
+            let make = self.how(&known);
+            if self.take(thread, Action::Comm { id, of, make }) {
+                self.call_on(thread, id);
+                self.take(thread, Action::Free(id));
+            }
+        }
+    }
+
+    fn call(&mut self, thread: u32) {
+        if let Some((comm, _)) = self.comm(thread) {
+            self.call_on(thread, comm);
+        }
+    }
+
+    fn call_on(&mut self, thread: u32, comm: u64) {
+        let Some(known) = self.state.comm(comm).cloned() else { return };
+        let Some(what) = self.what() else { return };
+        let start = self.chance(10) && comm != self.newest_of_burst();
+        let call = self.proposal(what, comm, &known, start);
+        self.budget = self.budget.saturating_sub(sizes::cost(what, call.items * call.kind.bytes(), &known));
+        self.take(thread, Action::Call(call));
+    }
+
+    /// The communicator that a burst is about to free: nothing may stay open on it.
+    fn newest_of_burst(&self) -> u64 {
+        match self.case.statements.last() {
+            Some(Statement { action: Action::Comm { id, .. }, .. }) => *id,
+            _ => u64::MAX,
+        }
+    }
+
+    /// Nine in ten are those that Nagare carries out.
+    fn what(&mut self) -> Option<What> {
+        let all: Vec<What> = if self.chance(90) { What::ours().collect() } else { What::all().collect() };
+        self.pick(&all)
+    }
+
+    fn proposal(&mut self, what: What, comm: u64, known: &Known, start: bool) -> Call {
+        let call = self.call_with_data(what, comm, known, start);
+        if what.has_data() {
+            return call;
+        }
+        let (send, receive) = (vec![Type::plain()], vec![Type::plain()]);
+        Call { items: 0, salt: 0, kind: Kind::default(), send, receive, ..call }
+    }
+
+    fn call_with_data(&mut self, what: What, comm: u64, known: &Known, start: bool) -> Call {
+        let kind = self.kind(what);
+        let op = if what.reduces() { self.operation(kind) } else { "sum" };
+        let (send, receive) = self.types(what, op, known);
+        let common = common_values(send.iter().chain(&receive));
+        let width = (kind.bytes(), common);
+        let items = sizes::items(&mut self.random, what, width, known, self.settings.segment(), self.budget);
+        Call {
+            id: self.next,
+            comm,
+            what,
+            items,
+            kind,
+            send,
+            receive,
+            op,
+            root: if what.is_rooted() { self.below(known.least()) } else { 0 },
+            in_place: what.takes_in_place() && self.chance(25),
+            shape: self.shape(what),
+            salt: self.below(1000),
+            rounding: what.reduces() && kind.rounds() && op == "sum" && self.chance(50),
+            start,
+            large: self.chance(25),
+        }
+    }
+
+    fn kind(&mut self, what: What) -> Kind {
+        let all: Vec<Kind> = Kind::all().filter(|k| !what.reduces() || k.operations().next().is_some()).collect();
+        // The first ones are what programs use most, and what derived types are made of.
+        let few = if self.chance(50) { 4 } else { all.len() };
+        self.pick(&all[..few]).unwrap_or(all[0])
+    }
+
+    fn operation(&mut self, kind: Kind) -> &'static str {
+        let all: Vec<&str> = kind.operations().collect();
+        self.pick(&all).unwrap_or("user")
+    }
+
+    fn types(&mut self, what: What, op: &str, known: &Known) -> (Vec<Type>, Vec<Type>) {
+        let all = Type::all();
+        let basic = all[..1].to_vec();
+        if what.reduces() {
+            let one = if is_user_defined(op) { self.pick(all).into_iter().collect() } else { basic };
+            return (one.clone(), one);
+        }
+        let send = self.list_of_types(all, known);
+        let receive = if what.has_two_types() { self.list_of_types(all, known) } else { send.clone() };
+        (send, receive)
+    }
+
+    fn list_of_types(&mut self, all: &[Type], known: &Known) -> Vec<Type> {
+        let count = match self.below(100) {
+            0..55 => return all[..1].to_vec(),
+            55..80 => 1,
+            _ => known.most(),
+        };
+        (0..count).filter_map(|_| self.pick(all)).collect()
+    }
+
+    fn shape(&mut self, what: What) -> Shape {
+        if !what.has_shape() {
+            return Shape::Even;
+        }
+        match self.below(100) {
+            0..25 => Shape::Even,
+            25..65 => Shape::Ragged,
+            65..83 => Shape::Sparse,
+            83..95 => Shape::One,
+            _ => Shape::Zero,
+        }
+    }
+
+    fn message(&mut self, thread: u32) {
+        let Some((comm, known)) = self.comm(thread) else { return };
+        let items = match self.below(4) {
+            0 => self.below(3),
+            1 => self.below(100),
+            2 => 900 + self.below(400),
+            _ => self.below(40_000),
+        };
+        let message = Message {
+            id: self.next,
+            comm,
+            from: self.below(known.least()),
+            to: self.below(known.least()),
+            items: u64::from(items),
+            tag: self.below(32768),
+            wild: self.chance(60),
+            early: self.chance(30),
+        };
+        self.take(thread, Action::Message(message));
+    }
+
+    fn finish(&mut self, thread: u32) {
+        let open = self.state.open_of(thread);
+        if let Some(id) = self.pick(&open) {
+            self.take(thread, Action::Finish(id));
+        }
+    }
+
+    fn finish_all(&mut self) {
+        for thread in 0..self.case.threads {
+            while !self.state.open_of(thread).is_empty() {
+                self.finish(thread);
+            }
+            while self.chance(50) && self.state.comms_of(thread).len() > 1 {
+                self.free(thread);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::read_cases;
+    use super::super::valid::check;
+    use super::*;
+    use nagare_harness::Mpi;
+    use std::collections::BTreeSet;
+
+    fn batch(seed: u64, mpi: Mpi) -> (Settings, Vec<Case>) {
+        let settings = Settings::new(seed, mpi);
+        let cases = (1..=20).map(|id| case(seed, id, &settings)).collect();
+        (settings, cases)
+    }
+
+    #[test]
+    fn programs_are_valid_and_read_as_written() {
+        for seed in 0..100 {
+            let (settings, cases) = batch(seed, Mpi::ALL[seed as usize % 4]);
+            let text: String = cases.iter().map(ToString::to_string).collect();
+            for case in &cases {
+                if let Err(error) = check(case, settings.ranks) {
+                    panic!("{error:#}\n{case}");
+                }
+            }
+            assert_eq!(read_cases(&text).expect("the text of cases"), cases);
+        }
+    }
+
+    #[test]
+    fn a_seed_always_means_the_same() {
+        let (settings, cases) = batch(7, Mpi::Mpich4);
+        assert_eq!((settings, cases), batch(7, Mpi::Mpich4));
+        assert_ne!(batch(7, Mpi::Mpich4).1, batch(8, Mpi::Mpich4).1);
+    }
+
+    /// Everything that the tables name comes up.
+    #[test]
+    fn everything_is_used() {
+        let mut words = BTreeSet::new();
+        for seed in 0..60 {
+            let (_, cases) = batch(seed, Mpi::OpenMpi4);
+            for case in cases {
+                words.extend(case.to_string().split_whitespace().map(str::to_owned));
+            }
+        }
+        let expected = What::all().map(|what| format!("what={what}"));
+        let expected = expected.chain(Kind::all().map(|kind| format!("kind={}", kind.name())));
+        let expected = expected.chain(Type::all().iter().map(|t| format!("send={}", t.name)));
+        let expected = expected.chain(Kind::all().flat_map(Kind::operations).map(|op| format!("op={op}")));
+        let expected = expected.chain(Shape::ALL.iter().map(|shape| format!("shape={}", shape.name())));
+        let makes = ["dup", "idup", "split", "cart", "sub", "group", "create", "merge"];
+        let expected = expected.chain(makes.iter().map(|make| format!("make={make}")));
+        let bits = ["start=1", "inplace=1", "large=1", "wild=1", "early=1", "data=rounding", "items=0", "threads=3"];
+        let missing: Vec<String> =
+            expected.chain(bits.map(str::to_owned)).filter(|word| !words.contains(word)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! `nagare-trust`: runs what shows that programs see nothing else under Nagare, and writes down what was run.
+
+mod conformance;
+mod fuzz;
+mod integration;
+mod licences;
+mod record;
+mod soak;
+mod table;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Runs what shows that programs see nothing else under Nagare.
+#[derive(Parser)]
+#[command(name = "nagare-trust", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// mpi4py's own tests with Nagare and without, compared test by test
+    Conformance(conformance::Options),
+    /// Random MPI programs, every result compared with one computed without collectives
+    Fuzz(fuzz::Options),
+    /// Many communicators, calls and threads; what grows
+    Soak(soak::Options),
+    /// The integration tests, and what their programs have verified
+    Tests(integration::Options),
+    /// Licences of what is linked into what is shipped, as Markdown (docs/licences.md)
+    Licences,
+    /// The table of what was run, as Markdown (docs/compatibility.md)
+    Table,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Conformance(options) => conformance::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
+        Command::Soak(options) => soak::run(&options),
+        Command::Tests(options) => integration::run(&options),
+        Command::Licences => licences::print(),
+        Command::Table => table::print(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("nagare-trust: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

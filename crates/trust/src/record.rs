@@ -1,0 +1,58 @@
+//! What was run, as data: `docs/compatibility/<command>.json`, one list of rows for each command.
+
+use anyhow::{Context, Result};
+use nagare_harness::root_directory;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::PathBuf;
+
+/// One line of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The MPI library with its version, such as `Open MPI 4.1.4`.
+    pub mpi: String,
+    /// The language binding, such as `C` or `Python (mpi4py 4.1.2)`.
+    pub binding: String,
+    /// What was run, in a few words: programs, numbers of processes, with what settings.
+    pub what: String,
+    /// How many (tests, cases, cycles) were run, with their unit, such as `4685 tests`.
+    pub ran: String,
+    /// What came out: `as without Nagare`, or what differs.
+    pub result: String,
+}
+
+fn directory() -> PathBuf {
+    root_directory().join("docs/compatibility")
+}
+
+/// Replaces the rows of `command`.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(command: &str, rows: &[Row]) -> Result<()> {
+    let path = directory().join(format!("{command}.json"));
+    let text = serde_json::to_string_pretty(rows).context("rows as JSON")? + "\n";
+    fs::create_dir_all(directory()).and_then(|()| fs::write(&path, text)).with_context(|| path.display().to_string())
+}
+
+/// All rows with the command that wrote them, by command in alphabetical order; none if nothing was recorded yet.
+///
+/// # Errors
+/// If a file cannot be read or holds something else.
+pub fn read() -> Result<Vec<(String, Row)>> {
+    if !directory().exists() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(directory()).with_context(|| directory().display().to_string())?;
+    let mut paths: Vec<PathBuf> =
+        entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "json")).collect();
+    paths.sort();
+    let mut rows = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let of_file: Vec<Row> = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        let command = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        rows.extend(of_file.into_iter().map(|row| (command.clone(), row)));
+    }
+    Ok(rows)
+}

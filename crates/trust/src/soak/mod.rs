@@ -1,0 +1,81 @@
+//! `nagare-trust soak`: many communicators, calls and threads, and what grows.
+
+mod growth;
+mod memcheck;
+mod storm;
+
+use crate::record::{self, Row};
+use anyhow::Result;
+use clap::Args;
+use nagare_harness::Mpi;
+use std::time::Instant;
+
+/// What to run.
+#[derive(Args, Debug)]
+pub struct Options {
+    /// The subset that runs before every change lands
+    #[arg(long)]
+    pub quick: bool,
+    /// Only this part
+    #[arg(long, value_parser = ["growth", "storm", "memcheck"])]
+    pub only: Option<String>,
+    /// For trying out: all numbers divided by this; nothing is written down
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub divide: u64,
+}
+
+/// What a step found.
+pub struct Found {
+    /// Whether everything is as it should be.
+    pub good: bool,
+    /// What is written down.
+    pub row: Row,
+}
+
+/// The four MPIs, how many ranks they get on two cores (those of MPICH do not yield), and what they are called.
+const MPIS: [(Mpi, u32, &str); 4] = [
+    (Mpi::OpenMpi4, 4, "Open MPI 4.1.4"),
+    (Mpi::Mpich4, 2, "MPICH 4.0.2"),
+    (Mpi::OpenMpi5, 4, "Open MPI 5.0.11"),
+    (Mpi::Mpich5, 2, "MPICH 5.0.2"),
+];
+
+/// Whether nothing grew, nothing hung and memcheck had nothing to say of Nagare.
+pub fn run(options: &Options) -> Result<bool> {
+    let started = Instant::now();
+    let wanted = |part: &str| options.only.as_deref().is_none_or(|only| only == part);
+    let (mut rows, mut good) = (Vec::new(), true);
+    let mut note = |found: Found| {
+        let Row { mpi, what, ran, result, .. } = &found.row;
+        let verdict = if found.good { "ok" } else { "FAILED" };
+        println!("[{:4.0} s] {verdict}: {mpi}: {what}: {ran}: {result}", started.elapsed().as_secs_f64());
+        good &= found.good;
+        rows.push(found.row);
+    };
+    let share = |full: u64, quick: u64| (if options.quick { quick } else { full } / options.divide).max(10);
+    if wanted("growth") {
+        for (mpi, ranks, name) in MPIS {
+            note(growth::run(mpi, ranks, name, &growth::Amount::Cycles(share(100_000, 500))));
+            note(growth::run(mpi, ranks, name, &growth::Amount::Calls(share(1_000_000, 5000))));
+        }
+    }
+    if wanted("storm") {
+        for (mpi, ranks, name) in MPIS {
+            // Four times 150 seconds are ten minutes.
+            note(storm::run(mpi, ranks, name, if options.quick { 1 } else { (150 / options.divide).max(2) }));
+        }
+    }
+    if wanted("memcheck") {
+        // The MPIs whose libraries memcheck knows the instructions of.
+        for (mpi, _, name) in &MPIS[..2] {
+            for program in memcheck::programs(options.quick) {
+                note(memcheck::run(*mpi, name, program)?);
+            }
+        }
+    }
+    println!("soak: {} steps, {}", rows.len(), if good { "nothing grew" } else { "see above" });
+    if !options.quick && options.only.is_none() && options.divide == 1 {
+        record::write("soak", &rows)?;
+    }
+    Ok(good)
+}

@@ -1,0 +1,61 @@
+//! Unusual beginnings and ends: as without Nagare.
+
+use nagare_harness::{Job, Mpi, Outcome, compile};
+
+const MPIS: [Mpi; 4] = [Mpi::OpenMpi4, Mpi::Mpich4, Mpi::OpenMpi5, Mpi::Mpich5];
+
+fn run(mpi: Mpi, how: &str) -> [Outcome; 2] {
+    let program = compile(mpi, "tests/programs/endings.c");
+    let argument = format!("how={how}");
+    [Job::stock(&program, 2), Job::forced(&program, 2)].map(|job| job.arguments(&[&argument]).run())
+}
+
+/// Programs that end well, and how many of their Allreduces are ours.
+#[test]
+fn that_are_allowed() {
+    for mpi in MPIS {
+        for (how, ours) in [
+            ("kept", 201),
+            ("fork", 2),
+            ("exec", 2),
+            ("constructor", 1),
+            ("opened", 1),
+            ("level0", 1),
+            ("level1", 1),
+            ("level2", 1),
+            ("level3", 1),
+            // What is called when the world is being closed is the library's.
+            ("callback", 1),
+        ] {
+            let [stock, forced] = run(mpi, how).map(|outcome| outcome.verified("endings"));
+            assert_eq!(forced.report().ours("allreduce"), ours, "{how}: {:?}", forced.report());
+            let words = |outcome: &Outcome| outcome.ended.stdout.lines().any(|line| line == "callback cases=2");
+            assert_eq!((words(&stock), words(&forced)), (how == "callback", how == "callback"), "{how}");
+        }
+    }
+}
+
+/// The words the library has for a mistake: lines that name the function called, without process numbers.
+fn complaints(outcome: &Outcome) -> Vec<String> {
+    let text = outcome.ended.stderr.lines().chain(outcome.ended.stdout.lines());
+    let named =
+        text.filter(|line| line.contains("MPI_Finalize") || line.contains("MPI_Allreduce") || line.contains("PMPI_"));
+    let mut words: Vec<String> = named.map(|line| line.split('(').next().unwrap_or_default().to_owned()).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
+#[test]
+fn that_are_not() {
+    for mpi in MPIS {
+        for how in ["exit", "twice", "late"] {
+            let [stock, forced] = run(mpi, how);
+            let code = |outcome: &Outcome| outcome.ended.status.map(|status| status.code());
+            assert_eq!(code(&forced), code(&stock), "{how}: {}\n{}", forced.ended.output(), stock.ended.output());
+            assert!(code(&forced).is_some(), "{how}: a hang: {}", forced.ended.output());
+            assert_eq!(complaints(&forced), complaints(&stock), "{how}");
+            assert_eq!(forced.report.is_some(), how != "exit", "a report is written by MPI_Finalize");
+        }
+    }
+}

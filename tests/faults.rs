@@ -1,0 +1,295 @@
+//! What goes wrong from outside: ranks that die, settings that differ, ranks without the library, files that are none.
+
+use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, scratch_directory};
+use std::os::unix::fs::{chown, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
+const ALL: [(Mpi, u32); 4] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3), (Mpi::OpenMpi5, 3), (Mpi::Mpich5, 3)];
+const COLLECTIVES: [&str; 9] = [
+    "bcast",
+    "reduce",
+    "allreduce",
+    "reduce_scatter_block",
+    "reduce_scatter",
+    "allgather",
+    "alltoall",
+    "alltoallv",
+    "gather",
+];
+
+fn hello(mpi: Mpi) -> Program {
+    compile(mpi, "examples/hello.c")
+}
+
+/// Processes that have inherited this variable.
+fn with_mark(mark: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let marked = processes.filter(|p| {
+        let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
+        environment.split(|&b| b == 0).any(|v| v == format!("FAULTS_MARK={mark}").as_bytes())
+    });
+    marked.map(|p| p.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The launcher's exit code, once no process of the job is left.
+#[track_caller]
+fn exit_code(job: Job, words: &[&str]) -> Option<i32> {
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+    // Shorter than the program's own watchdog: a job that a dead rank leaves hanging is one that is not ended.
+    let outcome = job.arguments(words).set("FAULTS_MARK", &mark).limit(60).run();
+    let ended = &outcome.ended;
+    assert!(ended.status.is_some(), "{words:?}: the job does not end\n{}", ended.output());
+    let patience = Instant::now();
+    while !with_mark(&mark).is_empty() {
+        assert!(patience.elapsed() < Duration::from_secs(20), "{words:?}: left over: {:?}", with_mark(&mark));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ours = ended.output();
+    assert!(!ours.contains("panicked") && !ours.contains("internal error in"), "{ours}");
+    ended.status.and_then(|s| s.code())
+}
+
+#[track_caller]
+fn ends_like_stock(mpi: Mpi, ranks: u32, cases: &[&[&str]]) {
+    let program = compile(mpi, "tests/programs/killed.c");
+    for words in cases {
+        let stock = exit_code(Job::stock(&program, ranks), words);
+        let forced = exit_code(Job::forced(&program, ranks), words);
+        assert_ne!(stock, Some(0), "{words:?}: no rank died");
+        assert_eq!(forced, stock, "{} {words:?}", mpi.name());
+    }
+}
+
+#[test]
+fn a_rank_killed_inside_each_collective() {
+    for (mpi, ranks) in DEBIAN {
+        let cases = COLLECTIVES.map(|c| [format!("collective={c}"), "how=kill".to_owned()]);
+        let program = compile(mpi, "tests/programs/killed.c");
+        let stock = exit_code(Job::stock(&program, ranks), &["how=kill"]);
+        for words in cases {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            assert_eq!(exit_code(Job::forced(&program, ranks), &words), stock, "{} {words:?}", mpi.name());
+        }
+    }
+}
+
+#[test]
+fn other_ways_to_end() {
+    for (mpi, ranks) in DEBIAN {
+        let cases: [&[&str]; 3] = [
+            &["collective=allreduce", "how=segv"],
+            &["collective=alltoall", "how=exit"],
+            &["collective=reduce", "how=abort"],
+        ];
+        ends_like_stock(mpi, ranks, &cases);
+    }
+}
+
+#[test]
+fn ranks_that_end_in_init_before_a_collective_and_in_finalize() {
+    for (mpi, ranks) in ALL {
+        ends_like_stock(mpi, ranks, &[&["when=before"], &["when=finalize"]]);
+        // MPICH 5 without Nagare gives 9 or 255 then, by how far its start has come: only that it ends can be compared.
+        let program = compile(mpi, "tests/programs/killed.c");
+        for milliseconds in ["milliseconds=1", "milliseconds=30"] {
+            let code = exit_code(Job::forced(&program, ranks), &["when=init", milliseconds, "rank=0"]);
+            assert_ne!(code, Some(0), "{} {milliseconds}", mpi.name());
+        }
+    }
+}
+
+/// Asserts that the program was right on the MPI library's own collectives, and that one line has all of `words`.
+#[track_caller]
+fn one_line_and_stock(outcome: &Outcome, words: &[&str]) {
+    assert!(outcome.ended.success(), "{}", outcome.ended.output());
+    assert_eq!(outcome.ended.stdout, "OK\n", "{}", outcome.ended.output());
+    let messages = outcome.messages();
+    let naming = messages.iter().filter(|m| words.iter().all(|w| m.contains(w))).count();
+    assert_eq!(naming, 1, "expected one line with {words:?}\n{}", outcome.ended.output());
+    assert!(messages.len() <= 2, "{}", outcome.ended.output());
+    if let Some(report) = &outcome.report {
+        assert_eq!(report.ours(""), 0, "{report:?}");
+    }
+}
+
+#[test]
+fn every_shared_variable_that_differs_is_named() {
+    let values = [
+        ("NAGARE_ENABLE", "0"),
+        ("NAGARE_ALGORITHM", "all=stock"),
+        ("NAGARE_TOPOLOGY", "synthetic:group:3 node:2 core:4"),
+        ("NAGARE_SEGMENT", "1K"),
+        ("NAGARE_WINDOW", "4"),
+        ("NAGARE_STEPS", "1"),
+        ("NAGARE_PARTNERS", "2"),
+        ("NAGARE_TORUS", "1"),
+        ("NAGARE_TORUS_ORDER", "given"),
+        ("NAGARE_TORUS_PARTNERS", "bits"),
+        ("NAGARE_AGGREGATORS", "1"),
+    ];
+    let shared = nagare_config::VARIABLES.iter().filter(|v| v.shared && v.name != "NAGARE_STRICT").map(|v| v.name);
+    assert_eq!(shared.collect::<Vec<_>>(), values.map(|v| v.0));
+    for (number, (name, value)) in values.into_iter().enumerate() {
+        let (mpi, ranks) = DEBIAN[number % 2];
+        let base = || Job::nagare(&hello(mpi), ranks - 1).set("NAGARE_TOPOLOGY", MACHINE);
+        let last = format!("rank {} has other settings", ranks - 1);
+        one_line_and_stock(
+            &base().and_ranks(1, name, value).run(),
+            &[&last, &format!("({name})"), "expected the same"],
+        );
+    }
+    for (name, value) in values.into_iter().filter(|(name, _)| *name != "NAGARE_TOPOLOGY").step_by(3) {
+        let job = Job::nagare(&hello(Mpi::OpenMpi4), 2).set("NAGARE_TOPOLOGY", MACHINE).set(name, value);
+        one_line_and_stock(&job.and_ranks(1, name, "?").run(), &["rank 2 on ", &format!("{name}=?")]);
+    }
+}
+
+#[test]
+fn what_need_not_be_the_same_may_differ() {
+    for (name, value) in [("NAGARE_WAIT", "pause"), ("NAGARE_LOG", "error"), ("NAGARE_REPORT", "stderr")] {
+        let outcome = Job::forced(&hello(Mpi::OpenMpi4), 3).and_ranks(1, name, value).run().passed();
+        assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
+        assert!(outcome.report().ours("") > 0, "{:?}", outcome.report());
+    }
+}
+
+/// One rank is enough, and no rank is left behind in a call that the strict one does not make.
+#[test]
+fn strict_on_one_rank_ends_the_job() {
+    for (mpi, ranks) in DEBIAN {
+        let job = Job::forced(&hello(mpi), ranks - 1).and_ranks(1, "NAGARE_STRICT", "1").limit(60);
+        let outcome = job.run();
+        let ended = &outcome.ended;
+        assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
+        assert_eq!(outcome.messages().len(), 1, "{}", ended.output());
+        assert!(outcome.messages()[0].contains("(NAGARE_STRICT)"), "{}", ended.output());
+    }
+}
+
+/// Nothing can be agreed with ranks that do not have the library: nobody gets a wrong result, and it is said what is missing.
+#[test]
+fn ranks_without_the_library() {
+    for (mpi, ranks) in DEBIAN {
+        let job =
+            Job::forced(&hello(mpi), ranks - 1).set("NAGARE_STRICT", "1").and_ranks(1, "LD_PRELOAD", "").limit(60);
+        let outcome = job.run();
+        let ended = &outcome.ended;
+        assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
+        assert!(!ended.stdout.contains("OK"), "{}", ended.output());
+        assert_eq!(outcome.messages().len(), 1, "{}", ended.output());
+        let line = outcome.messages()[0];
+        assert!(
+            ["rank 0 of ", "expected libnagare.so in all", "nagare run"].iter().all(|w| line.contains(w)),
+            "{line}"
+        );
+    }
+}
+
+/// Runs with this fabric file on all ranks.
+fn with_fabric(mpi: Mpi, all: &Path) -> Outcome {
+    let job = Job::nagare(&hello(mpi), 2).set("NAGARE_ALGORITHM", FORCED).limit(60);
+    job.set("NAGARE_TOPOLOGY", all.to_str().expect("UTF-8")).run()
+}
+
+#[test]
+fn fabric_files_that_are_none() {
+    let scratch = scratch_directory();
+    let path = |name: &str| scratch.path().join(name);
+    let write = |name: &str, content: &[u8]| std::fs::write(path(name), content).expect("a file");
+    write("empty", b"");
+    write("binary", b"\x7fELF\0\0\xff\xfe");
+    write("fewer", b"hosts = [\"elsewhere-1\", \"elsewhere-2\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \"elsewhere-[1-2]\"\nto = \"s\"\n");
+    write("foreign", b"");
+    std::fs::File::create(path("huge")).and_then(|f| f.set_len(1 << 30)).expect("a sparse file");
+    symlink(path("loop"), path("loop")).expect("a link");
+    std::fs::create_dir(path("directory")).expect("a directory");
+    let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status();
+    assert!(pipe.expect("mkfifo").success());
+    let mut cases = vec![
+        ("empty", "expected"),
+        ("binary", "not UTF-8 text"),
+        ("fewer", "is not in fabric"),
+        ("huge", "larger than 16777216 bytes"),
+        ("loop", "symbolic links"),
+        ("directory", "not a regular file"),
+        ("pipe", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+        ("/dev/null", "not a regular file"),
+    ];
+    // Giving files away takes a privilege.
+    if chown(path("foreign"), Some(4242), None).is_ok() {
+        cases.push(("foreign", "owned by user 4242"));
+    }
+    for (number, (name, what)) in cases.into_iter().enumerate() {
+        let outcome = with_fabric(DEBIAN[number % 2].0, &path(name));
+        one_line_and_stock(&outcome, &["NAGARE_TOPOLOGY", name, what]);
+    }
+}
+
+#[test]
+fn fabric_files_that_differ_between_ranks() {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
+    let fabric = format!(
+        "hosts = [\"{0}\", \"another\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = [\"{0}\", \"another\"]\nto = \"s\"\n",
+        host.trim()
+    );
+    for (mpi, ranks) in DEBIAN {
+        // One relative name in two directories: as on hosts with files of their own.
+        let scratch = scratch_directory();
+        let run = |directory: &str, content: Option<&str>| {
+            for (directory, content) in [("first", Some(fabric.as_str())), (directory, content)] {
+                let directory = scratch.path().join(directory);
+                std::fs::create_dir_all(&directory).expect("a directory");
+                if let Some(content) = content {
+                    std::fs::write(directory.join("fabric.toml"), content).expect("a file");
+                }
+            }
+            let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+            let job = Job::nagare(&hello(mpi), ranks - 1).set("NAGARE_TOPOLOGY", "fabric.toml").limit(60);
+            job.directory(&path("first")).and_ranks(1, "--chdir", &path(directory)).run()
+        };
+        let last = ranks - 1;
+        let missing = run("missing", None);
+        one_line_and_stock(&missing, &[&format!("rank {last} on "), "fabric.toml", "No such file"]);
+        let changed = run("changed", Some(&format!("# changed\n{fabric}")));
+        one_line_and_stock(&changed, &[&format!("rank {last} reads another topology file")]);
+    }
+}
+
+#[test]
+fn reports_that_cannot_be_written() {
+    let scratch = scratch_directory();
+    let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+    let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status();
+    assert!(pipe.expect("mkfifo").success());
+    symlink(path("loop"), path("loop")).expect("a link");
+    let cases = [
+        ("/dev/full".to_owned(), "No space left"),
+        (path(""), "Is a directory"),
+        (path("pipe"), "No such device"),
+        (path("loop"), "symbolic links"),
+        (path("missing/report.json"), "No such file"),
+    ];
+    for (number, (target, why)) in cases.into_iter().enumerate() {
+        let (mpi, ranks) = DEBIAN[number % 2];
+        let outcome = Job::forced(&hello(mpi), ranks).set("NAGARE_REPORT", &target).limit(60).run().passed();
+        let messages = outcome.messages();
+        assert_eq!(messages.len(), 1, "{}", outcome.ended.output());
+        assert!(messages[0].contains("NAGARE_REPORT") && messages[0].contains(why), "{}", messages[0]);
+    }
+}
+
+/// A library of the other family is as good as none.
+#[test]
+fn the_wrong_library_on_one_rank() {
+    let library = Family::Mpich.library();
+    let job = Job::forced(&hello(Mpi::OpenMpi4), 2).set("NAGARE_STRICT", "1").limit(60);
+    let outcome = job.and_ranks(1, "LD_PRELOAD", library.to_str().expect("UTF-8")).run();
+    assert!(!outcome.ended.success() && !outcome.ended.stdout.contains("OK"), "{}", outcome.ended.output());
+    let waiting = outcome.messages().iter().filter(|m| m.contains("expected libnagare.so in all")).count();
+    assert_eq!(waiting, 1, "{}", outcome.ended.output());
+}

@@ -1,0 +1,209 @@
+/* Datatypes of every kind in every form, made for a case and freed at its end; the operations by name. */
+#ifndef FUZZ_TYPE_H
+#define FUZZ_TYPE_H
+
+#include "ops.h"
+
+enum form_of_type { T_PLAIN, T_CONTIGUOUS, T_VECTOR, T_INDEXED, T_NEGATIVE_LB, T_WIDE, T_SUBARRAY, T_NESTED, T_STRUCT, FORMS };
+
+/* Where the values of one element are, in extents of the kind, in type-map order. */
+static const struct form_facts {
+    const char *name;
+    int items;
+    int at[MAX_ITEMS];
+} form_facts[FORMS] = {
+    [T_PLAIN] = {"plain", 1, {0}},
+    [T_CONTIGUOUS] = {"contiguous", 3, {0, 1, 2}},
+    [T_VECTOR] = {"vector", 6, {0, 1, 4, 5, 8, 9}},
+    [T_INDEXED] = {"indexed", 6, {5, 6, 0, 9, 10, 11}},
+    [T_NEGATIVE_LB] = {"negative_lb", 2, {-2, 1}},
+    [T_WIDE] = {"wide", 1, {0}},
+    [T_SUBARRAY] = {"subarray", 4, {5, 6, 9, 10}},
+    [T_NESTED] = {"nested", 2, {0, 3}},
+    [T_STRUCT] = {"struct", 3, {1, 2, 6}},
+};
+
+/* Those of the case at hand have a type; written by the main thread while there is no other. */
+static struct layout fuzz_types[KINDS][FORMS];
+
+static inline MPI_Datatype basic_type(enum kind kind)
+{
+    MPI_Datatype type = kind_type(kind);
+    if (kind == K_MATRIX)
+        MPI_Type_contiguous(4, MPI_INT, &type);
+    if (kind == K_STRUCT) {
+        const MPI_Aint at[] = {0, offsetof(struct mixed, other), offsetof(struct mixed, bytes)};
+        MPI_Type_create_struct(3, (int[]){1, 1, 3}, at, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE, MPI_BYTE}, &type);
+        type = resized(type, 0, sizeof(struct mixed));
+    }
+    return type;
+}
+
+static inline MPI_Datatype formed_type(MPI_Datatype old, MPI_Aint extent, enum form_of_type form)
+{
+    MPI_Datatype type = MPI_DATATYPE_NULL, inner;
+    switch (form) {
+    case T_CONTIGUOUS:
+        MPI_Type_contiguous(3, old, &type);
+        break;
+    case T_VECTOR:
+        MPI_Type_vector(3, 2, 4, old, &type);
+        break;
+    case T_INDEXED: /* out of order: the type map's order is not the address order */
+        MPI_Type_indexed(3, (int[]){2, 1, 3}, (int[]){5, 0, 9}, old, &type);
+        break;
+    case T_NEGATIVE_LB:
+        MPI_Type_create_hindexed(2, (int[]){1, 1}, (MPI_Aint[]){-2 * extent, extent}, old, &type);
+        type = resized(type, -3 * extent, 7 * extent);
+        break;
+    case T_WIDE:
+        MPI_Type_create_resized(old, 0, 3 * extent, &type);
+        break;
+    case T_SUBARRAY:
+        MPI_Type_create_subarray(2, (int[]){3, 4}, (int[]){2, 2}, (int[]){1, 1}, MPI_ORDER_C, old, &type);
+        break;
+    case T_NESTED:
+        MPI_Type_create_resized(old, 0, 3 * extent, &inner);
+        MPI_Type_contiguous(2, inner, &type);
+        MPI_Type_free(&inner);
+        break;
+    case T_STRUCT:
+        MPI_Type_create_struct(2, (int[]){2, 1}, (MPI_Aint[]){extent, 6 * extent}, (MPI_Datatype[]){old, old}, &type);
+        break;
+    case T_PLAIN:
+    case FORMS:
+        MPI_Type_dup(old, &type);
+    }
+    return type;
+}
+
+static inline void fuzz_type_create(enum kind kind, enum form_of_type form)
+{
+    struct layout *l = &fuzz_types[kind][form];
+    if (l->items)
+        return;
+    MPI_Aint lb, extent;
+    MPI_Datatype basic = basic_type(kind), type = basic;
+    MPI_Type_get_extent(basic, &lb, &extent);
+    *l = (struct layout){.name = form == T_PLAIN ? kind_facts[kind].name : form_facts[form].name, .items = form_facts[form].items};
+    l->derived = form != T_PLAIN || kind == K_MATRIX || kind == K_STRUCT;
+    if (form != T_PLAIN) {
+        type = formed_type(basic, extent, form);
+        if (kind == K_MATRIX || kind == K_STRUCT)
+            MPI_Type_free(&basic);
+    }
+    if (l->derived)
+        MPI_Type_commit(&type);
+    l->type = type;
+    MPI_Type_get_extent(type, &lb, &l->extent);
+    for (int k = 0; k < l->items; k++) {
+        l->item[k].kind = kind;
+        l->item[k].at = form_facts[form].at[k] * extent;
+    }
+}
+
+static inline void fuzz_types_free(void)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int form = 0; form < FORMS; form++) {
+            struct layout *l = &fuzz_types[kind][form];
+            if (l->items && l->derived)
+                MPI_Type_free(&l->type);
+            l->items = 0;
+        }
+}
+
+/* What is on the way of a user's operation has exactly the type that the collective was called with. */
+static inline void fuzz_apply(const void *in, void *inout, int n, MPI_Datatype type, enum operation operation)
+{
+    const struct layout *l = &fuzz_types[0][0], *end = l + KINDS * FORMS;
+    while (l < end && !(l->items && l->type == type))
+        l++;
+    if (l == end)
+        fail("user-defined operation called with a datatype that no call passed");
+    apply_to_elements(l, in, inout, (size_t)n, operation);
+}
+
+static inline void fuzz_user(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    fuzz_apply(in, inout, *n, *type, O_USER);
+}
+
+static inline void fuzz_matrix(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    fuzz_apply(in, inout, *n, *type, O_MATRIX);
+}
+
+static inline void fuzz_first(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    fuzz_apply(in, inout, *n, *type, O_FIRST);
+}
+
+static struct operation_facts {
+    const char *name;
+    MPI_Op op;
+    enum flavour flavour;
+} operation_facts[OPERATIONS];
+
+static inline void fuzz_operations_create(void)
+{
+    const struct operation_facts all[OPERATIONS] = {
+        [O_SUM] = {"sum", MPI_SUM, F_SUM},          [O_PROD] = {"prod", MPI_PROD, F_PRODUCT},
+        [O_MAX] = {"max", MPI_MAX, F_BITS},         [O_MIN] = {"min", MPI_MIN, F_BITS},
+        [O_BAND] = {"band", MPI_BAND, F_BITS},      [O_BOR] = {"bor", MPI_BOR, F_BITS},
+        [O_BXOR] = {"bxor", MPI_BXOR, F_BITS},      [O_LAND] = {"land", MPI_LAND, F_AND},
+        [O_LOR] = {"lor", MPI_LOR, F_OR},           [O_LXOR] = {"lxor", MPI_LXOR, F_OR},
+        [O_MINLOC] = {"minloc", MPI_MINLOC, F_LOCATION}, [O_MAXLOC] = {"maxloc", MPI_MAXLOC, F_LOCATION},
+        [O_USER] = {"user", MPI_OP_NULL, F_RESIDUE}, [O_MATRIX] = {"matrix", MPI_OP_NULL, F_RESIDUE},
+        [O_FIRST] = {"first", MPI_OP_NULL, F_BITS},
+    };
+    memcpy(operation_facts, all, sizeof all);
+    MPI_Op_create(fuzz_user, 1, &operation_facts[O_USER].op);
+    MPI_Op_create(fuzz_matrix, 0, &operation_facts[O_MATRIX].op);
+    MPI_Op_create(fuzz_first, 0, &operation_facts[O_FIRST].op);
+}
+
+static inline void fuzz_operations_free(void)
+{
+    for (int o = O_USER; o < OPERATIONS; o++)
+        MPI_Op_free(&operation_facts[o].op);
+}
+
+/* Commutes up to rounding. */
+static inline int commutes(enum operation operation)
+{
+    return operation != O_MATRIX && operation != O_FIRST;
+}
+
+/* Whether the standard defines the operation on this kind (MPI-4, sections 6.9.2 and 6.9.4), or we do. */
+static inline int operation_fits(enum operation operation, enum kind kind)
+{
+    const enum category c = kind_facts[kind].category;
+    switch (operation) {
+    case O_SUM:
+    case O_PROD:
+        return c == C_SIGNED || c == C_UNSIGNED || c == C_FLOATING || c == C_COMPLEX;
+    case O_MAX:
+    case O_MIN:
+        return c == C_SIGNED || c == C_UNSIGNED || c == C_FLOATING;
+    case O_BAND:
+    case O_BOR:
+    case O_BXOR:
+        return c == C_SIGNED || c == C_UNSIGNED || c == C_BYTE;
+    case O_LAND:
+    case O_LOR:
+    case O_LXOR:
+        return c == C_SIGNED || c == C_UNSIGNED || c == C_LOGICAL;
+    case O_MINLOC:
+    case O_MAXLOC:
+        return c == C_PAIR;
+    case O_MATRIX:
+        return c == C_MATRIX;
+    case O_USER:
+        return c != C_MATRIX;
+    default:
+        return 1;
+    }
+}
+
+#endif
