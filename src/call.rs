@@ -7,8 +7,8 @@ use crate::datatype::{self, Shape, Typed};
 use crate::packed::Packer;
 use crate::shim::Shim;
 use crate::staged::Staged;
-use crate::transport::{Failure, MpiTransport};
-use mpi::ffi::{MPI_Comm, MPI_Op};
+use crate::transport::{Channel, Failure, MpiTransport};
+use mpi::ffi::MPI_Op;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
@@ -61,7 +61,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
             let start = Instant::now();
             let code = match run(shim, arguments, &decision) {
                 Ok(()) => 0,
-                Err(failure) => raise(shim, arguments.comm, failure),
+                Err(failure) => raise(shim, arguments, failure),
             };
             let elapsed = start.elapsed().as_nanos() as u64;
             shim.statistics.count(collective, Choice::Run(decision.algorithm), bytes, elapsed);
@@ -206,6 +206,9 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
     let Decision { record, place, ref private, .. } = *decision;
     record.failed()?;
+    // From here on every rank counts the call, also one that fails.
+    let mut traffic = record.traffic();
+    let call = traffic.next_call();
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
     let program = program.ok_or(Failure::Stalled)?;
@@ -225,11 +228,11 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     let in_place = one_vector && arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
+    let channel = Channel { private, rank: record.rank, tags: place.tags, call };
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, private, record.rank, buffers, shim.pause()) };
-    let mut credits = record.credits();
-    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut credits, &mut transport);
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
+    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport);
     let executor = executor.map_err(give_up)?;
     if let Err(failure) = executor.run(&mut transport) {
         // The library may still write to what it was given: none of it may be used again, nor the connection.
@@ -243,22 +246,34 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
 }
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.
-fn raise(shim: &Shim, comm: MPI_Comm, failure: Failure) -> c_int {
+fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
     let code = match failure {
         Failure::Mpi(code) => code,
+        Failure::Length { peer, expected, got } => {
+            let collective = arguments.collective;
+            log::error!(
+                "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected {expected} bytes; \
+                 ranks disagree on counts or types"
+            );
+            ERR_TRUNCATE
+        }
         Failure::Memory => ERR_NO_MEM,
         Failure::Stalled => ERR_INTERN,
     };
     // SAFETY: the communicator is valid: this call ran on it.
-    unsafe { (shim.real.mpi.comm_call_errhandler)(comm, code) };
+    unsafe { (shim.real.mpi.comm_call_errhandler)(arguments.comm, code) };
     code
 }
 
 #[cfg(mpi_family = "openmpi")]
 const ERR_NO_MEM: c_int = 39;
 #[cfg(mpi_family = "openmpi")]
+const ERR_TRUNCATE: c_int = 15;
+#[cfg(mpi_family = "openmpi")]
 const ERR_INTERN: c_int = 17;
 #[cfg(mpi_family = "mpich")]
 const ERR_NO_MEM: c_int = 34;
+#[cfg(mpi_family = "mpich")]
+const ERR_TRUNCATE: c_int = 14;
 #[cfg(mpi_family = "mpich")]
 const ERR_INTERN: c_int = 16;

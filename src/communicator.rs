@@ -6,6 +6,7 @@ use crate::pool::Lease;
 use crate::real::Real;
 use crate::real::handles::PROC_NULL;
 use crate::shim::Shim;
+use crate::tags::Tags;
 use crate::transport::Failure;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::algorithm::{Algorithm, Planner};
@@ -87,9 +88,9 @@ pub struct Communicator {
     floors: [AtomicU64; Collective::ALL.len()],
     /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
     private: Mutex<Option<Result<Private, Reason>>>,
-    /// Segments under way on the duplicate's connections.
-    credits: Mutex<Credits>,
-    /// Set when a call of ours failed half-way: what is left in the duplicate's queues would match later calls.
+    /// Of the duplicate's connections.
+    traffic: Mutex<Traffic>,
+    /// Set when a call of ours failed: what is left in the duplicate's queues would match later calls.
     failure: Mutex<Option<Failure>>,
     programs: Mutex<VecDeque<(ProgramKey, Arc<Program>)>>,
     /// Rules set at run time, before those of the environment.
@@ -102,6 +103,24 @@ unsafe impl Send for Communicator {}
 // SAFETY: as above; the handle is behind a lock.
 unsafe impl Sync for Communicator {}
 
+/// What is kept of a duplicate's connections from call to call.
+#[derive(Default)]
+pub struct Traffic {
+    /// Segments under way.
+    pub credits: Credits,
+    /// Calls that were begun, the same on all ranks.
+    calls: u32,
+}
+
+impl Traffic {
+    /// The number of a call that begins now.
+    pub fn next_call(&mut self) -> u32 {
+        let number = self.calls;
+        self.calls = number.wrapping_add(1);
+        number
+    }
+}
+
 /// Where the ranks are.
 pub struct Place {
     /// Makes the plans.
@@ -110,6 +129,8 @@ pub struct Place {
     pub nodes: u32,
     /// Largest message that is sent without asking, bytes.
     pub eager: u64,
+    /// How messages on the duplicate are told apart.
+    pub tags: Tags,
 }
 
 /// The attribute key, and the communicators that have a duplicate.
@@ -261,7 +282,7 @@ impl Communicator {
                 place: OnceCell::new(),
                 floors: Default::default(),
                 private: Mutex::new(None),
-                credits: Mutex::default(),
+                traffic: Mutex::default(),
                 failure: Mutex::new(None),
                 programs: Mutex::new(VecDeque::new()),
                 rules: Mutex::new(None),
@@ -285,6 +306,7 @@ impl Communicator {
         let world = shim.world().ok_or(Reason::Outside)?;
         let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
         let ranks = facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int);
+        let tags = facts.tags;
         let (topology, limits) = (facts.restricted(&ranks.ok_or(Reason::Outside)?), facts.eager);
         let cartesian = if self.inter { None } else { cartesian::of(shim.real, comm) };
         let topology = match cartesian {
@@ -304,7 +326,7 @@ impl Communicator {
             let grid = Grid::new(planner.grouped(), planner.topology());
             log::debug!("a communicator of {} ranks on {nodes} nodes, dimensions {grid}", self.size);
         }
-        Ok(Place { planner, nodes, eager })
+        Ok(Place { planner, nodes, eager, tags })
     }
 
     fn set_floors(&self, rules: &Rules, nodes: u32) {
@@ -355,24 +377,25 @@ impl Communicator {
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
             // What is left in its queues would match the messages of whoever uses it next.
-            Some(Ok(Private { within: Some(within), .. })) if self.failed().is_err() => std::mem::forget(within),
+            Some(Ok(Private { within: Some(within), .. })) if self.failure.lock().is_some() => std::mem::forget(within),
             _ => {}
         }
     }
 
-    /// Segments under way on our connections; locked for the time of a call.
-    pub fn credits(&self) -> MutexGuard<'_, Credits> {
-        self.credits.lock()
+    /// What is kept of our connections; locked for the time of a call.
+    pub fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock()
     }
 
-    /// Notes that a call failed half-way.
+    /// Notes that a call failed.
     pub fn fail(&self, failure: Failure) {
         *self.failure.lock() = Some(failure);
     }
 
-    /// The failure of an earlier call, which is that of every later one.
+    /// The failure of an earlier call, which is that of every later one; but where there was only no memory, and so nothing was sent, it may be
+    /// tried again: messages say which call they are of.
     pub fn failed(&self) -> Result<(), Failure> {
-        self.failure.lock().map_or(Ok(()), Err)
+        self.failure.lock().filter(|failure| *failure != Failure::Memory).map_or(Ok(()), Err)
     }
 
     /// The program of this rank for a call of `bytes`, which all ranks know, from the cache or made now.

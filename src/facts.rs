@@ -4,7 +4,9 @@ use crate::eager::{self, EagerLimits};
 use crate::locality;
 use crate::meeting::meet;
 use crate::real::Real;
+use crate::real::handles::TAG_UB;
 use crate::setup::Setup;
+use crate::tags::Tags;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::{Place, Topology, in_order};
@@ -40,7 +42,9 @@ pub struct Facts {
     /// Whether this rank wants the job to end if ranks disagree.
     strict: u16,
     /// Whether this rank wants a report.
-    report: u32,
+    report: u16,
+    /// Bits of the library's tags.
+    tag_bits: u16,
     /// NUMA node in the node, 0 if unknown.
     numa: u32,
 }
@@ -52,6 +56,8 @@ pub struct SharedFacts {
     pub topology: Arc<Topology>,
     /// The largest messages that are eager between all of them.
     pub eager: EagerLimits,
+    /// How their messages are told apart.
+    pub tags: Tags,
 }
 
 impl SharedFacts {
@@ -220,7 +226,8 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     }
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
-    Ok(SharedFacts { topology: Arc::new(topology), eager })
+    let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
+    Ok(SharedFacts { topology: Arc::new(topology), eager, tags })
 }
 
 fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
@@ -241,9 +248,23 @@ fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u6
         levels: place.groups.len().min(MAX_LEVELS) as u32,
         problem: u16::from(!usable),
         strict: u16::from(setup.config.strict),
-        report: u32::from(setup.config.report.is_some()),
+        report: u16::from(setup.config.report.is_some()),
+        tag_bits: tag_bits(real),
         numa: bound.map_or(0, |b| b.numa),
     }
+}
+
+/// Bits that a tag may have, of the largest that the library allows or the standard demands (MPI 4.0 section 9.1.2).
+fn tag_bits(real: &Real) -> u16 {
+    let (mut value, mut found): (*const c_int, c_int) = (std::ptr::null(), 0);
+    let world = real.handles.comm_world;
+    // SAFETY: the world is a valid communicator; the attribute is a pointer to an integer that lives as long as the library.
+    let largest = unsafe {
+        let code = (real.mpi.comm_get_attr)(world, TAG_UB, (&raw mut value).cast(), &raw mut found);
+        if code == 0 && found != 0 && !value.is_null() { *value } else { 0 }
+    };
+    let tags = u32::try_from(largest).unwrap_or(0).max(32767).saturating_add(1);
+    tags.ilog2() as u16
 }
 
 /// Smallest rank of `comm` on the same shared-memory node, found by the MPI library's own split (MPI 4.0 section 7.4.2).

@@ -31,5 +31,6 @@ mod setup;
 mod shim;
 mod staged;
 mod statistics;
+mod tags;
 mod transport;
 mod wait;

@@ -1,18 +1,31 @@
 //! The executor's transport over the MPI library's point-to-point calls, on the communicator's private duplicate.
+//!
+//! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of a message says what
+//! call it is of, how long it is and of how long a stream, so that it meets no receive of another call or length.
+//! (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long behind the buffer when both ranks are on one
+//! host.) A rank that has waited for a while looks whether such a message is there.
 
 use crate::communicator::Private;
 use crate::datatype::{self, Shape, Typed};
 use crate::memory::Buffer;
 use crate::real::Real;
+use crate::real::handles::ANY_TAG;
+use crate::tags::Tags;
 use crate::wait::{self, LOOKS};
 use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
-use nagare_plan::execute::{Completed, Layout, Place, Region, Ticket, Transport};
+use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Alignment of scratch elements, bytes: a cache line.
 const ALIGNMENT: usize = 64;
+
+/// How long a call that gives up waits for receives that it has cancelled: one that had a message already is written to until the rest is there.
+const CANCELLING: Duration = Duration::from_secs(1);
+
+/// Fruitless looks at the requests between two looks for messages that meet none of them.
+const FRUITLESS: u32 = 1 << 7;
 
 /// Why a call of ours failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +34,15 @@ pub enum Failure {
     Mpi(c_int),
     /// No memory for segments or copies; nothing has been sent.
     Memory,
+    /// A message of `peer` is not as long as this rank expects, in bytes: ranks disagree on the size of the call.
+    Length {
+        /// Sender.
+        peer: Rank,
+        /// Bytes that were expected.
+        expected: u64,
+        /// Bytes that came.
+        got: u64,
+    },
     /// The plan waits for nothing: an error in Nagare.
     Stalled,
 }
@@ -41,17 +63,38 @@ pub struct Buffers {
     pub op: Option<MPI_Op>,
 }
 
+/// Where the messages of a call go.
+#[derive(Clone, Copy)]
+pub struct Channel<'r> {
+    /// The communicator.
+    pub private: &'r Private,
+    /// This process's rank in the program's communicator.
+    pub rank: Rank,
+    /// What the tags of its messages are made of.
+    pub tags: Tags,
+    /// Number of the call among those that ran on our algorithms there, the same on all ranks.
+    pub call: u32,
+}
+
+/// A receive under way.
+#[derive(Clone, Copy)]
+struct Expected {
+    peer: Rank,
+    label: Label,
+    units: u64,
+}
+
 /// One call's transport.
 pub struct MpiTransport<'r> {
     real: &'r Real,
-    private: &'r Private,
-    rank: Rank,
+    channel: Channel<'r>,
     buffers: Buffers,
     scratch: Buffer,
     slot_bytes: usize,
     stage: Buffer,
     requests: Vec<MPI_Request>,
-    tickets: Vec<Ticket>,
+    /// What each request is for; of receives also what should arrive.
+    tickets: Vec<(Ticket, Option<Expected>)>,
     finished: Vec<c_int>,
     statuses: Vec<MPI_Status>,
     /// Between two looks at the requests, where ranks wait by pausing.
@@ -59,22 +102,15 @@ pub struct MpiTransport<'r> {
 }
 
 impl<'r> MpiTransport<'r> {
-    /// A transport over `private` for the process that is `rank` there.
+    /// A transport over `channel`.
     ///
     /// # Safety
     /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading, output,
     /// unless null, for writing) until the transport is dropped with nothing under way, and the handles must be valid.
-    pub unsafe fn new(
-        real: &'r Real,
-        private: &'r Private,
-        rank: Rank,
-        buffers: Buffers,
-        pause: Option<Duration>,
-    ) -> Self {
+    pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
         Self {
             real,
-            private,
-            rank,
+            channel,
             buffers,
             scratch: Buffer::default(),
             slot_bytes: 0,
@@ -112,16 +148,40 @@ impl<'r> MpiTransport<'r> {
         bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
     }
 
-    /// Gives up the scratch memory without freeing it, since receives into it may still be under way.
+    /// Gives up: takes back the receives, so that nothing more is written to the program's buffers, and leaves the scratch memory to
+    /// sends that may still be under way.
     pub fn abandon(&mut self) {
+        let null = self.real.handles.request_null;
+        let given_up = Instant::now();
+        for (request, (_, expected)) in self.requests.iter_mut().zip(&self.tickets) {
+            if *request != null && expected.is_some() {
+                // SAFETY: a receive that has not been completed by any call; one that has its message already stays as it is.
+                unsafe { (self.real.mpi.cancel)(request) };
+            }
+        }
+        let is_receiving = |transport: &Self| {
+            let mut requests = transport.requests.iter().zip(&transport.tickets);
+            requests.any(|(request, (_, expected))| *request != null && expected.is_some())
+        };
+        let mut ignored = Completed::new();
+        while is_receiving(self) && given_up.elapsed() < CANCELLING {
+            // What fails now is not what made the call fail.
+            let _ = self.look(&mut ignored);
+        }
         std::mem::forget(std::mem::take(&mut self.scratch));
         std::mem::forget(std::mem::take(&mut self.stage));
     }
 
-    fn start(&mut self, ticket: Ticket, code: c_int, request: MPI_Request) -> Result<(), Failure> {
+    fn start(
+        &mut self,
+        ticket: Ticket,
+        expected: Option<Expected>,
+        code: c_int,
+        request: MPI_Request,
+    ) -> Result<(), Failure> {
         check(code)?;
         self.requests.push(request);
-        self.tickets.push(ticket);
+        self.tickets.push((ticket, expected));
         Ok(())
     }
 }
@@ -146,7 +206,16 @@ impl Transport for MpiTransport<'_> {
         Ok(())
     }
 
-    fn send(&mut self, ticket: Ticket, peer: Rank, tag: u32, from: Place, synchronous: bool) -> Result<(), Failure> {
+    fn send(
+        &mut self,
+        ticket: Ticket,
+        peer: Rank,
+        label: Label,
+        from: Place,
+        synchronous: bool,
+    ) -> Result<(), Failure> {
+        let private = self.channel.private;
+        let tag = self.tag(label, from.units);
         let address = self.address(from);
         let mut request = self.real.handles.request_null;
         let start = if synchronous { self.real.mpi.issend } else { self.real.mpi.isend };
@@ -157,16 +226,18 @@ impl Transport for MpiTransport<'_> {
                 address.cast(),
                 from.units as c_int,
                 self.buffers.datatype,
-                self.private.rank(peer),
-                tag as c_int,
-                self.private.comm,
+                private.rank(peer),
+                tag,
+                private.comm,
                 &raw mut request,
             )
         };
-        self.start(ticket, code, request)
+        self.start(ticket, None, code, request)
     }
 
-    fn recv(&mut self, ticket: Ticket, peer: Rank, tag: u32, into: Place) -> Result<(), Failure> {
+    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Failure> {
+        let private = self.channel.private;
+        let tag = self.tag(label, into.units);
         let address = self.address(into);
         let mut request = self.real.handles.request_null;
         // SAFETY: as for `send`; the executor neither reads nor writes the place before the request is complete.
@@ -175,13 +246,13 @@ impl Transport for MpiTransport<'_> {
                 address.cast(),
                 into.units as c_int,
                 self.buffers.datatype,
-                self.private.rank(peer),
-                tag as c_int,
-                self.private.comm,
+                private.rank(peer),
+                tag,
+                private.comm,
                 &raw mut request,
             )
         };
-        self.start(ticket, code, request)
+        self.start(ticket, Some(Expected { peer, label, units: into.units }), code, request)
     }
 
     fn reduce(&mut self, from: Place, into: Place) -> Result<(), Failure> {
@@ -214,47 +285,83 @@ impl Transport for MpiTransport<'_> {
             count: into.units as i64,
             datatype: self.buffers.datatype,
         };
-        // SAFETY: as for `reduce`; this process has rank `self.rank` in the private communicator.
-        unsafe {
-            datatype::copy(self.real, self.private.comm, self.private.rank(self.rank), typed(source), typed(target))
-        }
-        .map_err(Failure::Mpi)
+        let Channel { private, rank, .. } = self.channel;
+        // SAFETY: as for `reduce`; this is the process's own rank in the private communicator.
+        unsafe { datatype::copy(self.real, private.comm, private.rank(rank), typed(source), typed(target)) }
+            .map_err(Failure::Mpi)
     }
 
     fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {
-        let Some(pause) = self.pause.filter(|_| wait) else { return self.look(wait, completed) };
-        let mut looks = 0;
+        let mut looks = 0u32;
         loop {
-            self.look(false, completed)?;
-            if !completed.is_empty() {
+            self.look(completed)?;
+            if !wait || !completed.is_empty() {
                 return Ok(());
             }
             if self.requests.is_empty() {
                 return Err(Failure::Stalled);
             }
-            looks += 1;
-            if looks > LOOKS {
-                std::thread::sleep(pause * wait::patience(looks));
+            looks = looks.saturating_add(1);
+            if looks.is_multiple_of(FRUITLESS) {
+                self.look_for_strays()?;
+            }
+            match self.pause {
+                Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
+                _ => {}
             }
         }
     }
 }
 
 impl MpiTransport<'_> {
-    /// Takes note of requests that are complete; waits for one if `wait`.
-    fn look(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {
+    fn tag(&self, label: Label, units: u64) -> c_int {
+        let bytes = |units| units * self.buffers.shape.size as u64;
+        self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
+    }
+
+    /// Looks for a message of this call, in a stream that this rank receives from, that is not as long as what it receives there: the messages of
+    /// a stream arrive in order, so nothing else can come first.
+    fn look_for_strays(&self) -> Result<(), Failure> {
+        let Channel { private, tags, call, .. } = self.channel;
+        for (_, expected) in &self.tickets {
+            let Some(Expected { peer, label, units }) = *expected else { continue };
+            let mut found = 0;
+            // SAFETY: MPI_Status is plain data.
+            let mut status: MPI_Status = unsafe { std::mem::zeroed() };
+            // SAFETY: valid communicator and pointers.
+            let code = unsafe {
+                (self.real.mpi.iprobe)(private.rank(peer), ANY_TAG, private.comm, &raw mut found, &raw mut status)
+            };
+            check(code)?;
+            if found != 0 && tags.is_of(status.MPI_TAG, label.tag, call) && status.MPI_TAG != self.tag(label, units) {
+                return Err(self.wrong_length(peer, units, &status));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says of a message that it is not of `units` units.
+    fn wrong_length(&self, peer: Rank, units: u64, status: &MPI_Status) -> Failure {
+        let mut got = 0;
+        let size = self.buffers.shape.size as u64;
+        // SAFETY: the status of a message.
+        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut got) };
+        Failure::Length { peer, expected: units * size, got: u64::try_from(got).unwrap_or(0) }
+    }
+
+    /// Takes note of requests that are complete.
+    fn look(&mut self, completed: &mut Completed) -> Result<(), Failure> {
         let count = self.requests.len();
         if count == 0 {
-            return if wait { Err(Failure::Stalled) } else { Ok(()) };
+            return Ok(());
         }
         self.finished.resize(count, 0);
         // SAFETY: MPI_Status is plain data.
         self.statuses.resize_with(count, || unsafe { std::mem::zeroed() });
-        let poll = if wait { self.real.mpi.waitsome } else { self.real.mpi.testsome };
         let mut done = 0;
         // SAFETY: the arrays have `count` entries; every request is active and its buffer valid (see `send`, `recv`).
         let code = unsafe {
-            poll(
+            (self.real.mpi.testsome)(
                 count as c_int,
                 self.requests.as_mut_ptr(),
                 &raw mut done,
@@ -269,12 +376,24 @@ impl MpiTransport<'_> {
         }
         let finished = &mut self.finished[..done.max(0) as usize];
         // From the highest index down, so that swapping the last entry into the gap leaves the others where they are.
-        completed.extend(finished.iter().map(|&i| self.tickets[i as usize]));
+        let mut wrong = None;
+        for (&index, status) in finished.iter().zip(&self.statuses) {
+            let (ticket, expected) = self.tickets[index as usize];
+            completed.push(ticket);
+            if let Some(Expected { peer, units, .. }) = expected {
+                let mut got = 0;
+                // SAFETY: the status of a receive of this type that is complete.
+                let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
+                if code != 0 || u64::try_from(got) != Ok(units) {
+                    wrong = Some((peer, units, *status));
+                }
+            }
+        }
         finished.sort_unstable_by(|a, b| b.cmp(a));
         for &index in finished.iter() {
             self.requests.swap_remove(index as usize);
             self.tickets.swap_remove(index as usize);
         }
-        Ok(())
+        wrong.map_or(Ok(()), |(peer, units, status)| Err(self.wrong_length(peer, units, &status)))
     }
 }

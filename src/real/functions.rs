@@ -86,6 +86,9 @@ functions! {
     );
     testsome: "PMPI_Testsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
     waitsome: "PMPI_Waitsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+    get_count: "PMPI_Get_count" (*const MPI_Status, MPI_Datatype, *mut c_int);
+    iprobe: "PMPI_Iprobe" (c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
+    cancel: "PMPI_Cancel" (*mut MPI_Request);
     reduce_local: "PMPI_Reduce_local" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
     op_commutative: "PMPI_Op_commutative" (MPI_Op, *mut c_int);
 

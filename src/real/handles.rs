@@ -249,6 +249,12 @@ pub const IN_PLACE: *const c_void = std::ptr::without_provenance(usize::MAX);
 /// `MPI_PROC_NULL`.
 pub const PROC_NULL: c_int = if cfg!(mpi_family = "openmpi") { -2 } else { -1 };
 
+/// `MPI_ANY_TAG`.
+pub const ANY_TAG: c_int = -1;
+
+/// `MPI_TAG_UB`.
+pub const TAG_UB: c_int = if cfg!(mpi_family = "openmpi") { 0 } else { 0x6440_0001 };
+
 /// `MPI_STATUS_IGNORE`, also `MPI_STATUSES_IGNORE`.
 #[cfg(mpi_family = "openmpi")]
 pub const STATUS_IGNORE: *mut MPI_Status = std::ptr::null_mut();

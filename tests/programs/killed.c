@@ -2,7 +2,7 @@
    MPI_Init, or where the others are in MPI_Finalize: what the launcher makes of that is for the test to compare.
    Options: collective=bcast rank=<last> how=kill|segv|exit|abort when=init|before|inside|finalize milliseconds=150
    Prints "started" on rank 0 once all ranks are in the loop. */
-#include "check.h"
+#include "by_name.h"
 #include <pthread.h>
 #include <time.h>
 
@@ -52,13 +52,8 @@ int main(int argc, char **argv)
 
     const int n = check_size, block = (4 << 20) / n / (int)sizeof(int), whole = block * n;
     int *in = calloc((size_t)whole, sizeof *in), *out = calloc((size_t)whole, sizeof *out);
-    int *counts = calloc((size_t)n, sizeof *counts), *starts = calloc((size_t)n, sizeof *starts);
-    if (!in || !out || !counts || !starts)
+    if (!in || !out)
         fail("out of memory");
-    for (int r = 0; r < n; r++) {
-        counts[r] = block;
-        starts[r] = r * block;
-    }
     if (check_rank == 0) {
         printf("started\n");
         fflush(stdout);
@@ -68,29 +63,8 @@ int main(int argc, char **argv)
     if (check_rank == victim && strcmp(when, "inside") == 0 && pthread_create(&thread, NULL, wait_and_die, NULL) != 0)
         fail("no thread");
     const int rounds = strcmp(when, "finalize") == 0 ? 2 : -1;
-    const MPI_Comm world = MPI_COMM_WORLD;
-    for (int i = 0; i != rounds; i++) {
-        if (strcmp(collective, "bcast") == 0)
-            MPI_Bcast(in, whole, MPI_INT, 0, world);
-        else if (strcmp(collective, "reduce") == 0)
-            MPI_Reduce(in, out, whole, MPI_INT, MPI_SUM, 0, world);
-        else if (strcmp(collective, "allreduce") == 0)
-            MPI_Allreduce(in, out, whole, MPI_INT, MPI_SUM, world);
-        else if (strcmp(collective, "reduce_scatter_block") == 0)
-            MPI_Reduce_scatter_block(in, out, block, MPI_INT, MPI_SUM, world);
-        else if (strcmp(collective, "reduce_scatter") == 0)
-            MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, world);
-        else if (strcmp(collective, "allgather") == 0)
-            MPI_Allgather(in, block, MPI_INT, out, block, MPI_INT, world);
-        else if (strcmp(collective, "alltoall") == 0)
-            MPI_Alltoall(in, block, MPI_INT, out, block, MPI_INT, world);
-        else if (strcmp(collective, "alltoallv") == 0)
-            MPI_Alltoallv(in, counts, starts, MPI_INT, out, counts, starts, MPI_INT, world);
-        else if (strcmp(collective, "gather") == 0)
-            MPI_Gather(in, block, MPI_INT, out, block, MPI_INT, 0, world);
-        else
-            fail("no collective %s", collective);
-    }
+    for (int i = 0; i != rounds; i++)
+        call_by_name(collective, in, out, block, MPI_COMM_WORLD);
     /* The others are in MPI_Finalize, or on the way there, when this rank ends instead of following them. */
     if (check_rank == victim)
         wait_and_die(NULL);

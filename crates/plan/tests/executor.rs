@@ -3,7 +3,8 @@
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
-    Completed, Credits, Executor, Fault, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport, World,
+    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport,
+    World,
 };
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round, Run, Space};
 use nagare_plan::topology::Topology;
@@ -277,10 +278,10 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
             Ok(())
         }
-        fn send(&mut self, _: Ticket, _: Rank, _: u32, _: Place, _: bool) -> Result<(), Fault> {
+        fn send(&mut self, _: Ticket, _: Rank, _: Label, _: Place, _: bool) -> Result<(), Fault> {
             Ok(())
         }
-        fn recv(&mut self, ticket: Ticket, _: Rank, _: u32, _: Place) -> Result<(), Fault> {
+        fn recv(&mut self, ticket: Ticket, _: Rank, _: Label, _: Place) -> Result<(), Fault> {
             self.wanted.push(ticket);
             Ok(())
         }
@@ -337,12 +338,12 @@ fn the_first_send_does_not_wait_for_the_last_copy() {
         fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
             Ok(())
         }
-        fn send(&mut self, ticket: Ticket, _: Rank, _: u32, from: Place, _: bool) -> Result<(), Fault> {
+        fn send(&mut self, ticket: Ticket, _: Rank, _: Label, from: Place, _: bool) -> Result<(), Fault> {
             self.done.push(("sent", from.start));
             self.sent.push(ticket);
             Ok(())
         }
-        fn recv(&mut self, _: Ticket, _: Rank, _: u32, _: Place) -> Result<(), Fault> {
+        fn recv(&mut self, _: Ticket, _: Rank, _: Label, _: Place) -> Result<(), Fault> {
             Ok(())
         }
         fn reduce(&mut self, _: Place, _: Place) -> Result<(), Fault> {

@@ -318,12 +318,13 @@ impl<'p> Executor<'p> {
             } else {
                 Place { region: result_of(parts.space), start, units }
             };
+            let label = stream.label(tag);
             let free = if combines { self.has_scratch(hop) } else { self.is_free(hop, start, units) };
             if !free {
                 return Ok(());
             }
             self.streams[hop as usize].post();
-            transport.recv(Ticket { hop, segment }, peer, tag, into)?;
+            transport.recv(Ticket { hop, segment }, peer, label, into)?;
         }
     }
 
@@ -439,6 +440,7 @@ impl<'p> Executor<'p> {
             let stream = &self.streams[hop as usize];
             let segment = stream.posted;
             let ticket = Ticket { hop, segment };
+            let label = stream.label(tag);
             let (start, units) = stream.segment(segment);
             let from = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
             let forced = self.confirms(units).is_some() || self.unconfirmed_to(peer) >= 2;
@@ -449,7 +451,7 @@ impl<'p> Executor<'p> {
             self.streams[hop as usize].post();
             self.traffic.messages += 1;
             self.traffic.units += units;
-            transport.send(ticket, peer, tag, from, synchronous)?;
+            transport.send(ticket, peer, label, from, synchronous)?;
         }
     }
 

@@ -11,4 +11,4 @@ pub use executor::{ACTIVE_HOPS, Credits, Executor, Flow, Pacing, Traffic};
 pub use layout::Layout;
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};
-pub use transport::{Completed, Place, Region, Ticket, Transport};
+pub use transport::{Completed, Label, Place, Region, Ticket, Transport};

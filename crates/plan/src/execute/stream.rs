@@ -1,6 +1,6 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
-use super::transport::Region;
+use super::transport::{Label, Region};
 use std::collections::VecDeque;
 
 /// Counters of one hop. Always `done ≤ arrived ≤ posted ≤ segments`.
@@ -50,6 +50,11 @@ impl Stream {
     pub fn segment(&self, index: u64) -> (u64, u64) {
         let start = self.begin + index * self.length;
         (start, self.length.min(self.end - start.min(self.end)))
+    }
+
+    /// What tells the segments of a stream of this tag apart from others.
+    pub fn label(&self, tag: u32) -> Label {
+        Label { tag, stream: self.end - self.begin }
     }
 
     /// Whether all units this hop shares with `start..start + units` are done.

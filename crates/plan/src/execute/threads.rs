@@ -4,7 +4,7 @@
 //! ranks recognisable: it is right exactly if every contribution is in it once.
 
 use super::layout::Layout;
-use super::transport::{Completed, Place, Region, Ticket, Transport};
+use super::transport::{Completed, Label, Place, Region, Ticket, Transport};
 use crate::schedule::{Parts, Rank};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,7 @@ struct Stream {
 
 #[derive(Default)]
 struct State {
-    streams: HashMap<(Rank, Rank, u32), Stream>,
+    streams: HashMap<(Rank, Rank, Label), Stream>,
     /// Finished operations of each rank; a receive brings its data.
     finished: Vec<Vec<(Ticket, Option<Vec<u64>>)>>,
     /// Sends and receives started so far.
@@ -184,12 +184,12 @@ impl Transport for ThreadTransport {
         Ok(())
     }
 
-    fn send(&mut self, ticket: Ticket, peer: Rank, tag: u32, from: Place, synchronous: bool) -> Result<(), Fault> {
+    fn send(&mut self, ticket: Ticket, peer: Rank, label: Label, from: Place, synchronous: bool) -> Result<(), Fault> {
         let data = self.slice(from).to_vec();
         let synchronous = synchronous || self.world.rendezvous;
         let mut state = self.world.lock();
         state.started += 1;
-        let stream = state.streams.entry((self.rank, peer, tag)).or_default();
+        let stream = state.streams.entry((self.rank, peer, label)).or_default();
         if let Some(wanted) = stream.wanted.pop_front() {
             state.finished[peer as usize].push((wanted, Some(data)));
             state.finished[self.rank as usize].push((ticket, None));
@@ -206,11 +206,11 @@ impl Transport for ThreadTransport {
         Ok(())
     }
 
-    fn recv(&mut self, ticket: Ticket, peer: Rank, tag: u32, into: Place) -> Result<(), Fault> {
+    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Fault> {
         self.wanted.insert(ticket, (peer, into));
         let mut state = self.world.lock();
         state.started += 1;
-        let stream = state.streams.entry((peer, self.rank, tag)).or_default();
+        let stream = state.streams.entry((peer, self.rank, label)).or_default();
         if let Some(message) = stream.sent.pop_front() {
             state.finished[self.rank as usize].push((ticket, Some(message.data)));
             if let Some(sender) = message.sender {

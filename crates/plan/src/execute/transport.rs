@@ -40,9 +40,18 @@ pub struct Ticket {
 /// Tickets of the operations that a [`Transport::poll`] found complete.
 pub type Completed = Vec<Ticket>;
 
+/// What a message and its receive must have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label {
+    /// Of the stream, see [`crate::schedule::Hop::tag`].
+    pub tag: u32,
+    /// Units of the whole stream: a rank that expects more of them, or fewer, must not take this segment.
+    pub stream: u64,
+}
+
 /// Point-to-point messages, local combination, and the layout of the call's buffers.
 ///
-/// Messages between the same two ranks with the same tag must be matched in the order in which they were sent.
+/// Messages between the same two ranks with the same label must be matched in the order in which they were sent.
 pub trait Transport {
     /// What can go wrong.
     type Error;
@@ -61,14 +70,20 @@ pub trait Transport {
     ///
     /// # Errors
     /// Of the library underneath.
-    fn send(&mut self, ticket: Ticket, peer: Rank, tag: u32, from: Place, synchronous: bool)
-    -> Result<(), Self::Error>;
+    fn send(
+        &mut self,
+        ticket: Ticket,
+        peer: Rank,
+        label: Label,
+        from: Place,
+        synchronous: bool,
+    ) -> Result<(), Self::Error>;
 
     /// Starts a receive.
     ///
     /// # Errors
     /// Of the library underneath.
-    fn recv(&mut self, ticket: Ticket, peer: Rank, tag: u32, into: Place) -> Result<(), Self::Error>;
+    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Self::Error>;
 
     /// `into = from ∘ into`, unit by unit, with the operation of the call.
     ///

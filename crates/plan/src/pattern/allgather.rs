@@ -8,13 +8,12 @@
 //! piece. A lane whose runs of positions are neighbours in the result too works there, as a ring of nodes of one rank does; the others
 //! work in the stage, from where pieces are copied. Source: algorithms document, section 2.
 
-use super::TAGS;
 use super::blocks::Rail;
 use super::board::Slip;
 use super::half::{Half, stages};
 use super::rails::Rails;
 use super::two_level_ring::Seats;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
 use std::ops::Range;
 
 /// Names of the stages; `between`: of that between nodes.

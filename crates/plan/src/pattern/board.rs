@@ -7,10 +7,9 @@
 //! ```
 //! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
 
-use super::TAGS;
 use super::inorder;
 use super::two_level_ring::Seats;
-use crate::schedule::{Action, Hop, Parts, Rank, Round};
+use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
 
 /// One rank's place among the ranks of its node.
 #[derive(Clone, Debug)]

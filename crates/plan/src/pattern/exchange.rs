@@ -2,12 +2,13 @@
 
 use super::two_level_ring::Seats;
 use crate::cost::Wires;
+use crate::schedule::TAGS;
 use crate::tasks::{Order, Routes, Task, Tasks, Told, Waits, choose};
 use crate::topology::{Hierarchy, Topology};
 use std::collections::BTreeSet;
 
-/// Tags every MPI library has (MPI 4.0 section 9.1.2). Data has tag 0, tokens between two ranks have the others.
-const TOKEN_TAGS: u32 = (1 << 15) - 1;
+/// Data has tag 0, tokens between two ranks have the others.
+const TOKEN_TAGS: u32 = TAGS - 1;
 
 /// Nodes up to which tasks are ordered, some seconds of work; beyond, node n sends to n + 1, n + 2, … without tokens.
 const MOST_NODES: u32 = 1024;

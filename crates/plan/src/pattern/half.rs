@@ -7,13 +7,12 @@
 //!   step 2  sends 1,   receives 0            of a doubling the same backwards: owned, then received in each step
 //! ```
 
-use super::TAGS;
 use super::blocks::{Blocks, Rail};
 use super::board::Board;
 use super::rails::{Rails, Transfer};
 use super::staging::shuffled;
 use super::two_level_ring::Seats;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space};
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space, TAGS};
 use std::ops::Range;
 
 /// What a node does on a lane.

@@ -9,11 +9,10 @@
 //! those of another; chunks of a lane follow one another, so that there is something to send while a step waits for its last segment.
 //! Source: algorithms document, section 2.
 
-use super::TAGS;
 use super::board::{Board, Slip};
 use super::rails::{Rails, Transfer};
 use super::two_level_ring::Seats;
-use crate::schedule::{Hop, Parts, Rank, RankPlan, Round};
+use crate::schedule::{Hop, Parts, Rank, RankPlan, Round, TAGS};
 use std::ops::Range;
 
 /// Names of the stages.

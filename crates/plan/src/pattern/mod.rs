@@ -30,10 +30,6 @@ mod two_level_ring;
 mod two_tree;
 mod xor;
 
-/// Tags every MPI library has (MPI 4.0 section 9.1.2). Streams are told apart by tags; where a connection has more of them than there are
-/// tags, two of one tag are sent in the order of their turns and received in the order of the list, which are the same.
-const TAGS: u32 = 1 << 15;
-
 pub use aggregated::{STAGES as AGGREGATED_STAGES, aggregated};
 pub use aggregated_leader::{STAGES as AGGREGATED_LEADER_STAGES, aggregated_leader};
 pub use allgather::{allgather, allgather_stages};

@@ -7,13 +7,12 @@
 //! The vector is put in the order of the rails by copies, in the order of need: what a node sends in the first step first. Every
 //! aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: algorithms document, section 2.
 
-use super::TAGS;
 use super::blocks::Rail;
 use super::board::Slip;
 use super::half::{Half, stages};
 use super::rails::Rails;
 use super::two_level_ring::Seats;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
 
 /// Names of the stages; `between`: of that between nodes.
 pub fn reduce_scatter_stages(seats: &Seats, between: &str) -> Vec<String> {

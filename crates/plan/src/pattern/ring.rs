@@ -9,11 +9,10 @@
 //! directions. The ranks of a node combine each part before it is needed and get it when it is finished (see
 //! [`super::node`]). Source: algorithms document, section 1.6.
 
-use super::TAGS;
 use super::node::Node;
 use super::order::Line;
 use crate::collective::Collective;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, TAGS};
 use crate::topology::Hierarchy;
 
 /// Plan of `rank` for Allreduce.

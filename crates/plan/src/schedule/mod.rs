@@ -138,6 +138,11 @@ pub struct Round {
     pub step: u32,
 }
 
+/// Tags of streams: an eighth of what every MPI library has (MPI 4.0 section 9.1.2), the rest is for what messages are told apart by beside. Where
+/// a connection has more streams than there are tags, two of one tag are sent in the order of their turns and received in the order of
+/// the list, which are the same.
+pub const TAGS: u32 = 1 << 12;
+
 /// One transfer seen from one of its two ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hop {
@@ -150,7 +155,7 @@ pub struct Hop {
     pub parts: Parts,
     /// The round it belongs to.
     pub round: Round,
-    /// Tells apart the streams between the same two ranks in the same direction; both ends use the same value.
+    /// Tells apart the streams between the same two ranks in the same direction; both ends use the same value, below [`TAGS`].
     pub tag: u32,
     /// Of several sends that are ready the lowest turn goes first, of one turn the lowest segment: streams of one turn are
     /// served alternately, as the halves of a vector, those of different turns one after another, as the parts of a ring.

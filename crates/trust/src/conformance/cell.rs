@@ -27,6 +27,10 @@ impl Cell {
         match self.mpi {
             // MPI_Comm_spawn of Open MPI 4.1.4 now and then does not return, with one process too.
             Mpi::OpenMpi4 => &["test_spawn.*"],
+            // Locks and conditions made of one-sided operations: MPICH moves them on only while the owner of the memory is inside MPI, and
+            // with more processes than cores they take minutes or for ever.
+            Mpi::Mpich4 | Mpi::Mpich5 if self.processes > 2 => &["test_util_sync.*"],
+            Mpi::Mpich4 => &["test_util_sync.TestCondition*World*"],
             _ => &[],
         }
     }

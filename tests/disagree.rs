@@ -1,0 +1,45 @@
+//! Ranks that disagree on the size of a call, an error in the program: some rank gets an error, and nothing is written where it should not be.
+
+use nagare_harness::{Job, Mpi, compile};
+
+const COLLECTIVES: [&str; 9] = [
+    "bcast",
+    "reduce",
+    "allreduce",
+    "reduce_scatter_block",
+    "reduce_scatter",
+    "allgather",
+    "alltoall",
+    "alltoallv",
+    "gather",
+];
+
+/// Integers in a block of the last rank and of the others: one more, half as many and so the same messages but fewer, far more.
+const COUNTS: [(u32, u32); 3] = [(8193, 8192), (8192, 16384), (300_000, 4000)];
+
+fn disagree(mpi: Mpi, ranks: u32) {
+    let program = compile(mpi, "tests/programs/disagree.c");
+    for collective in COLLECTIVES {
+        for (other, count) in COUNTS {
+            let words = [format!("collective={collective}"), format!("count={count}"), format!("other={other}")];
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(["watchdog=20"]).collect();
+            let outcome = Job::forced(&program, ranks).arguments(&words).limit(60).run();
+            let output = outcome.ended.output();
+            assert!(!outcome.ended.success(), "{words:?}: nobody has noticed\n{output}");
+            assert!(!output.contains("CORRUPT"), "{words:?}\n{output}");
+            assert!(!output.contains("panicked"), "{words:?}\n{output}");
+            assert!(output.contains("error MPI_ERR_TRUNCATE"), "{words:?}\n{output}");
+            assert!(output.contains("ranks disagree on counts or types"), "{words:?}: not said\n{output}");
+        }
+    }
+}
+
+#[test]
+fn open_mpi() {
+    disagree(Mpi::OpenMpi4, 4);
+}
+
+#[test]
+fn mpich() {
+    disagree(Mpi::Mpich4, 3);
+}

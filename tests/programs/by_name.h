@@ -1,0 +1,40 @@
+/* The nine collectives by name, on integers. */
+#ifndef BY_NAME_H
+#define BY_NAME_H
+
+#include "check.h"
+
+/* Calls collective `name` with `block` integers for or from every rank, or a vector of that many for every rank; sums, root 0. `in` and `out` have a block
+   of every rank. Returns what MPI returns. */
+static int call_by_name(const char *name, int *in, int *out, int block, MPI_Comm comm)
+{
+    int size;
+    MPI_Comm_size(comm, &size);
+    int counts[size], starts[size];
+    for (int r = 0; r < size; r++) {
+        counts[r] = block;
+        starts[r] = r * block;
+    }
+    const int whole = block * size;
+    if (strcmp(name, "bcast") == 0)
+        return MPI_Bcast(in, whole, MPI_INT, 0, comm);
+    if (strcmp(name, "reduce") == 0)
+        return MPI_Reduce(in, out, whole, MPI_INT, MPI_SUM, 0, comm);
+    if (strcmp(name, "allreduce") == 0)
+        return MPI_Allreduce(in, out, whole, MPI_INT, MPI_SUM, comm);
+    if (strcmp(name, "reduce_scatter_block") == 0)
+        return MPI_Reduce_scatter_block(in, out, block, MPI_INT, MPI_SUM, comm);
+    if (strcmp(name, "reduce_scatter") == 0)
+        return MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm);
+    if (strcmp(name, "allgather") == 0)
+        return MPI_Allgather(in, block, MPI_INT, out, block, MPI_INT, comm);
+    if (strcmp(name, "alltoall") == 0)
+        return MPI_Alltoall(in, block, MPI_INT, out, block, MPI_INT, comm);
+    if (strcmp(name, "alltoallv") == 0)
+        return MPI_Alltoallv(in, counts, starts, MPI_INT, out, counts, starts, MPI_INT, comm);
+    if (strcmp(name, "gather") == 0)
+        return MPI_Gather(in, block, MPI_INT, out, block, MPI_INT, 0, comm);
+    fail("no collective %s", name);
+}
+
+#endif
