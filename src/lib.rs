@@ -33,3 +33,4 @@ mod staged;
 mod statistics;
 mod transport;
 mod wait;
+mod witness;
