@@ -89,6 +89,14 @@ fn last_words(outcome: &Outcome) -> Vec<String> {
     said.collect()
 }
 
+/// Runs the job, again where nothing was said: Open MPI 4.1, alone or not, loses every second message of a rank that ends its job
+/// ("Out of resource" in its `show_help.c`).
+fn heard(job: &Job) -> Outcome {
+    let runs = std::iter::repeat_with(|| job.clone().run()).take(20);
+    let mut loud = runs.skip_while(|outcome| last_words(outcome).is_empty());
+    loud.next().unwrap_or_else(|| panic!("{job:?} said nothing"))
+}
+
 /// Errors that nobody handles end the job with the code and the words of the library, which name the function that was called.
 #[test]
 fn errors_that_end_the_job() {
@@ -98,8 +106,8 @@ fn errors_that_end_the_job() {
         let third = if mpich { ("Alltoallv", "comm_freed_used") } else { ("Alltoallv", "comm_null") };
         for (call, what) in [("Bcast", "root_too_large"), ("Allreduce", "op_not_for_double"), third] {
             let arguments = [&*format!("call={call}"), &*format!("what={what}")];
-            let stock = Job::stock(&program, 2).arguments(&arguments).limit(60).run();
-            let forced = Job::forced(&program, 2).arguments(&arguments).limit(60).run();
+            let stock = heard(&Job::stock(&program, 2).arguments(&arguments).limit(60));
+            let forced = heard(&Job::forced(&program, 2).arguments(&arguments).limit(60));
             let (expected, words) = (last_words(&stock), last_words(&forced));
             assert!(expected.iter().any(|line| line.contains(&format!("MPI_{call}"))), "{}", stock.ended.output());
             assert_eq!(words, expected, "{}\n{}", stock.ended.output(), forced.ended.output());
