@@ -52,14 +52,14 @@ impl Arguments {
     #[inline]
     pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
         if let Some(blocks) = &self.blocks {
-            return self.bytes_sent(shim.real, blocks);
+            return self.bytes_sent(shim, blocks);
         }
         if let Some(counts) = self.counts {
             return self.mean_bytes(shim, counts);
         }
         // The root of a Gather between groups has nothing to send: not even its type means anything.
         if self.collective == Collective::Gather && self.root < 0 {
-            let between = self.is_between_groups(shim.real)?;
+            let between = self.record(shim)?.inter;
             return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
         }
         let Typed { count, datatype, .. } = self.significant();
@@ -73,37 +73,19 @@ impl Arguments {
         }
     }
 
-    fn bytes_sent(&self, real: &Real, [sent, received]: &[Blocks; 2]) -> Result<u64, Reason> {
-        if self.is_between_groups(real)? {
-            return Err(Reason::Intercommunicator);
-        }
-        let mut ranks = 0;
-        // SAFETY: a valid communicator and pointer.
-        if unsafe { (real.mpi.comm_size)(self.comm.into(), &raw mut ranks) } != 0 {
-            return Err(Reason::Argument);
-        }
+    fn bytes_sent(&self, shim: &Shim, [sent, received]: &[Blocks; 2]) -> Result<u64, Reason> {
+        let ranks = self.within_group(shim)?.size;
         let (side, blocks) = if self.in_place() { (self.output, received) } else { (self.input, sent) };
         // SAFETY: MPI demands an entry for every rank.
-        let elements = unsafe { blocks.elements(ranks as u32) }.ok_or(Reason::Argument)?;
+        let elements = unsafe { blocks.elements(ranks) }.ok_or(Reason::Argument)?;
         if elements == 0 {
             return Ok(0);
         }
-        datatype::size(real, side.datatype).map(|size| size.saturating_mul(elements)).ok_or(Reason::Argument)
+        datatype::size(shim.real, side.datatype).map(|size| size.saturating_mul(elements)).ok_or(Reason::Argument)
     }
 
-    /// The record knows the number of ranks: a thread finds the one that it used last without asking the library.
     fn mean_bytes(&self, shim: &Shim, counts: Numbers) -> Result<u64, Reason> {
-        if !shim.setup().config.enable {
-            return Err(Reason::Disabled);
-        }
-        if self.comm == shim.real.handles.comm_null {
-            return Err(Reason::Argument);
-        }
-        // SAFETY: not null; the library detects any other handle that is none, or not.
-        let record = unsafe { Communicator::of(shim, self.comm) }.ok_or(Reason::Argument)?;
-        if record.inter {
-            return Err(Reason::Intercommunicator);
-        }
+        let record = self.within_group(shim)?;
         // SAFETY: MPI demands an entry for every rank.
         let elements = unsafe { counts.total(record.size) }.ok_or(Reason::Argument)?;
         if elements == 0 {
@@ -116,15 +98,22 @@ impl Arguments {
         }
     }
 
-    /// Whether the communicator is an intercommunicator.
-    fn is_between_groups(&self, real: &Real) -> Result<bool, Reason> {
-        let mut inter = 0;
-        if self.comm == real.handles.comm_null {
+    /// The communicator's record, which knows the number of ranks: a thread finds the one that it used last without asking the library.
+    fn record<'c>(&self, shim: &Shim) -> Result<&'c Communicator, Reason> {
+        if !shim.setup().config.enable {
+            return Err(Reason::Disabled);
+        }
+        if self.comm == shim.real.handles.comm_null {
             return Err(Reason::Argument);
         }
-        // SAFETY: not null; the library detects any other handle that is none, or not.
-        let code = unsafe { (real.mpi.comm_test_inter)(self.comm.into(), &raw mut inter) };
-        if code == 0 { Ok(inter != 0) } else { Err(Reason::Argument) }
+        // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this call only.
+        unsafe { Communicator::of(shim, self.comm) }.ok_or(Reason::Argument)
+    }
+
+    /// The same, unless it is an intercommunicator's.
+    fn within_group<'c>(&self, shim: &Shim) -> Result<&'c Communicator, Reason> {
+        let record = self.record(shim)?;
+        if record.inter { Err(Reason::Intercommunicator) } else { Ok(record) }
     }
 
     /// Bytes that all ranks know, which decisions may be made from: none where each knows its own only.

@@ -8,6 +8,7 @@ use crate::real::handles::PROC_NULL;
 use crate::shim::Shim;
 use crate::tags::Tags;
 use crate::transport::Failure;
+use crate::witness::Witness;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::choice::{Reason, Rules};
@@ -16,9 +17,9 @@ use nagare_plan::execute::Credits;
 use nagare_plan::schedule::{Program, Rank};
 use nagare_plan::topology::{Grid, Topology};
 use once_cell::sync::OnceCell;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ const DUPLICATES: usize = 512;
 /// Plans kept per communicator.
 const PROGRAMS: usize = 32;
 
-/// The communicator a thread used last, which spares most calls the look-up of the attribute.
+/// The communicator a thread used last, which spares most calls the look-up.
 #[derive(Clone, Copy)]
 struct Recent {
     comm: usize,
@@ -83,6 +84,7 @@ pub struct Communicator {
     pub rank: Rank,
     /// Whether it is an intercommunicator.
     pub inter: bool,
+    handle: usize,
     place: OnceCell<Result<Place, Reason>>,
     /// Below this many bytes no call of the collective runs on our algorithms here.
     floors: [AtomicU64; Collective::ALL.len()],
@@ -137,6 +139,9 @@ pub struct Place {
 #[derive(Default)]
 pub struct Registry {
     keyval: OnceCell<c_int>,
+    /// Addresses of the records, by handle: until its record is deleted, a handle means the same communicator.
+    known: RwLock<HashMap<usize, usize>>,
+    witness: OnceCell<Witness>,
     live: Mutex<Live>,
 }
 
@@ -149,6 +154,14 @@ struct Live {
 }
 
 impl Registry {
+    /// Makes what handles are tested with; no communicator is made later, inside a call.
+    pub fn open(&self, real: &Real) {
+        if let Some(witness) = Witness::new(real) {
+            // The world is entered once.
+            let _ = self.witness.set(witness);
+        }
+    }
+
     fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
         self.keyval
             .get_or_try_init(|| {
@@ -174,8 +187,10 @@ impl Registry {
         live.records.insert(number, ptr::from_ref(record) as usize);
     }
 
-    fn leave(&self, record: *mut c_void) {
-        self.live.lock().records.retain(|_, &mut address| address != record as usize);
+    fn leave(&self, record: &Communicator) {
+        let address = ptr::from_ref(record) as usize;
+        self.known.write().remove(&record.handle);
+        self.live.lock().records.retain(|_, &mut other| other != address);
     }
 
     /// Frees all duplicates that are left, and the key; called at the start of finalisation, when no call asks for it any more.
@@ -185,6 +200,9 @@ impl Registry {
             // SAFETY: an address is listed only while the record it belongs to is alive: `delete` takes it out first.
             let record = unsafe { &*(address as *const Communicator) };
             record.free_private(real);
+        }
+        if let Some(witness) = self.witness.get() {
+            witness.free(real);
         }
         if let Some(&(mut keyval)) = self.keyval.get() {
             // SAFETY: our key, freed once; the library keeps it until the last record is deleted.
@@ -211,11 +229,11 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
     crate::boundary::guard("the deletion of a communicator's attribute", || {
         let Some(shim) = crate::shim::shim() else { return };
         DELETIONS.fetch_add(1, Ordering::Release);
-        shim.registry.leave(value);
-        shim.note_rules(value as usize, None);
         // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the communicator
         // is under way.
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
+        shim.registry.leave(&record);
+        shim.note_rules(value as usize, None);
         record.free_private(shim.real);
     });
     0
@@ -246,17 +264,18 @@ impl Communicator {
         if !shim.is_open() {
             return None;
         }
-        let mpi = &shim.real.mpi;
-        let keyval = shim.registry.keyval(shim.real).ok()?;
-        let mut value: *mut c_void = ptr::null_mut();
-        let mut found = 0;
-        // SAFETY: valid communicator, key and pointers; the value is a pointer to a leaked record, see `attach`.
-        unsafe {
-            if (mpi.comm_get_attr)(comm, keyval, (&raw mut value).cast(), &raw mut found) == 0 && found != 0 {
-                return Some(&*value.cast::<Self>());
-            }
-            Self::attach(shim, comm, keyval)
+        let registry = &shim.registry;
+        let known = registry.known.read().get(&(comm.0 as usize)).copied();
+        if let Some(address) = known {
+            // SAFETY: an address is known only while the record it belongs to is alive.
+            return Some(unsafe { &*(address as *const Self) });
         }
+        let keyval = registry.keyval(shim.real).ok()?;
+        if registry.witness.get().is_some_and(|witness| !witness.accepts(shim.real, comm)) {
+            return None;
+        }
+        // SAFETY: as demanded of the caller.
+        unsafe { Self::attach(shim, comm, keyval) }
     }
 
     /// # Safety
@@ -276,6 +295,7 @@ impl Communicator {
                 return None;
             }
             let record = Box::into_raw(Box::new(Self {
+                handle: comm.0 as usize,
                 size: size as u32,
                 rank: rank as Rank,
                 inter: inter != 0,
@@ -291,6 +311,7 @@ impl Communicator {
                 drop(Box::from_raw(record));
                 return None;
             }
+            shim.registry.known.write().insert(comm.0 as usize, record as usize);
             Some(&*record)
         }
     }

@@ -34,3 +34,4 @@ mod statistics;
 mod tags;
 mod transport;
 mod wait;
+mod witness;

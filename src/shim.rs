@@ -136,6 +136,9 @@ impl Shim {
         // All ranks have the same verdict, and where it is good the same settings.
         let wanted = exchange.facts.is_ok() && self.setup().config.enable;
         let pool = if wanted { Pool::of_world(self.real) } else { None };
+        if self.setup().config.enable {
+            self.registry.open(self.real);
+        }
         *self.world.write() = Some(Arc::new(World { facts: exchange.facts, report: exchange.report, pool }));
         self.open.store(true, Ordering::Release);
     }

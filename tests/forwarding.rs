@@ -55,24 +55,6 @@ fn unusual_uses_on_one_rank() {
     }
 }
 
-/// Wrong arguments give the error classes of the library, on the user's communicator. (The wheel of MPICH 5.0 does not check
-/// them: it crashes by itself.)
-#[test]
-fn errors_are_those_of_the_library() {
-    for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 2), (Mpi::OpenMpi5, 3)] {
-        let program = compile(mpi, "tests/programs/errors.c");
-        let stock = Job::stock(&program, ranks).run().verified("errors").ended.stdout;
-        let forced = Job::forced(&program, ranks).run().verified("errors");
-        let pairs = stock.lines().zip(forced.ended.stdout.lines());
-        let different: Vec<_> = pairs.filter(|(stock, forced)| stock != forced).collect();
-        assert!(different.is_empty(), "{} with {ranks} ranks: (stock, Nagare) {different:#?}", mpi.name());
-        assert_eq!(forced.ended.stdout.lines().count(), stock.lines().count());
-        // The valid calls in between ran on ours, the invalid ones did not.
-        assert!(forced.report().calls("allreduce", "grouped_two_tree") > 0, "{:?}", forced.report());
-        assert!(forced.report().forwarded("", "arguments") > 0, "{:?}", forced.report());
-    }
-}
-
 #[test]
 fn operations_that_do_not_commute() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 3)] {

@@ -9,12 +9,12 @@ use mpi::ffi::{
 use std::ffi::{c_char, c_int, c_void};
 
 macro_rules! functions {
-    ($($name:ident: $symbol:literal ($($arg:ty),* $(,)?);)*) => {
+    ($($(#[$when:meta])? $name:ident: $symbol:literal ($($arg:ty),* $(,)?);)*) => {
         /// Addresses of the functions Nagare calls. A function that the library lacks is replaced by one that returns
         /// [`MISSING`]; `bound` and `missing` tell which.
         #[allow(missing_docs, reason = "each field is the MPI function it is named after")]
         pub struct Functions {
-            $(pub $name: unsafe extern "C" fn($($arg),*) -> c_int,)*
+            $($(#[$when])? pub $name: unsafe extern "C" fn($($arg),*) -> c_int,)*
             /// Symbols that were found.
             pub bound: Vec<&'static str>,
             /// Symbols that the library does not have.
@@ -27,17 +27,20 @@ macro_rules! functions {
                 let mut bound = Vec::new();
                 let mut missing = Vec::new();
                 $(
-                    unsafe extern "C" fn $name($(_: $arg),*) -> c_int { MISSING }
-                    // SAFETY: the symbol is the C function of that name, whose signature the MPI standard fixes.
-                    let found = unsafe {
-                        library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(concat!($symbol, "\0").as_bytes())
-                    };
-                    let $name = match found {
-                        Ok(symbol) => { bound.push($symbol); *symbol }
-                        Err(_) => { missing.push($symbol); $name }
+                    $(#[$when])?
+                    let $name = {
+                        unsafe extern "C" fn $name($(_: $arg),*) -> c_int { MISSING }
+                        // SAFETY: the symbol is the C function of that name, whose signature the MPI standard fixes.
+                        let found = unsafe {
+                            library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(concat!($symbol, "\0").as_bytes())
+                        };
+                        match found {
+                            Ok(symbol) => { bound.push($symbol); *symbol }
+                            Err(_) => { missing.push($symbol); $name as unsafe extern "C" fn($($arg),*) -> c_int }
+                        }
                     };
                 )*
-                Self { $($name,)* bound, missing }
+                Self { $($(#[$when])? $name,)* bound, missing }
             }
         }
     };
@@ -95,6 +98,8 @@ functions! {
     comm_size: "PMPI_Comm_size" (RawHandle, *mut c_int);
     comm_rank: "PMPI_Comm_rank" (MPI_Comm, *mut c_int);
     comm_test_inter: "PMPI_Comm_test_inter" (RawHandle, *mut c_int);
+    #[cfg(mpi_family = "mpich")]
+    comm_compare: "PMPI_Comm_compare" (MPI_Comm, MPI_Comm, *mut c_int);
     comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
     comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
     comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
@@ -107,7 +112,6 @@ functions! {
         MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,
     );
     comm_free_keyval: "PMPI_Comm_free_keyval" (*mut c_int);
-    comm_get_attr: "PMPI_Comm_get_attr" (MPI_Comm, c_int, *mut c_void, *mut c_int);
     comm_set_attr: "PMPI_Comm_set_attr" (MPI_Comm, c_int, *mut c_void);
     group_translate_ranks: "PMPI_Group_translate_ranks" (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
     group_free: "PMPI_Group_free" (*mut MPI_Group);

@@ -78,6 +78,9 @@ pub enum OpClass {
 pub struct Handles {
     /// `MPI_COMM_WORLD`.
     pub comm_world: MPI_Comm,
+    /// `MPI_COMM_SELF`.
+    #[cfg(mpi_family = "mpich")]
+    pub comm_self: MPI_Comm,
     /// `MPI_COMM_NULL`.
     pub comm_null: MPI_Comm,
     /// `MPI_DATATYPE_NULL`.
@@ -219,6 +222,8 @@ impl Handles {
         });
         Self {
             comm_world: handle!(library, MPI_Comm, "ompi_mpi_comm_world", 0x4400_0000_u32),
+            #[cfg(mpi_family = "mpich")]
+            comm_self: handle!(library, MPI_Comm, "ompi_mpi_comm_self", 0x4400_0001_u32),
             comm_null: handle!(library, MPI_Comm, "ompi_mpi_comm_null", 0x0400_0000_u32),
             datatype_null: handle!(library, MPI_Datatype, "ompi_mpi_datatype_null", 0x0c00_0000_u32),
             byte: handle!(library, MPI_Datatype, "ompi_mpi_byte", 0x4c00_010d_u32),

@@ -1,22 +1,12 @@
-/* Invalid calls: which error class each collective returns, one line per case "bcast negative_count MPI_ERR_COUNT", so that the
-   output of the stock library and of the library under test can be compared. After each, a valid call must still work. */
-#include "check.h"
+/* Invalid calls. For every name of every collective, every argument that can be wrong and two ways to hear of it, every rank tells
+   the class of the error, which communicators' handlers were called how often, and whether the communicator still works:
 
-enum collective { BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, ALLGATHER, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES };
-static const char *const collective_names[] = {"bcast",  "reduce",    "allreduce",            "alltoall",      "alltoallv",
-                                               "gather", "allgather", "reduce_scatter_block", "reduce_scatter"};
+     MPI_Bcast root_negative handler rank=0 MPI_ERR_ROOT calls=1 on=own heard=MPI_ERR_ROOT works
 
-struct arguments {
-    int count, root;
-    MPI_Datatype type;
-    MPI_Op op;
-    MPI_Comm comm;
-};
-
-static int send_data[64], receive_data[64];
-/* Of Alltoallv and Reduce_scatter: the same count for all ranks but the last. */
-static int counts[16], places[16];
-static int last_count_negative, no_counts;
+   to be compared with what the stock library does. With call= and what= one such call is made by rank 0, on a communicator that
+   ends the job.
+   Options: call=<name of a collective> what=<argument> */
+#include "errors_invalid.h"
 
 static const char *class_name(int code)
 {
@@ -40,183 +30,155 @@ static const char *class_name(int code)
     return other;
 }
 
-static int call(enum collective which, const struct arguments *a)
+/* What the handlers have heard since the last line. */
+static int heard_calls, heard_code;
+static char heard_on[64];
+static MPI_Comm own;
+
+static void on_error(MPI_Comm *comm, int *code, ...)
 {
-    for (int r = 0; r < check_size; r++) {
-        counts[r] = a->count;
-        places[r] = 4 * r;
-    }
-    if (last_count_negative)
-        counts[check_size - 1] = -1;
-    switch (which) {
-    case BCAST:
-        return MPI_Bcast(send_data, a->count, a->type, a->root, a->comm);
-    case REDUCE:
-        return MPI_Reduce(send_data, receive_data, a->count, a->type, a->op, a->root, a->comm);
-    case ALLREDUCE:
-        return MPI_Allreduce(send_data, receive_data, a->count, a->type, a->op, a->comm);
-    case ALLTOALLV:
-        return MPI_Alltoallv(send_data, no_counts ? NULL : counts, places, a->type, receive_data, no_counts ? NULL : counts, places,
-                             a->type, a->comm);
-    case GATHER:
-        return MPI_Gather(send_data, a->count, a->type, receive_data, a->count, a->type, a->root, a->comm);
-    case ALLGATHER:
-        return MPI_Allgather(send_data, a->count, a->type, receive_data, a->count, a->type, a->comm);
-    case REDUCE_SCATTER_BLOCK:
-        return MPI_Reduce_scatter_block(send_data, receive_data, a->count, a->type, a->op, a->comm);
-    case REDUCE_SCATTER:
-        return MPI_Reduce_scatter(send_data, receive_data, no_counts ? NULL : counts, a->type, a->op, a->comm);
-    default:
-        return MPI_Alltoall(send_data, a->count, a->type, receive_data, a->count, a->type, a->comm);
-    }
+    const char *on = *comm == own ? "own" : *comm == MPI_COMM_WORLD ? "world" : *comm == MPI_COMM_SELF ? "self" : "other";
+    heard_calls++;
+    heard_code = *code;
+    snprintf(heard_on + strlen(heard_on), sizeof heard_on - strlen(heard_on), "%s%s", *heard_on ? "," : "", on);
 }
 
-/* Rank 0 prints its own line, and one for each rank that differs. */
-static void print_line(const char *line)
+static void handle_errors_by(MPI_Errhandler handler)
 {
-    char other[160] = {0};
+    /* Errors without a communicator go to the world's handler (MPI 3.1) or to that of MPI_COMM_SELF (MPI 4.0). */
+    MPI_Comm_set_errhandler(own, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+}
+
+/* Rank 0 prints every rank's line. */
+static void print_line(char *line, size_t room)
+{
     if (check_rank != 0) {
-        snprintf(other, sizeof other, "%s", line);
-        MPI_Send(other, sizeof other, MPI_CHAR, 0, TAG_GATHER, MPI_COMM_WORLD);
+        MPI_Send(line, (int)room, MPI_CHAR, 0, TAG_GATHER, MPI_COMM_WORLD);
         return;
     }
-    printf("%s\n", line);
+    puts(line);
     for (int r = 1; r < check_size; r++) {
-        MPI_Recv(other, sizeof other, MPI_CHAR, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (strcmp(other, line) != 0)
-            printf("rank=%d %s\n", r, other);
+        MPI_Recv(line, (int)room, MPI_CHAR, r, TAG_GATHER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        puts(line);
     }
     fflush(stdout);
 }
 
-static void expect_still_works(MPI_Comm comm)
+static const char *still_works(MPI_Comm comm)
 {
-    int size, one = 1, sum = 0;
-    MPI_Comm_size(comm, &size);
-    if (MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS || sum != size)
-        fail("allreduce after the invalid call: got=%d expected=%d", sum, size);
+    static int ones[1000], sums[1000];
+    for (int i = 0; i < 1000; i++)
+        ones[i] = i, sums[i] = -1;
+    if (MPI_Allreduce(ones, sums, 1000, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS)
+        return "fails";
+    for (int i = 0; i < 1000; i++)
+        if (sums[i] != i * check_size)
+            return "errs";
+    return "works";
+}
+
+static void attempt(const struct names *by, enum collective which, const char *what, const char *handler, struct arguments a)
+{
+    char line[240];
+    heard_calls = 0, heard_code = MPI_SUCCESS, *heard_on = '\0';
+    snprintf(check_current, sizeof check_current, "%s%s%s %s %s", by->before, collective_names[which], by->after, what, handler);
+    const int code = by->call(which, &a);
+    const int length = snprintf(line, sizeof line, "%s rank=%d %s calls=%d on=%s", check_current, check_rank, class_name(code),
+                                heard_calls, *heard_on ? heard_on : "none");
+    snprintf(line + length, sizeof line - (size_t)length, " heard=%s %s", class_name(heard_code), still_works(own));
+    print_line(line, sizeof line);
     check_cases++;
 }
 
-static void try_invalid(enum collective which, const char *what, struct arguments a)
+/* The handle of a communicator that was freed, after its use or before any. */
+static MPI_Comm freed_comm(const struct names *by, enum collective which, int used)
 {
-    char line[160];
-    snprintf(check_current, sizeof check_current, "%s %s", collective_names[which], what);
-    snprintf(line, sizeof line, "%s %s %s", collective_names[which], what, class_name(call(which, &a)));
-    print_line(line);
-    expect_still_works(MPI_COMM_WORLD);
+    MPI_Comm comm, handle;
+    MPI_Comm_dup(own, &comm);
+    const struct arguments a = valid_arguments(comm);
+    if (used && by->call(which, &a) != MPI_SUCCESS)
+        fail("the call before the communicator is freed");
+    handle = comm;
+    MPI_Comm_free(&comm);
+    return handle;
 }
 
-static int handler_calls, handler_code;
-static MPI_Comm handler_comm;
-
-static void on_error(MPI_Comm *comm, int *code, ...)
+static void try_name(const struct names *by, const char *handler)
 {
-    handler_calls++;
-    handler_code = *code;
-    handler_comm = *comm;
-}
-
-/* A user's error handler is called once, with the user's communicator. */
-static void try_handler(enum collective which, const char *what, struct arguments a)
-{
-    char line[160];
-    handler_calls = 0;
-    handler_comm = MPI_COMM_NULL;
-    snprintf(check_current, sizeof check_current, "%s %s handler", collective_names[which], what);
-    const int code = call(which, &a);
-    snprintf(line, sizeof line, "%s %s handler calls=%d same_communicator=%s same_code=%s %s", collective_names[which], what,
-             handler_calls, handler_comm == a.comm ? "yes" : "no", handler_code == code ? "yes" : "no", class_name(handler_code));
-    print_line(line);
-    expect_still_works(a.comm);
-}
-
-/* MPICH (4.0.2, 5.0.2) does not check the count of reductions that have one, and copies -4 bytes. */
-static int crashes_with_negative_count(enum collective which)
-{
-#ifdef MPICH_NUMVERSION
-    return which == REDUCE || which == ALLREDUCE || which == REDUCE_SCATTER_BLOCK;
-#else
-    (void)which;
-    return 0;
-#endif
-}
-
-/* Open MPI 4.1's MPI_Allgather looks into the communicator before it checks it. */
-static int crashes_without_communicator(enum collective which)
-{
-#ifdef OPEN_MPI
-    return which == ALLGATHER;
-#else
-    (void)which;
-    return 0;
-#endif
-}
-
-static void try_all(void (*attempt)(enum collective, const char *, struct arguments), MPI_Comm comm)
-{
-    const struct arguments valid = {4, 0, MPI_INT, MPI_SUM, comm};
-    MPI_Datatype uncommitted;
-    MPI_Type_contiguous(1, MPI_INT, &uncommitted);
     for (int c = 0; c < COLLECTIVES; c++) {
         const enum collective which = (enum collective)c;
-        const int rooted = which == BCAST || which == REDUCE || which == GATHER, scatters = which >= REDUCE_SCATTER_BLOCK;
-        const int reduces = which == REDUCE || which == ALLREDUCE || scatters;
-        struct arguments a = valid;
-        a.count = -1;
-        if (!crashes_with_negative_count(which))
-            attempt(which, "negative_count", a);
-        if (which == ALLTOALLV || which == REDUCE_SCATTER) {
-            last_count_negative = 1;
-            attempt(which, "one_negative_count", valid);
-            last_count_negative = 0;
-            /* MPICH does not check for it and reads them. */
-#ifdef OPEN_MPI
-            no_counts = 1;
-            attempt(which, "no_counts", valid);
-            no_counts = 0;
-#endif
+        attempt(by, which, "valid", handler, valid_arguments(own));
+        for (int k = 0; k < INVALIDS; k++) {
+            struct arguments a = valid_arguments(own);
+            invalids[k].spoil(&a);
+            if ((invalids[k].collectives & ONLY(which)) && !stock_crashes(which, invalids[k].what))
+                attempt(by, which, invalids[k].what, handler, a);
         }
-        a = valid, a.type = MPI_DATATYPE_NULL;
-        attempt(which, "datatype_null", a);
-        a = valid, a.type = uncommitted;
-        attempt(which, "datatype_uncommitted", a);
-        a = valid, a.root = check_size;
-        if (rooted)
-            attempt(which, "root_too_large", a);
-        a = valid, a.root = -7;
-        if (rooted)
-            attempt(which, "root_negative", a);
-        a = valid, a.op = MPI_OP_NULL;
-        if (reduces)
-            attempt(which, "op_null", a);
-        a = valid, a.op = MPI_BAND, a.type = MPI_DOUBLE;
-        if (reduces)
-            attempt(which, "op_not_for_type", a);
+        for (int used = 0; used < 2; used++)
+            if (!stock_crashes(which, "comm_freed"))
+                attempt(by, which, used ? "comm_freed_used" : "comm_freed", handler, valid_arguments(freed_comm(by, which, used)));
+        attempt(by, which, "valid_again", handler, valid_arguments(own));
     }
-    MPI_Type_free(&uncommitted);
+}
+
+static void make_handles(void)
+{
+    MPI_Type_contiguous(1, MPI_INT, &uncommitted);
+    MPI_Type_contiguous(1, MPI_INT, &derived);
+    MPI_Type_commit(&derived);
+}
+
+/* One call that ends the job, of rank 0; the others are not in MPI, where they would notice and end it another way. */
+static void end_by(enum collective which, const char *what)
+{
+    struct arguments a = valid_arguments(own);
+    int found = 0;
+    /* Before a handle is freed: what is made later may get it. */
+    attempt(&names[0], which, "valid", "fatal", a);
+    for (int used = 0; used < 2; used++)
+        if (strcmp(what, used ? "comm_freed_used" : "comm_freed") == 0)
+            a.comm = freed_comm(&names[0], which, used), found = 1;
+    for (int k = 0; k < INVALIDS; k++)
+        if (strcmp(invalids[k].what, what) == 0)
+            invalids[k].spoil(&a), found = 1;
+    if (!found)
+        fail("what=%s is not known", what);
+    if (check_rank == 0)
+        names[0].call(which, &a);
+    else
+        sleep(20);
+    fail("%s has not ended the job", what);
 }
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    check_start("errors", "", argc, argv);
-    /* Errors without a communicator go to the world's handler (MPI 3.1) or to that of MPI_COMM_SELF (MPI 4.0). */
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    try_all(try_invalid, MPI_COMM_WORLD);
-    for (int c = 0; c < COLLECTIVES; c++)
-        if (!crashes_without_communicator((enum collective)c))
-            try_invalid((enum collective)c, "comm_null", (struct arguments){4, 0, MPI_INT, MPI_SUM, MPI_COMM_NULL});
+    check_start("errors", "call,what", argc, argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
+    /* Messages name a communicator. */
+    MPI_Comm_set_name(own, "own");
+    make_handles();
+    const char *call = option(argc, argv, "call", 0, NULL);
+    for (int c = 0; call && c < COLLECTIVES; c++)
+        if (strcmp(collective_names[c], call) == 0)
+            end_by((enum collective)c, option(argc, argv, "what", 1, ""));
+    if (call)
+        fail("call=%s is not known", call);
 
     MPI_Errhandler handler;
-    MPI_Comm dup;
-    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     MPI_Comm_create_errhandler(on_error, &handler);
-    MPI_Comm_set_errhandler(dup, handler);
+    for (int n = 0; n < NAMES; n++) {
+        handle_errors_by(MPI_ERRORS_RETURN);
+        try_name(&names[n], "return");
+        handle_errors_by(handler);
+        try_name(&names[n], "handler");
+    }
     MPI_Errhandler_free(&handler);
-    try_all(try_handler, dup);
-    MPI_Comm_free(&dup);
+    MPI_Comm_free(&own);
+    MPI_Type_free(&uncommitted);
+    MPI_Type_free(&derived);
     check_finish();
     return 0;
 }
