@@ -1,5 +1,9 @@
-//! Asks the MPI at hand (`MPICC`, else `mpicc`) what it is: sets `mpi_family = "openmpi" | "mpich"` and `mpi_large_count`.
+//! Asks the MPI at hand (`MPICC`, else `mpicc`) what it is: sets `mpi_family = "openmpi" | "mpich"` and `mpi_large_count`; and numbers the
+//! build by its sources, so that ranks notice that theirs differ (`NAGARE_BUILD`).
 
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 fn main() {
@@ -21,6 +25,32 @@ fn main() {
     println!("cargo::rustc-cfg=mpi_family=\"{family}\"");
     if header.contains("MPI_Bcast_c(") {
         println!("cargo::rustc-cfg=mpi_large_count");
+    }
+    let mut build = DefaultHasher::new();
+    for directory in DECIDING {
+        println!("cargo::rerun-if-changed={directory}");
+        number(Path::new(directory), &mut build);
+    }
+    println!("cargo::rustc-env=NAGARE_BUILD={:016x}", build.finish());
+}
+
+/// Sources by which ranks decide.
+const DECIDING: [&str; 4] = ["src", "crates/plan/src", "crates/config/src", "fabrics"];
+
+/// Hashes the names and contents of all files of a directory.
+fn number(directory: &Path, build: &mut DefaultHasher) {
+    let entries =
+        fs::read_dir(directory).unwrap_or_else(|e| fail(&format!("cannot read {}: {e}", directory.display())));
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            number(&path, build);
+        } else {
+            path.hash(build);
+            let contents = fs::read(&path).unwrap_or_else(|e| fail(&format!("cannot read {}: {e}", path.display())));
+            contents.hash(build);
+        }
     }
 }
 

@@ -16,8 +16,8 @@ pub extern "C" fn nagare_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: switched off, of the wrong MPI family,
-/// or with a configuration that the ranks do not share.
+/// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: before `MPI_Init` and after `MPI_Finalize`, switched off,
+/// of the wrong MPI family, or with a configuration that the ranks do not share.
 #[unsafe(no_mangle)]
 pub extern "C" fn nagare_active() -> c_int {
     guard("nagare_active", || c_int::from(shim().is_some_and(active)))
@@ -25,7 +25,7 @@ pub extern "C" fn nagare_active() -> c_int {
 
 fn active(shim: &Shim) -> bool {
     let setup = shim.setup();
-    setup.config.enable && setup.usable && shim.world().is_none_or(|w| w.facts.is_ok())
+    setup.config.enable && setup.usable && shim.is_open() && shim.world().is_some_and(|w| w.facts.is_ok())
 }
 
 /// Describes what Nagare found in this process: MPI library, functions, configuration, problems.
@@ -42,8 +42,7 @@ pub unsafe extern "C" fn nagare_diagnose(buffer: *mut c_char, length: usize) -> 
     unsafe { put(&text, buffer, length) }
 }
 
-/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Collective over the
-/// communicator at its first use. `format` is "text" or "json". Writes and returns like `nagare_diagnose`.
+/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Local. `format` is "text" or "json". Writes and returns like `nagare_diagnose`.
 ///
 /// # Safety
 /// `comm` must be a valid communicator, `format` a C string, and `buffer` have room for `length` bytes.

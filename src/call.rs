@@ -134,7 +134,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
             return Err(Reason::LargeElement);
         }
     }
-    let private = record.private(shim, comm)?;
+    let private = record.private(shim, comm, place)?;
     let committed = |side: &Typed| datatype::is_committed(real, private.comm, side.datatype);
     let all_committed = match &sides {
         None => arguments.typed(record.rank).iter().all(committed),

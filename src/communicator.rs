@@ -60,7 +60,7 @@ pub struct Private {
 
 /// Where one of the world's pool is used: what its ranks are called there.
 struct Within {
-    ranks: Vec<Rank>,
+    ranks: Arc<[Rank]>,
     _lease: Lease,
 }
 
@@ -131,6 +131,8 @@ pub struct Place {
     pub nodes: u32,
     /// Largest message that is sent without asking, bytes.
     pub eager: u64,
+    /// What its ranks are called in the world.
+    world_ranks: Arc<[Rank]>,
     /// How messages on the duplicate are told apart.
     pub tags: Tags,
 }
@@ -328,7 +330,8 @@ impl Communicator {
         let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
         let ranks = facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int);
         let tags = facts.tags;
-        let (topology, limits) = (facts.restricted(&ranks.ok_or(Reason::Outside)?), facts.eager);
+        let world_ranks: Arc<[Rank]> = ranks.ok_or(Reason::Outside)?.into();
+        let (topology, limits) = (facts.restricted(&world_ranks), facts.eager);
         let cartesian = if self.inter { None } else { cartesian::of(shim.real, comm) };
         let topology = match cartesian {
             Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
@@ -347,7 +350,7 @@ impl Communicator {
             let grid = Grid::new(planner.grouped(), planner.topology());
             log::debug!("a communicator of {} ranks on {nodes} nodes, dimensions {grid}", self.size);
         }
-        Ok(Place { planner, nodes, eager, tags })
+        Ok(Place { planner, nodes, eager, world_ranks, tags })
     }
 
     fn set_floors(&self, rules: &Rules, nodes: u32) {
@@ -362,10 +365,10 @@ impl Communicator {
     }
 
     /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
-    pub fn private(&self, shim: &Shim, comm: MPI_Comm) -> Result<Private, Reason> {
+    pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
         let mut private = self.private.lock();
         let private = private.get_or_insert_with(|| {
-            let made = self.make_private(shim, comm);
+            let made = self.make_private(shim, comm, place);
             if made.is_ok() {
                 shim.registry.enter(self);
             }
@@ -376,14 +379,15 @@ impl Communicator {
 
     /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where threads are in several calls at
     /// once none is made here.
-    fn make_private(&self, shim: &Shim, comm: MPI_Comm) -> Result<Private, Reason> {
+    fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
         if let Some(pool) = shim.pool() {
             let lease = pool.lease(shim.real, comm, self.rank == 0).ok_or(Reason::Communicators)?;
-            let ranks =
-                facts::translate(shim.real, comm, lease.comm(), self.size as c_int).ok_or(Reason::Communicators)?;
+            // The pool's communicators have the ranks of the world.
+            let ranks = Arc::clone(&place.world_ranks);
             return Ok(Private { comm: lease.comm(), within: Some(Arc::new(Within { ranks, _lease: lease })) });
         }
-        if !facts::all_agree(shim.real, comm, shim.registry.len() < DUPLICATES) {
+        let possible = shim.registry.len() < DUPLICATES && !shim.duplicates.load(Ordering::Acquire);
+        if !facts::all_agree(shim.real, comm, possible) {
             return Err(Reason::Communicators);
         }
         let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;

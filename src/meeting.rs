@@ -20,30 +20,26 @@ use std::time::Duration;
 /// How long ranks are waited for before it is said. All have been in MPI_Init, or are in the same call.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest format heard of.
+/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of.
 const MESSAGE: usize = 64;
 
-/// What builds must have in common to understand each other's facts: grows when [`crate::facts::Facts`] or their exchange changes.
-const FORMAT: u64 = 1;
+/// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
+fn number(build: &str) -> u64 {
+    u64::from_str_radix(build, 16).unwrap_or(0)
+}
 
 /// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `strict`: a rank that does not come is fatal.
 ///
 /// # Errors
 /// If builds do not understand each other, the same on all ranks, or the library fails.
 pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<(), Disagreement> {
-    // The first and the last rank are enough to tell: ranks without the library are some application or some hosts.
-    let watch = (rank == 0 || rank == size - 1).then(|| Watch::start(rank, size, strict));
-    let heard = rounds(real, comm, rank, size);
-    if let Some(watch) = watch {
-        watch.end();
-    }
-    let (least, largest) = heard.map_err(Disagreement::Exchange)?;
+    let (least, largest) = rounds(real, comm, rank, size, strict).map_err(Disagreement::Exchange)?;
     if least == largest { Ok(()) } else { Err(Disagreement::Build) }
 }
 
-/// The least and the largest format of all ranks.
-fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int) -> Result<(u64, u64), c_int> {
-    let own = FORMAT << 32 | size_of::<crate::facts::Facts>() as u64;
+/// The least and the largest build of all ranks.
+fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<(u64, u64), c_int> {
+    let own = number(env!("NAGARE_BUILD"));
     let (mut least, mut largest) = (own, own);
     let nothing = vec![0 as c_int; size as usize];
     let (mut sent, mut received) = (nothing.clone(), nothing.clone());
@@ -57,6 +53,8 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int) -> Result<(u64,
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = MESSAGE as c_int;
         received[from as usize] = MESSAGE as c_int;
+        // The rank before one without the library waits for it in the first round, all others for ranks that wait.
+        let watch = (distance == 1).then(|| Watch::start(rank, size, strict));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
             (real.mpi.alltoallw)(
@@ -71,22 +69,23 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int) -> Result<(u64,
                 comm,
             )
         };
+        drop(watch);
         if code != 0 {
             return Err(code);
         }
         sent[to as usize] = 0;
         received[from as usize] = 0;
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| answer[at + i]));
-        least = least.min(number(0));
-        largest = largest.max(number(8));
+        let build = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| answer[at + i]));
+        least = least.min(build(0));
+        largest = largest.max(build(8));
         distance *= 2;
     }
     Ok((least, largest))
 }
 
-/// A thread that says what is waited for if it takes long.
+/// A thread that says what is waited for if it takes long; dropped, it ends.
 struct Watch {
-    done: Sender<()>,
+    done: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -104,10 +103,11 @@ impl Watch {
                     return;
                 }
                 let seconds = PATIENCE.as_secs();
+                let before = (rank + size - 1) % size;
                 let then = if strict { "; the job ends (NAGARE_STRICT=1)" } else { "" };
                 say(&format!(
-                    "nagare: rank {rank} of {size} has waited {seconds} s for ranks that do not answer; expected libnagare.so in \
-                     all of them, as `nagare run` makes sure{then}\n"
+                    "nagare: rank {rank} of {size} has waited {seconds} s for rank {before} or one before it, which does not answer; expected \
+                     libnagare.so in all ranks, as `nagare run` makes sure, or in none{then}\n"
                 ));
                 if strict {
                     // Another thread is inside the MPI library: the launcher ends a job of which a rank ends like this.
@@ -117,12 +117,14 @@ impl Watch {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
             thread.ok()
         };
-        Self { done, thread }
+        Self { done: Some(done), thread }
     }
+}
 
-    fn end(self) {
-        drop(self.done);
-        if let Some(thread) = self.thread {
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(thread) = self.thread.take() {
             // It only ends; a panic in it has been told.
             let _ = thread.join();
         }

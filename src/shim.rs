@@ -38,6 +38,8 @@ pub struct Shim {
     pause: OnceCell<Option<Duration>>,
     /// Whether calls are timed.
     pub timed: AtomicBool,
+    /// Whether the program has asked for a communicator that may still be in the making.
+    pub duplicates: AtomicBool,
     /// Whether there is a world: from the end of its initialisation to the start of its finalisation.
     open: AtomicBool,
 }
@@ -92,6 +94,7 @@ impl Shim {
             floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
             timed: AtomicBool::new(false),
+            duplicates: AtomicBool::new(false),
             open: AtomicBool::new(false),
         }))
     }
@@ -134,7 +137,11 @@ impl Shim {
         self.announce(comm, rank, &exchange);
         self.timed.store(exchange.report, Ordering::Relaxed);
         // All ranks have the same verdict, and where it is good the same settings.
-        let wanted = exchange.facts.is_ok() && self.setup().config.enable;
+        let config = &self.setup().config;
+        let wanted = exchange.facts.as_ref().is_ok_and(|facts| {
+            let nodes = facts.topology.node_count();
+            config.enable && Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX)
+        });
         let pool = if wanted { Pool::of_world(self.real) } else { None };
         if self.setup().config.enable {
             self.registry.open(self.real);
@@ -202,8 +209,10 @@ impl Shim {
                     log::error!("{error}; {outcome}");
                 }
                 if strict {
-                    // Everybody's lines come before the end of the job.
-                    facts::all_agree(self.real, comm, true);
+                    // Everybody's lines come before the end of the job, where everybody knows that it ends.
+                    if !matches!(error, Disagreement::Build | Disagreement::Exchange(_)) {
+                        facts::all_agree(self.real, comm, true);
+                    }
                     crate::boundary::abort(self.real, 1);
                 }
             }

@@ -173,7 +173,7 @@ fn ranks_read_write_and_execute_what_the_documentation_says() {
             let written: BTreeMap<String, usize> =
                 written.iter().map(|file| (format!("openat {}", generic(file)), 1)).collect();
             assert_eq!(more.written, written, "{}", mpi.name());
-            // The first rank and the last wait for the others with a clock at their side.
+            // Each rank waits for the one before it with a clock at its side.
             let threads = BTreeMap::from([("a thread".to_owned(), 2)]);
             assert_eq!((&more.executed, more.sockets.len()), (&threads, 0), "{}: {more:?}", mpi.name());
         }

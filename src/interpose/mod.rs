@@ -8,6 +8,7 @@ mod allreduce;
 mod alltoall;
 mod alltoallv;
 mod bcast;
+mod comm_idup;
 mod finalize;
 mod gather;
 mod init;

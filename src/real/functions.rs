@@ -103,6 +103,8 @@ functions! {
     comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
     comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
     comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
+    comm_idup: "PMPI_Comm_idup" (RawHandle, *mut MPI_Comm, *mut MPI_Request);
+    comm_idup_with_info: "PMPI_Comm_idup_with_info" (RawHandle, RawHandle, *mut MPI_Comm, *mut MPI_Request);
     comm_free: "PMPI_Comm_free" (*mut MPI_Comm);
     comm_set_errhandler: "PMPI_Comm_set_errhandler" (MPI_Comm, MPI_Errhandler);
     comm_get_errhandler: "PMPI_Comm_get_errhandler" (MPI_Comm, *mut MPI_Errhandler);
@@ -112,6 +114,7 @@ functions! {
         MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,
     );
     comm_free_keyval: "PMPI_Comm_free_keyval" (*mut c_int);
+    comm_get_attr: "PMPI_Comm_get_attr" (MPI_Comm, c_int, *mut c_void, *mut c_int);
     comm_set_attr: "PMPI_Comm_set_attr" (MPI_Comm, c_int, *mut c_void);
     group_translate_ranks: "PMPI_Group_translate_ranks" (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
     group_free: "PMPI_Group_free" (*mut MPI_Group);
