@@ -37,23 +37,53 @@ pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool)
     if let Some(watch) = watch {
         watch.end();
     }
-    let (least, largest) = heard.map_err(Disagreement::Exchange)?;
-    if least == largest { Ok(()) } else { Err(Disagreement::Build) }
+    if heard.map_err(Disagreement::Exchange)?.one() { Ok(()) } else { Err(Disagreement::Build) }
 }
 
-/// The least and the largest format of all ranks.
-fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int) -> Result<(u64, u64), c_int> {
-    let own = FORMAT << 32 | size_of::<crate::facts::Facts>() as u64;
-    let (mut least, mut largest) = (own, own);
+/// The formats that a rank has heard of.
+#[derive(Clone, Copy, Debug)]
+struct Formats {
+    least: u64,
+    largest: u64,
+}
+
+impl Formats {
+    fn own(format: u64) -> Self {
+        Self { least: format, largest: format }
+    }
+
+    fn message(self) -> [u8; MESSAGE] {
+        let mut message = [0; MESSAGE];
+        message[..8].copy_from_slice(&self.least.to_le_bytes());
+        message[8..16].copy_from_slice(&self.largest.to_le_bytes());
+        message
+    }
+
+    fn hear(&mut self, message: &[u8; MESSAGE]) {
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| message[at + i]));
+        self.least = self.least.min(number(0));
+        self.largest = self.largest.max(number(8));
+    }
+
+    fn one(self) -> bool {
+        self.least == self.largest
+    }
+}
+
+/// How far messages go, round by round.
+fn distances(size: c_int) -> impl Iterator<Item = c_int> {
+    (0..c_int::BITS - 1).map(|round| 1 << round).take_while(move |&distance| distance < size)
+}
+
+/// The formats of all ranks.
+fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int) -> Result<Formats, c_int> {
+    let mut heard = Formats::own(FORMAT << 32 | size_of::<crate::facts::Facts>() as u64);
     let nothing = vec![0 as c_int; size as usize];
     let (mut sent, mut received) = (nothing.clone(), nothing.clone());
     let bytes: Vec<MPI_Datatype> = vec![real.handles.byte; size as usize];
-    let mut distance = 1;
-    while distance < size {
+    for distance in distances(size) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-        let mut message = [0u8; MESSAGE];
-        message[..8].copy_from_slice(&least.to_le_bytes());
-        message[8..16].copy_from_slice(&largest.to_le_bytes());
+        let message = heard.message();
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = MESSAGE as c_int;
         received[from as usize] = MESSAGE as c_int;
@@ -76,12 +106,9 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int) -> Result<(u64,
         }
         sent[to as usize] = 0;
         received[from as usize] = 0;
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| answer[at + i]));
-        least = least.min(number(0));
-        largest = largest.max(number(8));
-        distance *= 2;
+        heard.hear(&answer);
     }
-    Ok((least, largest))
+    Ok(heard)
 }
 
 /// A thread that says what is waited for if it takes long.
@@ -125,6 +152,37 @@ impl Watch {
         if let Some(thread) = self.thread {
             // It only ends; a panic in it has been told.
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each rank takes all builds for the same, after the rounds of as many ranks as there are `formats`.
+    fn agreed(formats: &[u64]) -> Vec<bool> {
+        let mut ranks: Vec<Formats> = formats.iter().map(|&format| Formats::own(format)).collect();
+        for distance in distances(formats.len() as c_int) {
+            let messages: Vec<_> = ranks.iter().map(|rank| rank.message()).collect();
+            for (rank, heard) in ranks.iter_mut().enumerate() {
+                heard.hear(&messages[(rank + formats.len() - distance as usize) % formats.len()]);
+            }
+        }
+        ranks.into_iter().map(Formats::one).collect()
+    }
+
+    #[test]
+    fn every_rank_hears_of_another_build_anywhere() {
+        for size in 1..=33 {
+            assert_eq!(agreed(&vec![FORMAT; size]), vec![true; size]);
+            for odd in (0..size).filter(|_| size > 1) {
+                for format in [0, FORMAT + 1, u64::MAX] {
+                    let mut formats = vec![FORMAT; size];
+                    formats[odd] = format;
+                    assert_eq!(agreed(&formats), vec![false; size], "rank {odd} of {size} has format {format}");
+                }
+            }
         }
     }
 }

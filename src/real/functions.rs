@@ -91,6 +91,7 @@ functions! {
 
     comm_size: "PMPI_Comm_size" (RawHandle, *mut c_int);
     comm_rank: "PMPI_Comm_rank" (MPI_Comm, *mut c_int);
+    comm_get_parent: "PMPI_Comm_get_parent" (*mut MPI_Comm);
     comm_test_inter: "PMPI_Comm_test_inter" (RawHandle, *mut c_int);
     comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
     comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
