@@ -1,10 +1,14 @@
 //! What goes wrong from outside: settings that differ, ranks without the library, files that are none.
 
-use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, scratch_directory};
-use std::os::unix::fs::{chown, symlink};
+use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, Report, compile, scratch_directory};
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
+
+/// The user `nobody`.
+const NOBODY: u32 = 65534;
 
 fn hello(mpi: Mpi) -> Program {
     compile(mpi, "examples/hello.c")
@@ -138,13 +142,64 @@ fn fabric_files_that_are_none() {
     }
 }
 
+/// Ranks of another user than root, for whom every file can be read.
 #[test]
-fn fabric_files_that_differ_between_ranks() {
+fn fabric_files_that_may_not_be_read_or_may_be_written() {
+    // SAFETY: no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: only root can run jobs of another user");
+        return;
+    }
+    for (mpi, ranks) in DEBIAN {
+        let scratch = scratch_directory();
+        let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+        let mode = |name: &str, bits: u32| {
+            std::fs::set_permissions(path(name), Permissions::from_mode(bits)).expect("permissions");
+        };
+        // Nobody may be kept from where the project is built: what the ranks need is copied.
+        mode("", 0o755);
+        std::fs::copy(mpi.family().library(), path("libnagare.so")).expect("a copy of the library");
+        std::fs::copy(&hello(mpi).words[0], path("hello")).expect("a copy of the program");
+        std::fs::create_dir(path("home")).expect("a directory");
+        chown(path("home"), Some(NOBODY), Some(NOBODY)).expect("a directory of nobody");
+        let fabric = here_and_elsewhere();
+        for (name, bits) in [("fit", 0o644), ("secret", 0o600), ("open", 0o666)] {
+            std::fs::write(path(name), &fabric).expect("a file");
+            mode(name, bits);
+        }
+        let run = |name: &str| {
+            let program = Program::executable(mpi, path("hello"));
+            let job = Job::stock(&program, ranks).user(NOBODY).set("HOME", &path("home")).set("TMPDIR", &path("home"));
+            let job = job.set("LD_PRELOAD", &path("libnagare.so")).set("NAGARE_ALGORITHM", FORCED);
+            let report = path(&format!("home/{name}.json"));
+            let job = job.set("NAGARE_TOPOLOGY", &path(name)).set("NAGARE_REPORT", &report);
+            let mut outcome = job.directory(&path("home")).limit(60).run();
+            outcome.report = Report::read(Path::new(&report));
+            outcome
+        };
+        let fit = run("fit");
+        assert!(fit.ended.success() && fit.messages().is_empty(), "{}", fit.ended.output());
+        assert!(fit.report().ours("") > 0, "{:?}", fit.report());
+        for (name, what) in [("secret", "Permission denied"), ("open", "everybody may write to it")] {
+            let outcome = run(name);
+            assert!(outcome.report.is_some(), "{}", outcome.ended.output());
+            one_line_and_stock(&outcome, &["NAGARE_TOPOLOGY", name, what, "expected"]);
+        }
+    }
+}
+
+/// A fabric of this host and another.
+fn here_and_elsewhere() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
-    let fabric = format!(
+    format!(
         "hosts = [\"{0}\", \"another\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = [\"{0}\", \"another\"]\nto = \"s\"\n",
         host.trim()
-    );
+    )
+}
+
+#[test]
+fn fabric_files_that_differ_between_ranks() {
+    let fabric = here_and_elsewhere();
     for (mpi, ranks) in DEBIAN {
         // One relative name in two directories: as on hosts with files of their own.
         let scratch = scratch_directory();

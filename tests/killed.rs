@@ -78,6 +78,15 @@ fn end(job: Job, words: &[&str]) -> End {
     End { code: ended.status.and_then(|status| status.code()), left: left.len(), shared }
 }
 
+/// Whether a job in which a rank died ended as jobs of this library do.
+///
+/// MPICH 4's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM, or one that UCX ends by
+/// SIGABRT where it reads the dead rank's memory. Without Nagare all three are seen, from run to run.
+fn told_of_death(mpi: Mpi, ours: &End, stock: &End) -> bool {
+    let second = |end: &End| [libc::SIGTERM, libc::SIGABRT].map(Some).contains(&end.code);
+    ours.code == stock.code || (mpi == Mpi::Mpich4 && ours.code != Some(0) && (second(ours) || second(stock)))
+}
+
 /// Kills a rank inside each of `collectives`, in jobs like `job`.
 #[track_caller]
 fn killed_inside(mpi: Mpi, ranks: u32, collectives: &[&str], job: impl Fn() -> Job) {
@@ -85,7 +94,7 @@ fn killed_inside(mpi: Mpi, ranks: u32, collectives: &[&str], job: impl Fn() -> J
     assert_ne!(stock.code, Some(0), "no rank died");
     for collective in collectives {
         let ours = end(job(), &[&format!("collective={collective}"), "how=kill"]);
-        assert_eq!(ours.code, stock.code, "{} {collective}", mpi.name());
+        assert!(told_of_death(mpi, &ours, &stock), "{} {collective}: {ours:?} {stock:?}", mpi.name());
         assert!(!ours.shared.is_empty(), "{} {collective}: no shared memory was seen", mpi.name());
         assert!(ours.left <= stock.left, "{} {collective}: {ours:?} {stock:?}", mpi.name());
     }
@@ -98,7 +107,7 @@ fn ends_like_stock(mpi: Mpi, ranks: u32, cases: &[&[&str]]) {
         let stock = end(Job::stock(&program, ranks), words);
         let forced = end(Job::forced(&program, ranks), words);
         assert_ne!(stock.code, Some(0), "{words:?}: no rank died");
-        assert_eq!(forced.code, stock.code, "{} {words:?}", mpi.name());
+        assert!(told_of_death(mpi, &forced, &stock), "{} {words:?}: {forced:?} {stock:?}", mpi.name());
         assert!(forced.left <= stock.left, "{} {words:?}: {forced:?} {stock:?}", mpi.name());
     }
 }
@@ -120,7 +129,8 @@ fn inside_what_nagare_chooses_by_itself() {
     for (mpi, ranks, collectives) in [
         // Gather is the library's on a network of which no more is known than the nodes.
         (Mpi::OpenMpi4, 4, &COLLECTIVES[..8]),
-        (Mpi::Mpich4, 3, &COLLECTIVES[..8]),
+        // One for each algorithm that is chosen here; all of them are too long for every day.
+        (Mpi::Mpich4, 3, &["allreduce", "alltoall", "allgather"]),
         (Mpi::OpenMpi5, 3, &["bcast", "alltoallv"]),
         (Mpi::Mpich5, 3, &["reduce", "allgather"]),
     ] {
