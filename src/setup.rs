@@ -163,7 +163,7 @@ fn read_topology(name: &str) -> Result<TopologyText, String> {
         let name = quoted(name);
         return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
     }
-    if metadata.mode() & u32::from(libc::S_IWOTH) != 0 {
+    if metadata.mode() & libc::S_IWOTH != 0 {
         let name = quoted(name);
         return Err(format!(
             "{name}: everybody may write to it, expected a file that only its owner and group may change"

@@ -1,6 +1,6 @@
 //! Ranks that die: the job ends as it does with the MPI library alone, and leaves no more behind.
 
-use nagare_harness::{Job, Mpi, Running, compile};
+use nagare_harness::{Family, Job, Mpi, Running, compile};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -80,11 +80,13 @@ fn end(job: Job, words: &[&str]) -> End {
 
 /// Whether a job in which a rank died ended as jobs of this library do.
 ///
-/// MPICH 4's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM, or one that UCX ends by
-/// SIGABRT where it reads the dead rank's memory. Without Nagare all three are seen, from run to run.
+/// MPICH's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM (15 or 143), one that UCX ends by
+/// SIGABRT where it reads the dead rank's memory, or one that the library ends for an error. Without Nagare the first three are
+/// seen from run to run; inside Nagare the error is that of the call that waits for messages, `MPI_ERR_IN_STATUS`, which is 17.
 fn told_of_death(mpi: Mpi, ours: &End, stock: &End) -> bool {
-    let second = |end: &End| [libc::SIGTERM, libc::SIGABRT].map(Some).contains(&end.code);
-    ours.code == stock.code || (mpi == Mpi::Mpich4 && ours.code != Some(0) && (second(ours) || second(stock)))
+    let second = |end: &End| [libc::SIGTERM, 128 + libc::SIGTERM, libc::SIGABRT, 17].map(Some).contains(&end.code);
+    ours.code == stock.code
+        || (mpi.family() == Family::Mpich && ours.code != Some(0) && (second(ours) || second(stock)))
 }
 
 /// Kills a rank inside each of `collectives`, in jobs like `job`.
