@@ -16,6 +16,7 @@ mod cartesian;
 mod communicator;
 mod cvar;
 mod datatype;
+mod destination;
 mod eager;
 mod facts;
 mod interpose;

@@ -33,27 +33,58 @@ fn number(build: &str) -> u64 {
 /// # Errors
 /// If builds do not understand each other, the same on all ranks, or the library fails.
 pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<(), Disagreement> {
-    let (least, largest) = rounds(real, comm, rank, size, strict).map_err(Disagreement::Exchange)?;
-    if least == largest { Ok(()) } else { Err(Disagreement::Build) }
+    let heard = rounds(real, comm, rank, size, strict).map_err(Disagreement::Exchange)?;
+    if heard.one() { Ok(()) } else { Err(Disagreement::Build) }
 }
 
-/// The least and the largest build of all ranks.
-fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<(u64, u64), c_int> {
-    let own = number(env!("NAGARE_BUILD"));
-    let (mut least, mut largest) = (own, own);
+/// The builds that a rank has heard of.
+#[derive(Clone, Copy, Debug)]
+struct Builds {
+    least: u64,
+    largest: u64,
+}
+
+impl Builds {
+    fn own(build: u64) -> Self {
+        Self { least: build, largest: build }
+    }
+
+    fn message(self) -> [u8; MESSAGE] {
+        let mut message = [0; MESSAGE];
+        message[..8].copy_from_slice(&self.least.to_le_bytes());
+        message[8..16].copy_from_slice(&self.largest.to_le_bytes());
+        message
+    }
+
+    fn hear(&mut self, message: &[u8; MESSAGE]) {
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| message[at + i]));
+        self.least = self.least.min(number(0));
+        self.largest = self.largest.max(number(8));
+    }
+
+    fn one(self) -> bool {
+        self.least == self.largest
+    }
+}
+
+/// How far messages go, round by round.
+fn distances(size: c_int) -> impl Iterator<Item = c_int> {
+    (0..c_int::BITS - 1).map(|round| 1 << round).take_while(move |&distance| distance < size)
+}
+
+/// The builds of all ranks.
+fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<Builds, c_int> {
+    let mut heard = Builds::own(number(env!("NAGARE_BUILD")));
     let nothing = vec![0 as c_int; size as usize];
     let (mut sent, mut received) = (nothing.clone(), nothing.clone());
     let bytes: Vec<MPI_Datatype> = vec![real.handles.byte; size as usize];
-    let mut distance = 1;
-    while distance < size {
+    for distance in distances(size) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-        let mut message = [0u8; MESSAGE];
-        message[..8].copy_from_slice(&least.to_le_bytes());
-        message[8..16].copy_from_slice(&largest.to_le_bytes());
+        let message = heard.message();
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = MESSAGE as c_int;
         received[from as usize] = MESSAGE as c_int;
-        // The rank before one without the library waits for it in the first round, all others for ranks that wait.
+        // The rank after one without the library waits for that in the first round, the others later for ranks that wait.
         let watch = (distance == 1).then(|| Watch::start(rank, size, strict));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
@@ -75,12 +106,9 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -
         }
         sent[to as usize] = 0;
         received[from as usize] = 0;
-        let build = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| answer[at + i]));
-        least = least.min(build(0));
-        largest = largest.max(build(8));
-        distance *= 2;
+        heard.hear(&answer);
     }
-    Ok((least, largest))
+    Ok(heard)
 }
 
 /// A thread that says what is waited for if it takes long; dropped, it ends.
@@ -127,6 +155,39 @@ impl Drop for Watch {
         if let Some(thread) = self.thread.take() {
             // It only ends; a panic in it has been told.
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: u64 = 0x1234_5678_9abc_def0;
+
+    /// Whether each rank takes all builds for the same, after the rounds of as many ranks as there are `builds`.
+    fn agreed(builds: &[u64]) -> Vec<bool> {
+        let mut ranks: Vec<Builds> = builds.iter().map(|&build| Builds::own(build)).collect();
+        for distance in distances(builds.len() as c_int) {
+            let messages: Vec<_> = ranks.iter().map(|rank| rank.message()).collect();
+            for (rank, heard) in ranks.iter_mut().enumerate() {
+                heard.hear(&messages[(rank + builds.len() - distance as usize) % builds.len()]);
+            }
+        }
+        ranks.into_iter().map(Builds::one).collect()
+    }
+
+    #[test]
+    fn every_rank_hears_of_another_build_anywhere() {
+        for size in 1..=33 {
+            assert_eq!(agreed(&vec![OWN; size]), vec![true; size]);
+            for odd in (0..size).filter(|_| size > 1) {
+                for build in [0, OWN + 1, u64::MAX] {
+                    let mut builds = vec![OWN; size];
+                    builds[odd] = build;
+                    assert_eq!(agreed(&builds), vec![false; size], "rank {odd} of {size} has build {build}");
+                }
+            }
         }
     }
 }

@@ -4,7 +4,6 @@ use crate::shim::Shim;
 use crate::statistics::{OUTCOMES, VALUES, outcome_name};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use nagare_config::ReportTarget;
 use nagare_plan::collective::Collective;
 use serde::Serialize;
 use std::ffi::c_int;
@@ -152,8 +151,8 @@ pub fn library_version(shim: &Shim) -> String {
 
 /// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.
 pub fn at_finalize(shim: &Shim) {
-    let wanted = shim.world().is_some_and(|w| w.report);
-    let Some(rank) = shim.world_rank().filter(|_| wanted) else { return };
+    let Some(world) = shim.world().filter(|world| world.report) else { return };
+    let Some(rank) = shim.world_rank() else { return };
     let own = shim.statistics.snapshot();
     let mpi = &shim.real.mpi;
     let mut size = 0;
@@ -178,25 +177,7 @@ pub fn at_finalize(shim: &Shim) {
     if rank != 0 || code != 0 {
         return;
     }
-    let report = Report::new(shim, &all);
-    match &shim.setup().config.report {
-        None => {}
-        Some(ReportTarget::Stderr) => crate::shim::say(&report.text()),
-        Some(ReportTarget::File(path)) => {
-            let text = if path.ends_with(".json") { report.json() } else { report.text() };
-            if let Err(error) = write(path, &text) {
-                let path = nagare_plan::quoted(path);
-                log::warn!("NAGARE_REPORT={path}: {error}; the report is lost, expected a file that can be written");
-            }
-        }
+    if let Some(destination) = &world.destination {
+        destination.write(&Report::new(shim, &all));
     }
-}
-
-/// Writes a file without ever waiting: a pipe that nobody reads is an error.
-fn write(path: &str, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let file =
-        std::fs::File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NONBLOCK).open(path);
-    file?.write_all(text.as_bytes())
 }

@@ -163,6 +163,12 @@ fn read_topology(name: &str) -> Result<TopologyText, String> {
         let name = quoted(name);
         return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
     }
+    if metadata.mode() & libc::S_IWOTH != 0 {
+        let name = quoted(name);
+        return Err(format!(
+            "{name}: everybody may write to it, expected a file that only its owner and group may change"
+        ));
+    }
     let limit = MAX_FILE_BYTES as u64;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(with_name)?;

@@ -1,6 +1,7 @@
 //! The state of Nagare in one process.
 
 use crate::communicator::Registry;
+use crate::destination::Destination;
 use crate::facts::{self, Disagreement, Exchange, SharedFacts};
 use crate::pool::Pool;
 use crate::real::{self, LibraryError, Real};
@@ -50,6 +51,8 @@ pub struct World {
     pub facts: Result<SharedFacts, Disagreement>,
     /// Whether some rank wants a report at the end.
     pub report: bool,
+    /// Where this rank would write it, if it wants one.
+    pub destination: Option<Destination>,
     /// Communicators of ours, where threads may be in several calls at once.
     pool: Option<Arc<Pool>>,
 }
@@ -146,8 +149,20 @@ impl Shim {
         if self.setup().config.enable {
             self.registry.open(self.real);
         }
-        *self.world.write() = Some(Arc::new(World { facts: exchange.facts, report: exchange.report, pool }));
+        let target = self.setup().config.report.as_ref();
+        let destination = target.map(|target| Destination::new(target, self.is_spawned()));
+        let Exchange { facts, report, .. } = exchange;
+        *self.world.write() = Some(Arc::new(World { facts, report, destination, pool }));
         self.open.store(true, Ordering::Release);
+    }
+
+    /// Whether the world was made by `MPI_Comm_spawn`; known until the program disconnects it.
+    fn is_spawned(&self) -> bool {
+        let none = self.real.handles.comm_null;
+        let mut parent = none;
+        // SAFETY: MPI is initialised and not finalised: this is called by the initialisation wrapper.
+        let code = unsafe { (self.real.mpi.comm_get_parent)(&raw mut parent) };
+        code == 0 && parent != none
     }
 
     /// Communicators of ours over the world, where threads may be in several calls at once.

@@ -1,105 +1,17 @@
-//! What goes wrong from outside: ranks that die, settings that differ, ranks without the library, files that are none.
+//! What goes wrong from outside: settings that differ, ranks without the library, files that are none.
 
-use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, scratch_directory};
-use std::os::unix::fs::{chown, symlink};
+use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, Report, compile, scratch_directory};
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
-const ALL: [(Mpi, u32); 4] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3), (Mpi::OpenMpi5, 3), (Mpi::Mpich5, 3)];
-const COLLECTIVES: [&str; 9] = [
-    "bcast",
-    "reduce",
-    "allreduce",
-    "reduce_scatter_block",
-    "reduce_scatter",
-    "allgather",
-    "alltoall",
-    "alltoallv",
-    "gather",
-];
+
+/// The user `nobody`.
+const NOBODY: u32 = 65534;
 
 fn hello(mpi: Mpi) -> Program {
     compile(mpi, "examples/hello.c")
-}
-
-/// Processes that have inherited this variable.
-fn with_mark(mark: &str) -> Vec<String> {
-    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
-    let marked = processes.filter(|p| {
-        let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
-        environment.split(|&b| b == 0).any(|v| v == format!("FAULTS_MARK={mark}").as_bytes())
-    });
-    marked.map(|p| p.file_name().to_string_lossy().into_owned()).collect()
-}
-
-/// The launcher's exit code, once no process of the job is left.
-#[track_caller]
-fn exit_code(job: Job, words: &[&str]) -> Option<i32> {
-    static JOBS: AtomicU32 = AtomicU32::new(0);
-    let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
-    // Shorter than the program's own watchdog: a job that a dead rank leaves hanging is one that is not ended.
-    let outcome = job.arguments(words).set("FAULTS_MARK", &mark).limit(60).run();
-    let ended = &outcome.ended;
-    assert!(ended.status.is_some(), "{words:?}: the job does not end\n{}", ended.output());
-    let patience = Instant::now();
-    while !with_mark(&mark).is_empty() {
-        assert!(patience.elapsed() < Duration::from_secs(20), "{words:?}: left over: {:?}", with_mark(&mark));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let ours = ended.output();
-    assert!(!ours.contains("panicked") && !ours.contains("internal error in"), "{ours}");
-    ended.status.and_then(|s| s.code())
-}
-
-#[track_caller]
-fn ends_like_stock(mpi: Mpi, ranks: u32, cases: &[&[&str]]) {
-    let program = compile(mpi, "tests/programs/killed.c");
-    for words in cases {
-        let stock = exit_code(Job::stock(&program, ranks), words);
-        let forced = exit_code(Job::forced(&program, ranks), words);
-        assert_ne!(stock, Some(0), "{words:?}: no rank died");
-        assert_eq!(forced, stock, "{} {words:?}", mpi.name());
-    }
-}
-
-#[test]
-fn a_rank_killed_inside_each_collective() {
-    for (mpi, ranks) in DEBIAN {
-        let cases = COLLECTIVES.map(|c| [format!("collective={c}"), "how=kill".to_owned()]);
-        let program = compile(mpi, "tests/programs/killed.c");
-        let stock = exit_code(Job::stock(&program, ranks), &["how=kill"]);
-        for words in cases {
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            assert_eq!(exit_code(Job::forced(&program, ranks), &words), stock, "{} {words:?}", mpi.name());
-        }
-    }
-}
-
-#[test]
-fn other_ways_to_end() {
-    for (mpi, ranks) in DEBIAN {
-        let cases: [&[&str]; 3] = [
-            &["collective=allreduce", "how=segv"],
-            &["collective=alltoall", "how=exit"],
-            &["collective=reduce", "how=abort"],
-        ];
-        ends_like_stock(mpi, ranks, &cases);
-    }
-}
-
-#[test]
-fn ranks_that_end_in_init_before_a_collective_and_in_finalize() {
-    for (mpi, ranks) in ALL {
-        ends_like_stock(mpi, ranks, &[&["when=before"], &["when=finalize"]]);
-        // MPICH 5 without Nagare gives 9 or 255 then, by how far its start has come: only that it ends can be compared.
-        let program = compile(mpi, "tests/programs/killed.c");
-        for milliseconds in ["milliseconds=1", "milliseconds=30"] {
-            let code = exit_code(Job::forced(&program, ranks), &["when=init", milliseconds, "rank=0"]);
-            assert_ne!(code, Some(0), "{} {milliseconds}", mpi.name());
-        }
-    }
 }
 
 /// Asserts that the program was right on the MPI library's own collectives, and that one line has all of `words`.
@@ -230,13 +142,64 @@ fn fabric_files_that_are_none() {
     }
 }
 
+/// Ranks of another user than root, for whom every file can be read.
 #[test]
-fn fabric_files_that_differ_between_ranks() {
+fn fabric_files_that_may_not_be_read_or_may_be_written() {
+    // SAFETY: no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: only root can run jobs of another user");
+        return;
+    }
+    for (mpi, ranks) in DEBIAN {
+        let scratch = scratch_directory();
+        let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+        let mode = |name: &str, bits: u32| {
+            std::fs::set_permissions(path(name), Permissions::from_mode(bits)).expect("permissions");
+        };
+        // Nobody may be kept from where the project is built: what the ranks need is copied.
+        mode("", 0o755);
+        std::fs::copy(mpi.family().library(), path("libnagare.so")).expect("a copy of the library");
+        std::fs::copy(&hello(mpi).words[0], path("hello")).expect("a copy of the program");
+        std::fs::create_dir(path("home")).expect("a directory");
+        chown(path("home"), Some(NOBODY), Some(NOBODY)).expect("a directory of nobody");
+        let fabric = here_and_elsewhere();
+        for (name, bits) in [("fit", 0o644), ("secret", 0o600), ("open", 0o666)] {
+            std::fs::write(path(name), &fabric).expect("a file");
+            mode(name, bits);
+        }
+        let run = |name: &str| {
+            let program = Program::executable(mpi, path("hello"));
+            let job = Job::stock(&program, ranks).user(NOBODY).set("HOME", &path("home")).set("TMPDIR", &path("home"));
+            let job = job.set("LD_PRELOAD", &path("libnagare.so")).set("NAGARE_ALGORITHM", FORCED);
+            let report = path(&format!("home/{name}.json"));
+            let job = job.set("NAGARE_TOPOLOGY", &path(name)).set("NAGARE_REPORT", &report);
+            let mut outcome = job.directory(&path("home")).limit(60).run();
+            outcome.report = Report::read(Path::new(&report));
+            outcome
+        };
+        let fit = run("fit");
+        assert!(fit.ended.success() && fit.messages().is_empty(), "{}", fit.ended.output());
+        assert!(fit.report().ours("") > 0, "{:?}", fit.report());
+        for (name, what) in [("secret", "Permission denied"), ("open", "everybody may write to it")] {
+            let outcome = run(name);
+            assert!(outcome.report.is_some(), "{}", outcome.ended.output());
+            one_line_and_stock(&outcome, &["NAGARE_TOPOLOGY", name, what, "expected"]);
+        }
+    }
+}
+
+/// A fabric of this host and another.
+fn here_and_elsewhere() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
-    let fabric = format!(
+    format!(
         "hosts = [\"{0}\", \"another\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = [\"{0}\", \"another\"]\nto = \"s\"\n",
         host.trim()
-    );
+    )
+}
+
+#[test]
+fn fabric_files_that_differ_between_ranks() {
+    let fabric = here_and_elsewhere();
     for (mpi, ranks) in DEBIAN {
         // One relative name in two directories: as on hosts with files of their own.
         let scratch = scratch_directory();
@@ -257,29 +220,6 @@ fn fabric_files_that_differ_between_ranks() {
         one_line_and_stock(&missing, &[&format!("rank {last} on "), "fabric.toml", "No such file"]);
         let changed = run("changed", Some(&format!("# changed\n{fabric}")));
         one_line_and_stock(&changed, &[&format!("rank {last} reads another topology file")]);
-    }
-}
-
-#[test]
-fn reports_that_cannot_be_written() {
-    let scratch = scratch_directory();
-    let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
-    let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status();
-    assert!(pipe.expect("mkfifo").success());
-    symlink(path("loop"), path("loop")).expect("a link");
-    let cases = [
-        ("/dev/full".to_owned(), "No space left"),
-        (path(""), "Is a directory"),
-        (path("pipe"), "No such device"),
-        (path("loop"), "symbolic links"),
-        (path("missing/report.json"), "No such file"),
-    ];
-    for (number, (target, why)) in cases.into_iter().enumerate() {
-        let (mpi, ranks) = DEBIAN[number % 2];
-        let outcome = Job::forced(&hello(mpi), ranks).set("NAGARE_REPORT", &target).limit(60).run().passed();
-        let messages = outcome.messages();
-        assert_eq!(messages.len(), 1, "{}", outcome.ended.output());
-        assert!(messages[0].contains("NAGARE_REPORT") && messages[0].contains(why), "{}", messages[0]);
     }
 }
 

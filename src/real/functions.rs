@@ -97,6 +97,7 @@ functions! {
 
     comm_size: "PMPI_Comm_size" (RawHandle, *mut c_int);
     comm_rank: "PMPI_Comm_rank" (MPI_Comm, *mut c_int);
+    comm_get_parent: "PMPI_Comm_get_parent" (*mut MPI_Comm);
     comm_test_inter: "PMPI_Comm_test_inter" (RawHandle, *mut c_int);
     #[cfg(mpi_family = "mpich")]
     comm_compare: "PMPI_Comm_compare" (MPI_Comm, MPI_Comm, *mut c_int);

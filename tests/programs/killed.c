@@ -1,6 +1,7 @@
-/* Every rank calls one collective again and again with 4 MiB; one rank ends in the middle of a call, before the first, in
-   MPI_Init, or where the others are in MPI_Finalize: what the launcher makes of that is for the test to compare.
-   Options: collective=bcast rank=<last> how=kill|segv|exit|abort when=init|before|inside|finalize milliseconds=150
+/* Every rank calls one collective, or several of a list, again and again with 4 MiB; one rank ends in the middle of a call, before
+   the first, in MPI_Init, where the others are in MPI_Finalize, or never, after two rounds: what the launcher makes of that is for
+   the test to compare.
+   Options: collective=bcast rank=<last> how=kill|segv|exit|abort when=init|before|inside|finalize|never milliseconds=150
    Prints "started" on rank 0 once all ranks are in the loop. */
 #include "by_name.h"
 #include <pthread.h>
@@ -62,11 +63,13 @@ int main(int argc, char **argv)
         die();
     if (check_rank == victim && strcmp(when, "inside") == 0 && pthread_create(&thread, NULL, wait_and_die, NULL) != 0)
         fail("no thread");
-    const int rounds = strcmp(when, "finalize") == 0 ? 2 : -1;
+    const int rounds = strcmp(when, "finalize") == 0 || strcmp(when, "never") == 0 ? 2 : -1;
     for (int i = 0; i != rounds; i++)
-        call_by_name(collective, in, out, block, MPI_COMM_WORLD);
+        for (size_t k = 0; k < sizeof nine / sizeof *nine; k++)
+            if (listed(collective, nine[k]))
+                call_by_name(nine[k], in, out, block, MPI_COMM_WORLD);
     /* The others are in MPI_Finalize, or on the way there, when this rank ends instead of following them. */
-    if (check_rank == victim)
+    if (check_rank == victim && strcmp(when, "never") != 0)
         wait_and_die(NULL);
     MPI_Finalize();
     return 0;

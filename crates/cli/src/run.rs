@@ -5,7 +5,7 @@ use crate::env::variables;
 use crate::mpi::elf::Dynamic;
 use crate::mpi::launcher::{Launcher, family_of_programs, is_launcher_name, resolve};
 use crate::mpi::preload::Preload;
-use crate::mpi::{Family, library};
+use crate::mpi::{Family, library, program};
 use crate::output::print;
 use anyhow::{Context, anyhow, bail};
 use std::ffi::OsString;
@@ -20,6 +20,8 @@ struct Prepared {
     preload: Option<String>,
     /// What was found, for -v.
     found: String,
+    /// Programs that the library does not get into, one line each.
+    obstacles: Vec<String>,
 }
 
 /// Replaces this process by the command, with the library preloaded into its ranks.
@@ -29,6 +31,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let assignment = prepared.preload.as_ref().map_or_else(String::new, |value| format!("LD_PRELOAD={value} "));
     if args.verbose {
         eprintln!("nagare: {}\nnagare: {assignment}{line}", prepared.found);
+    }
+    for obstacle in &prepared.obstacles {
+        eprintln!("nagare: {obstacle}; it is started, and runs as without Nagare");
     }
     if args.dry_run {
         print(&format!("{assignment}{line}\n"))?;
@@ -63,11 +68,13 @@ fn prepare(args: &RunArgs) -> anyhow::Result<Prepared> {
     match launcher {
         Some(launcher) => {
             words.extend(preload.arguments(launcher.kind, arguments)?);
-            Ok(Prepared { words, preload: None, found })
+            Ok(Prepared { words, preload: None, found, obstacles: program::obstacles(arguments, family) })
         }
         None => {
             words.extend(arguments.iter().cloned());
-            Ok(Prepared { words, preload: Some(preload.value(environment)), found })
+            let obstacle = Dynamic::read(&path)?.and_then(|dynamic| program::obstacle(&path, &dynamic));
+            let obstacles = obstacle.map(|obstacle| format!("{name} {obstacle}")).into_iter().collect();
+            Ok(Prepared { words, preload: Some(preload.value(environment)), found, obstacles })
         }
     }
 }
@@ -93,6 +100,10 @@ fn family_of_launcher(launcher: &Launcher, arguments: &[String], asked: Option<F
 fn family_of_program(path: &Path, asked: Option<Family>) -> anyhow::Result<Family> {
     let shown = path.display();
     let dynamic = Dynamic::read(path)?;
+    // What the system cannot execute, execvp(3) gives to a shell to read.
+    if let Some(foreign) = dynamic.as_ref().and_then(program::foreign) {
+        bail!("{shown} {foreign}");
+    }
     let linked = dynamic.as_ref().and_then(Dynamic::family);
     match (linked, asked) {
         (Some(linked), Some(asked)) if linked != asked => {
@@ -100,8 +111,11 @@ fn family_of_program(path: &Path, asked: Option<Family>) -> anyhow::Result<Famil
         }
         (Some(family), _) | (None, Some(family)) => Ok(family),
         (None, None) => {
+            if let Some(obstacle) = dynamic.as_ref().and_then(|dynamic| program::obstacle(path, dynamic)) {
+                bail!("{shown} {obstacle}");
+            }
             let what = match dynamic {
-                None => "a script".to_owned(),
+                None => "a script or other file without an ELF header".to_owned(),
                 Some(dynamic) if dynamic.needed.is_empty() => "linked to no library".to_owned(),
                 Some(dynamic) => format!("linked to {}", dynamic.needed.join(", ")),
             };

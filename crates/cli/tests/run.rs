@@ -110,7 +110,7 @@ fn a_program_without_a_launcher_is_preloaded_itself() {
     let output = site.run(&["--dry-run", "--mpi", "openmpi"], &[program, "x"]).output().unwrap();
     assert_eq!(stdout(&output), format!("LD_PRELOAD={} {program} x\n", site.library));
     let error = site.error(&[], &[program]);
-    assert!(error.contains("it is a script") && error.contains("--mpi openmpi"), "{error}");
+    assert!(error.contains("it is a script or other file") && error.contains("--mpi openmpi"), "{error}");
     // This test program is linked to libraries, but to no MPI.
     let this = std::env::current_exe().unwrap();
     let error = site.error(&[], &[this.to_str().unwrap()]);

@@ -122,7 +122,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_REPORT",
         values: "`stderr`, or a file",
         default: "no report",
-        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON",
+        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON. A relative name is one in the \
+               directory in which rank 0 called MPI_Init. A world made by MPI_Comm_spawn writes a file of its own beside it: `r.json` becomes \
+               `r.spawned-HOST-PROCESS.json`, with the host and process number of its rank 0",
         shared: false,
     },
     Variable {

@@ -5,6 +5,7 @@ use super::mpi::Family;
 use super::program::Program;
 use super::report::Report;
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ pub struct Job {
     variables: Vec<(String, String)>,
     library: Option<Family>,
     directory: Option<OsString>,
+    user: Option<u32>,
     limit: Duration,
 }
 
@@ -43,6 +45,7 @@ impl Job {
             variables: program.variables.clone(),
             library: None,
             directory: None,
+            user: None,
             limit: Duration::from_secs(240),
         }
     }
@@ -85,6 +88,12 @@ impl Job {
     /// Where the launcher and its ranks run.
     pub fn directory(mut self, path: &str) -> Self {
         self.directory = Some(path.into());
+        self
+    }
+
+    /// The user and group as whom the launcher and its ranks run; takes a privilege.
+    pub fn user(mut self, number: u32) -> Self {
+        self.user = Some(number);
         self
     }
 
@@ -140,6 +149,9 @@ impl Job {
         command.args(options);
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
+        }
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
         }
         if self.program.mpi.family() == Family::OpenMpi {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -7,6 +7,7 @@ pub mod library;
 mod parsers;
 pub mod preload;
 pub mod process;
+pub mod program;
 
 use clap::ValueEnum;
 

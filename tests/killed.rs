@@ -1,0 +1,174 @@
+//! Ranks that die: the job ends as it does with the MPI library alone, and leaves no more behind.
+
+use nagare_harness::{Family, Job, Mpi, Running, compile};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
+const NEWER: [(Mpi, u32); 2] = [(Mpi::OpenMpi5, 3), (Mpi::Mpich5, 3)];
+const COLLECTIVES: [&str; 9] = [
+    "bcast",
+    "reduce",
+    "allreduce",
+    "reduce_scatter_block",
+    "reduce_scatter",
+    "allgather",
+    "alltoall",
+    "alltoallv",
+    "gather",
+];
+/// Two nodes for three or four ranks.
+const NODES: &str = "synthetic:node:2 core:2";
+
+/// How a job ended, once no process of it was left.
+#[derive(Debug)]
+struct End {
+    /// The launcher's exit code.
+    code: Option<i32>,
+    /// Files of /dev/shm that its processes had mapped.
+    shared: BTreeSet<String>,
+    /// How many of these are still there.
+    left: usize,
+}
+
+/// Processes that have inherited this variable.
+fn with_mark(mark: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let marked = processes.filter(|p| {
+        let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
+        environment.split(|&b| b == 0).any(|v| v == format!("FAULTS_MARK={mark}").as_bytes())
+    });
+    marked.map(|p| p.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Adds the files of /dev/shm that the job's processes have mapped now; other jobs of this machine have files there as well.
+fn note_shared(running: &Running, shared: &mut BTreeSet<String>) {
+    for process in running.processes() {
+        // A process may have ended meanwhile.
+        let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+        let paths = maps.lines().filter_map(|line| line.find("/dev/shm/").map(|at| line[at..].to_owned()));
+        shared.extend(paths.map(|path| path.trim_end_matches(" (deleted)").to_owned()));
+    }
+}
+
+#[track_caller]
+fn end(job: Job, words: &[&str]) -> End {
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+    let (mut started, mut shared) = (None, BTreeSet::new());
+    let outcome = job.arguments(words).set("FAULTS_MARK", &mark).run_watched(&mut |running| {
+        note_shared(running, &mut shared);
+        // Shorter than the program's own watchdog: a job that a dead rank leaves hanging is one that is not ended.
+        started.get_or_insert_with(Instant::now).elapsed() <= Duration::from_secs(60)
+    });
+    let ended = &outcome.ended;
+    assert!(ended.status.is_some(), "{words:?}: the job does not end\n{}", ended.output());
+    let patience = Instant::now();
+    while !with_mark(&mark).is_empty() {
+        assert!(patience.elapsed() < Duration::from_secs(20), "{words:?}: left over: {:?}", with_mark(&mark));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ours = ended.output();
+    assert!(!ours.contains("panicked") && !ours.contains("internal error in"), "{ours}");
+    let left: Vec<&String> = shared.iter().filter(|path| Path::new(path).exists()).collect();
+    // Whoever left them: they are memory.
+    left.iter().for_each(|path| std::fs::remove_file(path).expect("a file in /dev/shm"));
+    End { code: ended.status.and_then(|status| status.code()), left: left.len(), shared }
+}
+
+/// Whether a job in which a rank died ended as jobs of this library do.
+///
+/// MPICH's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM (15 or 143), one that UCX ends by
+/// SIGABRT where it reads the dead rank's memory, or one that the library ends for an error. Without Nagare the first three are
+/// seen from run to run; inside Nagare the error is that of the call that waits for messages, `MPI_ERR_IN_STATUS`, which is 17.
+fn told_of_death(mpi: Mpi, ours: &End, stock: &End) -> bool {
+    let second = |end: &End| [libc::SIGTERM, 128 + libc::SIGTERM, libc::SIGABRT, 17].map(Some).contains(&end.code);
+    ours.code == stock.code
+        || (mpi.family() == Family::Mpich && ours.code != Some(0) && (second(ours) || second(stock)))
+}
+
+/// Kills a rank inside each of `collectives`, in jobs like `job`.
+#[track_caller]
+fn killed_inside(mpi: Mpi, ranks: u32, collectives: &[&str], job: impl Fn() -> Job) {
+    let stock = end(Job::stock(&compile(mpi, "tests/programs/killed.c"), ranks), &["how=kill"]);
+    assert_ne!(stock.code, Some(0), "no rank died");
+    for collective in collectives {
+        let ours = end(job(), &[&format!("collective={collective}"), "how=kill"]);
+        assert!(told_of_death(mpi, &ours, &stock), "{} {collective}: {ours:?} {stock:?}", mpi.name());
+        assert!(!ours.shared.is_empty(), "{} {collective}: no shared memory was seen", mpi.name());
+        assert!(ours.left <= stock.left, "{} {collective}: {ours:?} {stock:?}", mpi.name());
+    }
+}
+
+#[track_caller]
+fn ends_like_stock(mpi: Mpi, ranks: u32, cases: &[&[&str]]) {
+    let program = compile(mpi, "tests/programs/killed.c");
+    for words in cases {
+        let stock = end(Job::stock(&program, ranks), words);
+        let forced = end(Job::forced(&program, ranks), words);
+        assert_ne!(stock.code, Some(0), "{words:?}: no rank died");
+        assert!(told_of_death(mpi, &forced, &stock), "{} {words:?}: {forced:?} {stock:?}", mpi.name());
+        assert!(forced.left <= stock.left, "{} {words:?}: {forced:?} {stock:?}", mpi.name());
+    }
+}
+
+#[test]
+fn inside_each_collective() {
+    for (mpi, ranks) in DEBIAN {
+        let program = compile(mpi, "tests/programs/killed.c");
+        killed_inside(mpi, ranks, &COLLECTIVES, || Job::forced(&program, ranks));
+    }
+    for (mpi, ranks) in NEWER {
+        let program = compile(mpi, "tests/programs/killed.c");
+        killed_inside(mpi, ranks, &["allreduce", "alltoall"], || Job::forced(&program, ranks));
+    }
+}
+
+#[test]
+fn inside_what_nagare_chooses_by_itself() {
+    for (mpi, ranks, collectives) in [
+        // Gather is the library's on a network of which no more is known than the nodes.
+        (Mpi::OpenMpi4, 4, &COLLECTIVES[..8]),
+        // One for each algorithm that is chosen here; all of them are too long for every day.
+        (Mpi::Mpich4, 3, &["allreduce", "alltoall", "allgather"]),
+        (Mpi::OpenMpi5, 3, &["bcast", "alltoallv"]),
+        (Mpi::Mpich5, 3, &["reduce", "allgather"]),
+    ] {
+        let program = compile(mpi, "tests/programs/killed.c");
+        let job = || Job::nagare(&program, ranks).set("NAGARE_TOPOLOGY", NODES);
+        // The same calls without a death: a job that is killed writes no report.
+        let list = format!("collective={}", collectives.join(","));
+        let outcome = job().arguments(&[&list, "when=never"]).run().passed();
+        for collective in collectives {
+            assert_eq!(outcome.report().ours(collective), 2, "{collective}: {:?}", outcome.report());
+        }
+        killed_inside(mpi, ranks, collectives, job);
+    }
+}
+
+#[test]
+fn other_ways_to_end() {
+    for (mpi, ranks) in DEBIAN {
+        let cases: [&[&str]; 3] = [
+            &["collective=allreduce", "how=segv"],
+            &["collective=alltoall", "how=exit"],
+            &["collective=reduce", "how=abort"],
+        ];
+        ends_like_stock(mpi, ranks, &cases);
+    }
+}
+
+#[test]
+fn in_init_before_a_collective_and_in_finalize() {
+    for (mpi, ranks) in DEBIAN.into_iter().chain(NEWER) {
+        ends_like_stock(mpi, ranks, &[&["when=before"], &["when=finalize"]]);
+        // MPICH 5 without Nagare gives 9 or 255 then, by how far its start has come: only that it ends can be compared.
+        let program = compile(mpi, "tests/programs/killed.c");
+        for milliseconds in ["milliseconds=1", "milliseconds=30"] {
+            let ours = end(Job::forced(&program, ranks), &["when=init", milliseconds, "rank=0"]);
+            assert_ne!(ours.code, Some(0), "{} {milliseconds}", mpi.name());
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Where reports are written: by programs that change their directory, by worlds that others spawned, and where none can be.
+
+use nagare_harness::{Job, Mpi, Report, compile, scratch_directory};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
+
+fn files(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).expect("a directory").flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_relative_name_is_one_in_the_directory_at_init() {
+    for (mpi, ranks) in DEBIAN {
+        let scratch = scratch_directory();
+        let [start, later] = ["start", "later"].map(|name| scratch.path().join(name));
+        for directory in [&start, &later] {
+            std::fs::create_dir(directory).expect("a directory");
+        }
+        let job = Job::forced(&compile(mpi, "tests/programs/worlds.c"), ranks).set("NAGARE_REPORT", "report.json");
+        let job = job.directory(start.to_str().expect("UTF-8")).arguments(&[&format!("chdir={}", later.display())]);
+        let outcome = job.run().verified("worlds");
+        assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
+        assert_eq!((files(&start), files(&later)), (vec!["report.json".to_owned()], vec![]), "{}", mpi.name());
+        let report = Report::read(&start.join("report.json")).expect("a report");
+        assert_eq!(report.ours("allreduce"), 1, "{report:?}");
+    }
+}
+
+/// A job of one rank that spawns two worlds. Spawned ranks inherit the launcher's environment, and of `mpirun -x` and `-env` nothing.
+fn spawning(mpi: Mpi, report: &str) -> Job {
+    let job = Job::stock(&compile(mpi, "tests/programs/worlds.c"), 1).arguments(&["spawn=2"]);
+    let job = job.set("LD_PRELOAD", mpi.family().library().to_str().expect("UTF-8"));
+    let job = job.set("NAGARE_ALGORITHM", nagare_harness::FORCED).set("NAGARE_TOPOLOGY", nagare_harness::MACHINE);
+    job.set("NAGARE_REPORT", report)
+}
+
+/// Debian's MPICH cannot spawn, and Open MPI 4.1.4 hangs now and then when it does.
+#[test]
+fn every_spawned_world_has_a_report_of_its_own() {
+    for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
+        let scratch = scratch_directory();
+        let outcome =
+            spawning(mpi, scratch.path().join("report.json").to_str().expect("UTF-8")).run().verified("worlds");
+        assert_eq!(outcome.ended.stdout.matches("PASS worlds").count(), 3, "{}", outcome.ended.output());
+        assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
+        let names = files(scratch.path());
+        let (parent, spawned): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name == "report.json");
+        assert_eq!((parent.len(), spawned.len()), (1, 2), "{parent:?} {spawned:?}");
+        assert!(spawned.iter().all(|n| n.starts_with("report.spawned-") && n.ends_with(".json")), "{spawned:?}");
+        let read = |name: &String| Report::read(&scratch.path().join(name)).expect("a report");
+        assert_eq!(read(&parent[0]).0["ranks"], 1);
+        for report in spawned.iter().map(read) {
+            assert_eq!((report.0["ranks"].as_u64(), report.ours("allreduce")), (Some(2), 1), "{report:?}");
+        }
+        // What is no file has no neighbours.
+        let outcome = spawning(mpi, "/dev/null").run().verified("worlds");
+        assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
+        assert!(!files(Path::new("/dev")).iter().any(|name| name.starts_with("null.")));
+    }
+}
+
+#[test]
+fn reports_that_cannot_be_written() {
+    let scratch = scratch_directory();
+    let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+    let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status();
+    assert!(pipe.expect("mkfifo").success());
+    symlink(path("loop"), path("loop")).expect("a link");
+    let cases = [
+        ("/dev/full".to_owned(), "No space left"),
+        (path(""), "Is a directory"),
+        (path("pipe"), "No such device"),
+        (path("loop"), "symbolic links"),
+        (path("missing/report.json"), "No such file"),
+    ];
+    for (number, (target, why)) in cases.into_iter().enumerate() {
+        let (mpi, ranks) = DEBIAN[number % 2];
+        let outcome = Job::forced(&compile(mpi, "examples/hello.c"), ranks)
+            .set("NAGARE_REPORT", &target)
+            .limit(60)
+            .run()
+            .passed();
+        let messages = outcome.messages();
+        assert_eq!(messages.len(), 1, "{}", outcome.ended.output());
+        assert!(messages[0].contains("NAGARE_REPORT") && messages[0].contains(why), "{}", messages[0]);
+    }
+}
