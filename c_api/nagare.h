@@ -16,8 +16,8 @@ extern "C" {
 // Version of Nagare, such as "0.1.0"; never null.
 const char *nagare_version(void);
 
-// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: switched off, of the wrong MPI family,
-// or with a configuration that the ranks do not share.
+// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: before `MPI_Init` and after `MPI_Finalize`, switched off,
+// of the wrong MPI family, or with a configuration that the ranks do not share.
 int nagare_active(void);
 
 // Describes what Nagare found in this process: MPI library, functions, configuration, problems.
@@ -30,8 +30,7 @@ int nagare_active(void);
 size_t nagare_diagnose(char *buffer,
                        size_t length);
 
-// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Collective over the
-// communicator at its first use. `format` is "text" or "json". Writes and returns like `nagare_diagnose`.
+// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Local. `format` is "text" or "json". Writes and returns like `nagare_diagnose`.
 //
 // # Safety
 // `comm` must be a valid communicator, `format` a C string, and `buffer` have room for `length` bytes.

@@ -4,6 +4,7 @@ use crate::arguments::{Arguments, Sides};
 use crate::blocks::Side;
 use crate::communicator::{Communicator, Place, Private};
 use crate::datatype::{self, Shape, Typed};
+use crate::memory;
 use crate::packed::Packer;
 use crate::shim::Shim;
 use crate::staged::Staged;
@@ -27,6 +28,10 @@ const LARGEST_SEGMENT: u64 = 64 << 10;
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
+
+/// Memory that making and running a plan takes in small pieces, bytes: an upper bound for plans of a few hops per rank.
+const PLAN: usize = 64 << 10;
+const PLAN_PER_RANK: usize = 1 << 10;
 
 /// Everything decided about a call that we run.
 pub struct Decision<'c> {
@@ -209,17 +214,20 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     // From here on every rank counts the call, also one that fails.
     let mut traffic = record.traffic();
     let call = traffic.next_call();
+    // What peers have sent to a rank that gives up would match its later calls.
+    let give_up = |failure| {
+        record.fail(failure);
+        failure
+    };
+    if !memory::are_available(PLAN + PLAN_PER_RANK * record.size as usize) {
+        return Err(give_up(Failure::Memory));
+    }
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
     let program = program.ok_or(Failure::Stalled)?;
     let packer = {
         let (rank, own) = (record.rank as c_int, private.rank(record.rank));
         Packer { real: shim.real, rank, private: private.comm, own }
-    };
-    // What peers have sent to a rank that gives up would match its later calls.
-    let give_up = |failure| {
-        record.fail(failure);
-        failure
     };
     let mut staged = Staged::new(&packer, arguments, decision, &program.plan).map_err(give_up)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);

@@ -6,6 +6,11 @@ use parking_lot::Mutex;
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 17 << 20;
 
+/// Whether there are `bytes` more. What is allocated in small pieces, by code that knows no way out, is asked for like this first.
+pub fn are_available(bytes: usize) -> bool {
+    Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
+}
+
 /// A cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]

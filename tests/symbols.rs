@@ -39,6 +39,7 @@ fn expected(large_count: bool) -> Vec<String> {
     for prefix in ["MPI", "PMPI"] {
         names.extend(["Finalize", "Init", "Init_thread"].map(|n| format!("{prefix}_{n}")));
         names.extend(collectives.map(|n| format!("{prefix}_{n}")));
+        names.extend(["Comm_idup", "Comm_idup_with_info"].map(|n| format!("{prefix}_{n}")));
         if large_count {
             names.extend(collectives.map(|n| format!("{prefix}_{n}_c")));
         }

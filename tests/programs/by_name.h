@@ -1,4 +1,4 @@
-/* The nine collectives by name, on integers. */
+/* The nine collectives by name. */
 #ifndef BY_NAME_H
 #define BY_NAME_H
 
@@ -7,9 +7,9 @@
 static const char *const nine[] = {"bcast",     "reduce",   "allreduce", "reduce_scatter_block", "reduce_scatter",
                                    "allgather", "alltoall", "alltoallv", "gather"};
 
-/* Calls collective `name` with `block` integers for or from every rank, or a vector of that many for every rank; sums, root 0. `in` and `out` have a block
-   of every rank. Returns what MPI returns. */
-static int call_by_name(const char *name, int *in, int *out, int block, MPI_Comm comm)
+/* Calls collective `name` with `block` elements for or from every rank, or a vector of that many for every rank; sums, root 0. `in` and `out` have a
+   block of every rank. Returns what MPI returns. */
+static int call_by_name(const char *name, int *in, int *out, int block, MPI_Datatype type, MPI_Comm comm)
 {
     int size;
     MPI_Comm_size(comm, &size);
@@ -20,23 +20,23 @@ static int call_by_name(const char *name, int *in, int *out, int block, MPI_Comm
     }
     const int whole = block * size;
     if (strcmp(name, "bcast") == 0)
-        return MPI_Bcast(in, whole, MPI_INT, 0, comm);
+        return MPI_Bcast(in, whole, type, 0, comm);
     if (strcmp(name, "reduce") == 0)
-        return MPI_Reduce(in, out, whole, MPI_INT, MPI_SUM, 0, comm);
+        return MPI_Reduce(in, out, whole, type, MPI_SUM, 0, comm);
     if (strcmp(name, "allreduce") == 0)
-        return MPI_Allreduce(in, out, whole, MPI_INT, MPI_SUM, comm);
+        return MPI_Allreduce(in, out, whole, type, MPI_SUM, comm);
     if (strcmp(name, "reduce_scatter_block") == 0)
-        return MPI_Reduce_scatter_block(in, out, block, MPI_INT, MPI_SUM, comm);
+        return MPI_Reduce_scatter_block(in, out, block, type, MPI_SUM, comm);
     if (strcmp(name, "reduce_scatter") == 0)
-        return MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm);
+        return MPI_Reduce_scatter(in, out, counts, type, MPI_SUM, comm);
     if (strcmp(name, "allgather") == 0)
-        return MPI_Allgather(in, block, MPI_INT, out, block, MPI_INT, comm);
+        return MPI_Allgather(in, block, type, out, block, type, comm);
     if (strcmp(name, "alltoall") == 0)
-        return MPI_Alltoall(in, block, MPI_INT, out, block, MPI_INT, comm);
+        return MPI_Alltoall(in, block, type, out, block, type, comm);
     if (strcmp(name, "alltoallv") == 0)
-        return MPI_Alltoallv(in, counts, starts, MPI_INT, out, counts, starts, MPI_INT, comm);
+        return MPI_Alltoallv(in, counts, starts, type, out, counts, starts, type, comm);
     if (strcmp(name, "gather") == 0)
-        return MPI_Gather(in, block, MPI_INT, out, block, MPI_INT, 0, comm);
+        return MPI_Gather(in, block, type, out, block, type, 0, comm);
     fail("no collective %s", name);
 }
 

@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     snprintf(check_current, sizeof check_current, "%s", collective);
 
-    const int code = call_by_name(collective, in, out, block, MPI_COMM_WORLD);
+    const int code = call_by_name(collective, in, out, block, MPI_INT, MPI_COMM_WORLD);
     keep_fences(in, length);
     keep_fences(out, length);
     for (size_t i = 0; i < length; i++)

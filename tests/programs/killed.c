@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     for (int i = 0; i != rounds; i++)
         for (size_t k = 0; k < sizeof nine / sizeof *nine; k++)
             if (listed(collective, nine[k]))
-                call_by_name(nine[k], in, out, block, MPI_COMM_WORLD);
+                call_by_name(nine[k], in, out, block, MPI_INT, MPI_COMM_WORLD);
     /* The others are in MPI_Finalize, or on the way there, when this rank ends instead of following them. */
     if (check_rank == victim && strcmp(when, "never") != 0)
         wait_and_die(NULL);

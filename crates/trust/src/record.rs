@@ -35,6 +35,19 @@ pub fn write(command: &str, rows: &[Row]) -> Result<()> {
     fs::create_dir_all(directory()).and_then(|()| fs::write(&path, text)).with_context(|| path.display().to_string())
 }
 
+/// Replaces the rows of `command` that say what was run in the same words as one of these, and adds the others.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn update(command: &str, rows: &[Row]) -> Result<()> {
+    let is_new =
+        |row: &Row| !rows.iter().any(|new| (&new.mpi, &new.binding, &new.what) == (&row.mpi, &row.binding, &row.what));
+    let kept = read()?.into_iter().filter(|(of, row)| of == command && is_new(row)).map(|(_, row)| row);
+    let mut all: Vec<Row> = kept.chain(rows.iter().cloned()).collect();
+    all.sort_by(|a, b| (&a.mpi, &a.what).cmp(&(&b.mpi, &b.what)));
+    write(command, &all)
+}
+
 /// All rows with the command that wrote them, by command in alphabetical order; none if nothing was recorded yet.
 ///
 /// # Errors

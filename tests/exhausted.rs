@@ -1,0 +1,38 @@
+//! Memory that runs out in a call: an error before the first message, and the next call works.
+
+use nagare_harness::{Job, Mpi, Program, compile};
+
+/// Segments so large that reductions need memory too, which they otherwise have from earlier calls.
+const LARGE_SEGMENTS: (&str, &str) = ("NAGARE_SEGMENT", "16M");
+
+fn job(program: &Program, ranks: u32) -> Job {
+    // The C library would find 64 MiB of address space that it has set aside for other threads.
+    Job::forced(program, ranks).set(LARGE_SEGMENTS.0, LARGE_SEGMENTS.1).set("MALLOC_ARENA_MAX", "1").limit(30)
+}
+
+#[test]
+fn where_every_rank_needs_memory() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)] {
+        let program = compile(mpi, "tests/programs/exhausted.c");
+        // A job for each: buffers of one are kept for the next.
+        for collective in ["bcast", "alltoall", "alltoallv", "allgather", "reduce_scatter_block", "reduce_scatter"] {
+            job(&program, ranks).arguments(&[&format!("collective={collective}")]).run().verified("exhausted");
+        }
+    }
+}
+
+/// Ranks that need no memory would wait for the others, as with any library: the handler that MPI starts with ends the job.
+#[test]
+fn where_some_ranks_need_none() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)] {
+        let program = compile(mpi, "tests/programs/exhausted.c");
+        for collective in ["reduce", "allreduce", "gather"] {
+            let words = [format!("collective={collective}"), "handler=fatal".to_owned()];
+            let outcome = job(&program, ranks).arguments(&words.each_ref().map(String::as_str)).run();
+            let output = outcome.ended.output();
+            assert!(!outcome.ended.success(), "{words:?}: no error\n{output}");
+            assert!(outcome.ended.status.is_some(), "{words:?}: the job does not end\n{output}");
+            assert!(!output.contains("FAIL") && !output.contains("panicked"), "{words:?}\n{output}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+/* Memory runs out in one call of every collective, on all ranks: its error must be MPI_ERR_NO_MEM, told to the communicator's handler once, and the same
+   call must work when there is memory again. Elements have gaps where a reduction does not forbid it, so that copies are needed.
+   Options: count=<elements in a block> collective=all handler=own|fatal. Ends like every program that verifies, with handler=fatal by that handler. */
+#include "by_name.h"
+#include <sys/resource.h>
+
+/* Memory that is left beyond what the process has: enough for the library under it. */
+enum { LEFT = 4 << 20 };
+
+static int heard, heard_class;
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    heard++;
+    MPI_Error_class(*code, &heard_class);
+}
+
+/* Bytes of address space in use. */
+static rlim_t in_use(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        fail("/proc/self/statm cannot be read");
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_to(rlim_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0)
+        fail("getrlimit");
+    limit.rlim_cur = bytes;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        fail("setrlimit");
+}
+
+/* The number of rank `rank` at `index`. */
+static int number(int rank, int index)
+{
+    return rank * 1000 + index % 997;
+}
+
+static int sum(int index)
+{
+    return check_size * (check_size - 1) / 2 * 1000 + check_size * (index % 997);
+}
+
+/* Integer `at` of the result of a call in which every rank gave number(rank, i) at its i-th element. */
+static int expected(const char *name, int block, int at)
+{
+    if (strncmp(name, "reduce_scatter", 14) == 0)
+        return sum(check_rank * block + at);
+    if (strcmp(name, "reduce") == 0 || strcmp(name, "allreduce") == 0)
+        return sum(at);
+    if (strncmp(name, "alltoall", 8) == 0)
+        return number(at / block, check_rank * block + at % block);
+    return number(at / block, at % block);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    check_start("exhausted", "count,collective,handler", argc, argv);
+    const int block = (int)option_number(argc, argv, "count", 0, 1 << 20), whole = block * check_size;
+    int *in = malloc(2 * (size_t)whole * sizeof *in), *out = malloc(2 * (size_t)whole * sizeof *out);
+    MPI_Datatype spaced;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
+    MPI_Type_commit(&spaced);
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(on_error, &handler);
+    const int fatal = strcmp(option(argc, argv, "handler", 2, "own"), "fatal") == 0;
+    for (size_t k = 0; k < sizeof nine / sizeof *nine; k++) {
+        const char *name = nine[k];
+        if (!listed(option(argc, argv, "collective", 1, "all"), name))
+            continue;
+        const int reduces = strstr(name, "reduce") != NULL, step = reduces ? 1 : 2;
+        /* The communicator's first call makes its plans and meets its peers. */
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (!fatal)
+            MPI_Comm_set_errhandler(comm, handler);
+        for (int attempt = 0; attempt < 3; attempt++) {
+            const int n = attempt == 0 ? 64 : block;
+            for (int i = 0; i < n * check_size; i++) {
+                in[step * i] = number(check_rank, i);
+                out[step * i] = -1;
+            }
+            snprintf(check_current, sizeof check_current, "%s attempt=%d", name, attempt);
+            heard = 0;
+            message_barrier(MPI_COMM_WORLD);
+            if (attempt == 1)
+                limit_to(in_use() + LEFT);
+            const int code = call_by_name(name, in, out, n, reduces ? MPI_INT : spaced, comm);
+            limit_to(RLIM_INFINITY);
+            message_barrier(MPI_COMM_WORLD);
+            if (attempt == 1) {
+                int class = -1;
+                MPI_Error_class(code, &class);
+                if (class != MPI_ERR_NO_MEM || heard != 1 || heard_class != MPI_ERR_NO_MEM)
+                    fail("error class %d, the handler was called %d times, with %d; expected MPI_ERR_NO_MEM (%d)", class, heard, heard_class, MPI_ERR_NO_MEM);
+                check_cases++;
+                continue;
+            }
+            if (code != MPI_SUCCESS || heard != 0)
+                fail("code %d, the handler was called %d times", code, heard);
+            if ((strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0) && check_rank != 0)
+                continue;
+            const int bcast = strcmp(name, "bcast") == 0, results = strncmp(name, "reduce_scatter", 14) == 0 ? n : n * check_size;
+            for (int i = 0; i < results; i++) {
+                const int got = bcast ? in[step * i] : out[step * i], want = bcast ? number(0, i) : expected(name, n, i);
+                if (got != want)
+                    fail("element %d is %d, expected %d", i, got, want);
+            }
+            check_cases++;
+        }
+        MPI_Comm_free(&comm);
+    }
+    MPI_Errhandler_free(&handler);
+    MPI_Type_free(&spaced);
+    check_finish();
+}
