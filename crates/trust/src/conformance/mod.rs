@@ -87,7 +87,9 @@ struct Total {
 
 impl Total {
     fn add(&mut self, cell: Self) {
-        self.library = cell.library;
+        if !cell.library.is_empty() {
+            self.library = cell.library;
+        }
         self.tests = self.tests.max(cell.tests);
         self.tally.add(cell.tally);
         self.failures.extend(cell.failures);

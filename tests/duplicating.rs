@@ -1,0 +1,12 @@
+//! Communicators that are being made while one of our algorithms first runs on another: nothing waits in a circle.
+
+use nagare_harness::{Job, Mpi, compile};
+
+#[test]
+fn duplicates_in_the_making() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::OpenMpi5, 3), (Mpi::Mpich4, 3)] {
+        let program = compile(mpi, "tests/programs/duplicating.c");
+        Job::stock(&program, ranks).arguments(&["watchdog=30"]).run().verified("duplicating");
+        Job::forced(&program, ranks).arguments(&["watchdog=30"]).run().verified("duplicating");
+    }
+}
