@@ -377,21 +377,24 @@ impl Communicator {
         private.clone()
     }
 
-    /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where threads are in several calls at
-    /// once none is made here.
+    /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where others may be in the making on some
+    /// rank, one of the pool serves (docs/decisions/0013-pool.md).
     fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
-        if let Some(pool) = shim.pool() {
-            let lease = pool.lease(shim.real, comm, self.rank == 0).ok_or(Reason::Communicators)?;
-            // The pool's communicators have the ranks of the world.
-            let ranks = Arc::clone(&place.world_ranks);
-            return Ok(Private { comm: lease.comm(), within: Some(Arc::new(Within { ranks, _lease: lease })) });
+        // The same on all ranks, and there wherever a rule may hold; `nagare_set_algorithm` may make one later.
+        let pool = shim.pool();
+        let threads = pool.as_ref().is_some_and(|pool| pool.threads);
+        let in_the_way = cfg!(mpi_family = "openmpi") && shim.duplicates.load(Ordering::Acquire);
+        if !threads && facts::all_agree(shim.real, comm, !in_the_way) {
+            if !facts::all_agree(shim.real, comm, shim.registry.len() < DUPLICATES) {
+                return Err(Reason::Communicators);
+            }
+            let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
+            return Ok(Private { comm, within: None });
         }
-        let possible = shim.registry.len() < DUPLICATES && !shim.duplicates.load(Ordering::Acquire);
-        if !facts::all_agree(shim.real, comm, possible) {
-            return Err(Reason::Communicators);
-        }
-        let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
-        Ok(Private { comm, within: None })
+        let lease = pool.and_then(|pool| pool.lease(shim.real, comm, self.rank == 0)).ok_or(Reason::Communicators)?;
+        // The pool's communicators have the ranks of the world.
+        let ranks = Arc::clone(&place.world_ranks);
+        Ok(Private { comm: lease.comm(), within: Some(Arc::new(Within { ranks, _lease: lease })) })
     }
 
     fn free_private(&self, real: &Real) {

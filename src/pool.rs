@@ -1,4 +1,5 @@
-//! Communicators of ours over all ranks of the world, made at initialisation where threads may be in several calls at once.
+//! Communicators of ours over all ranks of the world, made at initialisation, for where none may be made later: where threads may be in several
+//! calls at once, and on Open MPI where the program has duplicates in the making.
 //!
 //! A library may make communicators one after another only: Open MPI lets the one with the smallest number go first, on every rank
 //! by itself. A thread that makes one inside a Bcast, where the program makes none, can therefore wait for another thread of its process,
@@ -18,11 +19,16 @@ use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// Communicators in a pool: with more communicators in use at once, the others are left to the library.
+/// Communicators in a pool where threads call at once: with more communicators in use at once, the others are left to the library.
 const SIZE: usize = 64;
+
+/// Communicators in a pool for programs that make duplicates (`MPI_Comm_idup`): Open MPI's alone are in the way of others.
+const SPARE: usize = if cfg!(mpi_family = "openmpi") { 16 } else { 0 };
 
 /// The pool of the world.
 pub struct Pool {
+    /// Whether no communicator may be made later, whatever the program does.
+    pub threads: bool,
     comms: Vec<MPI_Comm>,
     used: Mutex<[bool; SIZE]>,
 }
@@ -52,24 +58,22 @@ impl Lease {
 }
 
 impl Pool {
-    /// A pool over the world, if a rank may be called by several threads at once; collective over the world.
-    pub fn of_world(real: &Real) -> Option<Arc<Self>> {
+    /// A pool over the world: collective over it.
+    pub fn of_world(real: &Real) -> Arc<Self> {
         let mut level = 0;
         // SAFETY: MPI is initialised and not finalised: this is called by the initialisation wrapper.
         let known = unsafe { (real.mpi.query_thread)(&raw mut level) } == 0;
         let world = real.handles.comm_world;
-        if facts::all_agree(real, world, known && level < THREAD_MULTIPLE) {
-            return None;
-        }
+        let threads = !facts::all_agree(real, world, known && level < THREAD_MULTIPLE);
         let mut comms = Vec::with_capacity(SIZE);
-        for _ in 0..SIZE {
+        for _ in 0..if threads { SIZE } else { SPARE } {
             // What one rank cannot have, none has: the pool is as long on all ranks.
             match facts::same_ranks(real, world) {
                 Some(comm) => comms.push(comm),
                 None => break,
             }
         }
-        Some(Arc::new(Self { comms, used: Mutex::new([false; SIZE]) }))
+        Arc::new(Self { threads, comms, used: Mutex::new([false; SIZE]) })
     }
 
     /// A place that no rank of `comm` uses; collective over it, and waits for none but its ranks. None if there is none.

@@ -53,7 +53,7 @@ pub struct World {
     pub report: bool,
     /// Where this rank would write it, if it wants one.
     pub destination: Option<Destination>,
-    /// Communicators of ours, where threads may be in several calls at once.
+    /// Communicators of ours, if any could be used.
     pool: Option<Arc<Pool>>,
 }
 
@@ -145,7 +145,7 @@ impl Shim {
             let nodes = facts.topology.node_count();
             config.enable && Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX)
         });
-        let pool = if wanted { Pool::of_world(self.real) } else { None };
+        let pool = wanted.then(|| Pool::of_world(self.real));
         if self.setup().config.enable {
             self.registry.open(self.real);
         }
@@ -165,7 +165,7 @@ impl Shim {
         code == 0 && parent != none
     }
 
-    /// Communicators of ours over the world, where threads may be in several calls at once.
+    /// Communicators of ours over the world; none where none of our algorithms could ever run.
     pub fn pool(&self) -> Option<Arc<Pool>> {
         self.world()?.pool.clone()
     }

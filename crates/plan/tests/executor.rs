@@ -433,3 +433,38 @@ fn inconsistent_plans_are_refused_or_reported() {
     assert_eq!(executor.progress(&mut transport), Ok(false));
     assert_eq!(executor.traffic(), Traffic::default());
 }
+
+/// A rank that expects another length than is sent takes no segment: not even one that is as long as it expects.
+#[test]
+fn ranks_that_disagree_on_the_length_never_finish() {
+    let data = Parts::vector(0, 1);
+    let pacing = Pacing { segment: 4, window: 8, flow: None };
+    for (sent, expected) in [(8, 4), (4, 8), (8, 7), (7, 8), (9, 8), (4, 3)] {
+        let world = World::new(2, false);
+        let plans = [
+            RankPlan::new(0, 1, vec![hop(Action::Send, 1, data, vec![])]),
+            RankPlan::new(1, 1, vec![hop(Action::Recv, 0, data, vec![])]),
+        ];
+        let programs = plans.map(|plan| Program::new(plan, true).unwrap());
+        let mut credits = [Credits::default(), Credits::default()];
+        let mut transports = [(0, sent), (1, expected)]
+            .map(|(rank, units)| ThreadTransport::new(&world, rank, vec![u64::from(rank) + 6; units]).in_place());
+        let mut executors: Vec<Executor> = programs
+            .iter()
+            .zip(&mut credits)
+            .zip(&mut transports)
+            .map(|((program, credits), transport)| {
+                Executor::new(program, pacing, (true, true), credits, transport).unwrap()
+            })
+            .collect();
+        let mut taken = false;
+        for _ in 0..10 {
+            for (rank, executor) in executors.iter_mut().enumerate() {
+                let done = executor.progress(&mut transports[rank]).unwrap();
+                taken |= rank == 1 && done;
+            }
+        }
+        assert!(!taken, "{expected} units were taken of {sent}");
+        assert_eq!(transports[1].output, vec![7; expected], "nothing arrived");
+    }
+}

@@ -29,7 +29,12 @@ impl Settings {
             (Family::Mpich, n) => [2, 2, 2, 2, 3, 3, 3, 3, 3, 4][n as usize],
         };
         let mut settings = Self { mpi, ranks, threads: random.random_range(0..3u32) == 0, variables: Vec::new() };
-        settings.set("NAGARE_TOPOLOGY", machine(&mut random, ranks));
+        let machine = machine(&mut random, ranks);
+        if machine.as_ref().is_some_and(|machine| *machine == node_each(ranks)) {
+            let dimensions = DIMENSIONS[ranks as usize];
+            settings.set_some(&mut random, 50, "NAGARE_TORUS", dimensions);
+        }
+        settings.set("NAGARE_TOPOLOGY", machine);
         settings.set("NAGARE_ALGORITHM", algorithms(&mut random, seed));
         settings.set_some(&mut random, 60, "NAGARE_SEGMENT", &["64", "256", "1K", "4K", "8K", "64K", "1000", "100000"]);
         settings.set_some(&mut random, 30, "NAGARE_WINDOW", &["2", "3", "16", "100"]);
@@ -68,12 +73,21 @@ impl Settings {
     }
 }
 
+/// Tori of so many nodes.
+const DIMENSIONS: [&[&str]; 9] =
+    [&[], &[], &["2"], &["3"], &["2x2", "4"], &["5"], &["2x3", "3x2"], &["7"], &["2x2x2", "4x2", "2x4"]];
+
+/// A pretended machine with a node for each rank.
+fn node_each(ranks: u32) -> String {
+    format!("synthetic:node:{ranks} core:1")
+}
+
 /// A pretended machine with room for all ranks: uneven nodes, one node, a node per rank; rarely none.
 fn machine(random: &mut Pcg64, ranks: u32) -> Option<String> {
     let nodes_of = |cores: u32| ranks.div_ceil(cores);
     let text = match random.random_range(0..10u32) {
         0 => return None,
-        1 | 2 => format!("synthetic:node:{ranks} core:1"),
+        1 | 2 => node_each(ranks),
         3 | 4 => format!("synthetic:node:{} core:2", nodes_of(2)),
         5 => format!("synthetic:node:{} core:3", nodes_of(3)),
         6 => format!("synthetic:group:{} node:2 core:1", nodes_of(2)),

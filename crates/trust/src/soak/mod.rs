@@ -44,13 +44,16 @@ const MPIS: [(Mpi, u32, &str); 4] = [
 pub fn run(options: &Options) -> Result<bool> {
     let started = Instant::now();
     let wanted = |part: &str| options.only.as_deref().is_none_or(|only| only == part);
-    let (mut rows, mut good) = (Vec::new(), true);
+    let (mut rows, mut good, mut outcome) = (Vec::new(), true, Ok(()));
     let mut note = |found: Found| {
         let Row { mpi, what, ran, result, .. } = &found.row;
         let verdict = if found.good { "ok" } else { "FAILED" };
         println!("[{:4.0} s] {verdict}: {mpi}: {what}: {ran}: {result}", started.elapsed().as_secs_f64());
         good &= found.good;
         rows.push(found.row);
+        // Step by step: all of them take long.
+        let written = if options.quick || options.divide > 1 { Ok(()) } else { record::update("soak", &rows) };
+        outcome = std::mem::replace(&mut outcome, Ok(())).and(written);
     };
     let share = |full: u64, quick: u64| (if options.quick { quick } else { full } / options.divide).max(10);
     if wanted("growth") {
@@ -74,8 +77,5 @@ pub fn run(options: &Options) -> Result<bool> {
         }
     }
     println!("soak: {} steps, {}", rows.len(), if good { "nothing grew" } else { "see above" });
-    if !options.quick && options.only.is_none() && options.divide == 1 {
-        record::write("soak", &rows)?;
-    }
-    Ok(good)
+    outcome.map(|()| good)
 }
