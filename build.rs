@@ -37,16 +37,18 @@ fn main() {
 /// Sources by which ranks decide.
 const DECIDING: [&str; 4] = ["src", "crates/plan/src", "crates/config/src", "fabrics"];
 
-/// Hashes the names and contents of all files of a directory.
+/// Hashes the names and contents of all sources of a directory, not of what editors leave beside them.
 fn number(directory: &Path, build: &mut DefaultHasher) {
     let entries =
         fs::read_dir(directory).unwrap_or_else(|e| fail(&format!("cannot read {}: {e}", directory.display())));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
+        let is_source = path.extension().is_some_and(|end| ["rs", "h", "toml"].iter().any(|of| end == *of));
+        let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['.', '#']));
         if path.is_dir() {
             number(&path, build);
-        } else {
+        } else if is_source && !is_hidden {
             path.hash(build);
             let contents = fs::read(&path).unwrap_or_else(|e| fail(&format!("cannot read {}: {e}", path.display())));
             contents.hash(build);

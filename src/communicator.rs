@@ -143,6 +143,8 @@ pub struct Registry {
     keyval: OnceCell<c_int>,
     /// Addresses of the records, by handle: until its record is deleted, a handle means the same communicator.
     known: RwLock<HashMap<usize, usize>>,
+    /// Held while a communicator gets its record, of which it must have one only.
+    attaching: Mutex<()>,
     witness: OnceCell<Witness>,
     live: Mutex<Live>,
 }
@@ -191,7 +193,11 @@ impl Registry {
 
     fn leave(&self, record: &Communicator) {
         let address = ptr::from_ref(record) as usize;
-        self.known.write().remove(&record.handle);
+        let mut known = self.known.write();
+        if known.get(&record.handle) == Some(&address) {
+            known.remove(&record.handle);
+        }
+        drop(known);
         self.live.lock().records.retain(|_, &mut other| other != address);
     }
 
@@ -275,6 +281,12 @@ impl Communicator {
         let keyval = registry.keyval(shim.real).ok()?;
         if registry.witness.get().is_some_and(|witness| !witness.accepts(shim.real, comm)) {
             return None;
+        }
+        let _one = registry.attaching.lock();
+        let known = registry.known.read().get(&(comm.0 as usize)).copied();
+        if let Some(address) = known {
+            // SAFETY: as above: another thread has been faster.
+            return Some(unsafe { &*(address as *const Self) });
         }
         // SAFETY: as demanded of the caller.
         unsafe { Self::attach(shim, comm, keyval) }
@@ -380,7 +392,6 @@ impl Communicator {
     /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where others may be in the making on some
     /// rank, one of the pool serves (docs/decisions/0013-pool.md).
     fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
-        // The same on all ranks, and there wherever a rule may hold; `nagare_set_algorithm` may make one later.
         let pool = shim.pool();
         let threads = pool.as_ref().is_some_and(|pool| pool.threads);
         let in_the_way = cfg!(mpi_family = "openmpi") && shim.duplicates.load(Ordering::Acquire);
@@ -420,10 +431,9 @@ impl Communicator {
         *self.failure.lock() = Some(failure);
     }
 
-    /// The failure of an earlier call, which is that of every later one; but where there was only no memory, and so nothing was sent, it may be
-    /// tried again: messages say which call they are of.
+    /// The failure of an earlier call, which is that of every later one.
     pub fn failed(&self) -> Result<(), Failure> {
-        self.failure.lock().filter(|failure| *failure != Failure::Memory).map_or(Ok(()), Err)
+        self.failure.lock().map_or(Ok(()), Err)
     }
 
     /// The program of this rank for a call of `bytes`, which all ranks know, from the cache or made now.

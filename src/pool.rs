@@ -58,15 +58,16 @@ impl Lease {
 }
 
 impl Pool {
-    /// A pool over the world: collective over it.
-    pub fn of_world(real: &Real) -> Arc<Self> {
+    /// A pool over the world: collective over it. It is empty unless `wanted`, by all ranks or none.
+    pub fn of_world(real: &Real, wanted: bool) -> Arc<Self> {
         let mut level = 0;
         // SAFETY: MPI is initialised and not finalised: this is called by the initialisation wrapper.
         let known = unsafe { (real.mpi.query_thread)(&raw mut level) } == 0;
         let world = real.handles.comm_world;
         let threads = !facts::all_agree(real, world, known && level < THREAD_MULTIPLE);
         let mut comms = Vec::with_capacity(SIZE);
-        for _ in 0..if threads { SIZE } else { SPARE } {
+        let size = if threads { SIZE } else { SPARE };
+        for _ in 0..if wanted { size } else { 0 } {
             // What one rank cannot have, none has: the pool is as long on all ranks.
             match facts::same_ranks(real, world) {
                 Some(comm) => comms.push(comm),

@@ -53,7 +53,7 @@ pub struct World {
     pub report: bool,
     /// Where this rank would write it, if it wants one.
     pub destination: Option<Destination>,
-    /// Communicators of ours, if any could be used.
+    /// Communicators of ours.
     pool: Option<Arc<Pool>>,
 }
 
@@ -141,11 +141,12 @@ impl Shim {
         self.timed.store(exchange.report, Ordering::Relaxed);
         // All ranks have the same verdict, and where it is good the same settings.
         let config = &self.setup().config;
-        let wanted = exchange.facts.as_ref().is_ok_and(|facts| {
+        let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
+        let pool = facts.map(|facts| {
             let nodes = facts.topology.node_count();
-            config.enable && Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX)
+            let wanted = Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX);
+            Pool::of_world(self.real, wanted)
         });
-        let pool = wanted.then(|| Pool::of_world(self.real));
         if self.setup().config.enable {
             self.registry.open(self.real);
         }
@@ -165,7 +166,7 @@ impl Shim {
         code == 0 && parent != none
     }
 
-    /// Communicators of ours over the world; none where none of our algorithms could ever run.
+    /// Communicators of ours over the world; none where Nagare is off.
     pub fn pool(&self) -> Option<Arc<Pool>> {
         self.world()?.pool.clone()
     }

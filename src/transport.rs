@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 /// Alignment of scratch elements, bytes: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// How long a call that gives up waits for receives that it has cancelled: one that had a message already is written to until the rest is there.
-const CANCELLING: Duration = Duration::from_secs(1);
+/// How long a call that gives up waits for its requests: a receive that had a message already is written to until the rest is there, and a send may
+/// be read from.
+const CANCELLING: Duration = Duration::from_millis(250);
 
 /// Fruitless looks at the requests between two looks for messages that meet none of them.
 const FRUITLESS: u32 = 1 << 7;
@@ -148,8 +149,8 @@ impl<'r> MpiTransport<'r> {
         bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
     }
 
-    /// Gives up: takes back the receives, so that nothing more is written to the program's buffers, and leaves the scratch memory to
-    /// sends that may still be under way.
+    /// Gives up: takes back the receives, so that nothing more is written to the program's buffers, waits a while for what has met its other
+    /// end, and leaves the scratch memory to sends that may still be under way.
     pub fn abandon(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
@@ -159,12 +160,8 @@ impl<'r> MpiTransport<'r> {
                 unsafe { (self.real.mpi.cancel)(request) };
             }
         }
-        let is_receiving = |transport: &Self| {
-            let mut requests = transport.requests.iter().zip(&transport.tickets);
-            requests.any(|(request, (_, expected))| *request != null && expected.is_some())
-        };
         let mut ignored = Completed::new();
-        while is_receiving(self) && given_up.elapsed() < CANCELLING {
+        while self.requests.iter().any(|request| *request != null) && given_up.elapsed() < CANCELLING {
             // What fails now is not what made the call fail.
             let _ = self.look(&mut ignored);
         }
@@ -314,15 +311,23 @@ impl Transport for MpiTransport<'_> {
 }
 
 impl MpiTransport<'_> {
+    /// Whether a message of that tag is of the same call and stream, and no segment of it as this rank cuts it.
+    fn is_stray(&self, tag: c_int, label: Label) -> bool {
+        let Channel { tags, call, .. } = self.channel;
+        let Label { stream, segment, .. } = label;
+        let last = stream - stream.saturating_sub(1) / segment.max(1) * segment;
+        tags.is_of(tag, label.tag, call)
+            && ![segment.min(stream), last].map(|units| self.tag(label, units)).contains(&tag)
+    }
+
     fn tag(&self, label: Label, units: u64) -> c_int {
         let bytes = |units| units * self.buffers.shape.size as u64;
         self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
     }
 
-    /// Looks for a message of this call, in a stream that this rank receives from, that is not as long as what it receives there: the messages of
-    /// a stream arrive in order, so nothing else can come first.
+    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's segments: ranks cut it differently.
     fn look_for_strays(&self) -> Result<(), Failure> {
-        let Channel { private, tags, call, .. } = self.channel;
+        let private = self.channel.private;
         for (_, expected) in &self.tickets {
             let Some(Expected { peer, label, units }) = *expected else { continue };
             let mut found = 0;
@@ -333,7 +338,7 @@ impl MpiTransport<'_> {
                 (self.real.mpi.iprobe)(private.rank(peer), ANY_TAG, private.comm, &raw mut found, &raw mut status)
             };
             check(code)?;
-            if found != 0 && tags.is_of(status.MPI_TAG, label.tag, call) && status.MPI_TAG != self.tag(label, units) {
+            if found != 0 && self.is_stray(status.MPI_TAG, label) {
                 return Err(self.wrong_length(peer, units, &status));
             }
         }

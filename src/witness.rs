@@ -22,6 +22,10 @@ impl Witness {
 
     /// Whether the library knows `comm`.
     pub fn accepts(&self, real: &Real, comm: MPI_Comm) -> bool {
+        // Of anything that is no communicator at all the comparison would be heard: bits 26 to 29 of a handle say of what kind it is.
+        if comm.0 as u32 >> 26 & 0xf != 1 {
+            return false;
+        }
         let mut result = 0;
         // SAFETY: our communicator is valid and returns its errors; the library checks the other.
         unsafe { (real.mpi.comm_compare)(self.0, comm, &raw mut result) == 0 }

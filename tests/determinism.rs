@@ -28,7 +28,7 @@ fn the_same_bits_from_run_to_run() {
         for (algorithm, collectives) in [("grouped_two_tree", trees), ("two_tree", trees), ("halving_doubling", halves)]
         {
             let run = |_| digest(&program, ranks, algorithm, collectives, sizes);
-            let digests: Vec<String> = (0..3).map(run).collect();
+            let digests: Vec<String> = (0..2).map(run).collect();
             assert!(digests.iter().all(|d| *d == digests[0]), "{} {algorithm}: {digests:?}", mpi.name());
         }
     }

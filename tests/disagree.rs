@@ -17,10 +17,10 @@ const COLLECTIVES: [&str; 9] = [
 /// Integers in a block of the last rank and of the others: one more, half as many and so the same messages but fewer, far more.
 const COUNTS: [(u32, u32); 3] = [(8193, 8192), (8192, 16384), (300_000, 4000)];
 
-fn disagree(mpi: Mpi, ranks: u32) {
+fn disagree(mpi: Mpi, ranks: u32, counts: &[(u32, u32)]) {
     let program = compile(mpi, "tests/programs/disagree.c");
     for collective in COLLECTIVES {
-        for (other, count) in COUNTS {
+        for (other, count) in counts {
             let words = [format!("collective={collective}"), format!("count={count}"), format!("other={other}")];
             let words: Vec<&str> = words.iter().map(String::as_str).chain(["watchdog=20"]).collect();
             let outcome = Job::forced(&program, ranks).arguments(&words).limit(60).run();
@@ -36,10 +36,10 @@ fn disagree(mpi: Mpi, ranks: u32) {
 
 #[test]
 fn open_mpi() {
-    disagree(Mpi::OpenMpi4, 4);
+    disagree(Mpi::OpenMpi4, 4, &COUNTS);
 }
 
 #[test]
 fn mpich() {
-    disagree(Mpi::Mpich4, 3);
+    disagree(Mpi::Mpich4, 3, &COUNTS[..2]);
 }

@@ -1,5 +1,5 @@
 /* Memory runs out in one call of every collective, on all ranks: its error must be MPI_ERR_NO_MEM, told to the communicator's handler once, and the same
-   call must work when there is memory again. Elements have gaps where a reduction does not forbid it, so that copies are needed.
+   call must work on another communicator when there is memory again. Elements have gaps where a reduction does not forbid it, so that copies are needed.
    Options: count=<elements in a block> collective=all handler=own|fatal. Ends like every program that verifies, with handler=fatal by that handler. */
 #include "by_name.h"
 #include <sys/resource.h>
@@ -77,12 +77,16 @@ int main(int argc, char **argv)
         if (!listed(option(argc, argv, "collective", 1, "all"), name))
             continue;
         const int reduces = strstr(name, "reduce") != NULL, step = reduces ? 1 : 2;
-        /* The communicator's first call makes its plans and meets its peers. */
-        MPI_Comm comm;
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        if (!fatal)
-            MPI_Comm_set_errhandler(comm, handler);
+        MPI_Comm comm = MPI_COMM_NULL;
         for (int attempt = 0; attempt < 3; attempt++) {
+            /* The communicator's first call makes its plans and meets its peers; one that has failed goes on failing. */
+            if (attempt != 1) {
+                if (comm != MPI_COMM_NULL)
+                    MPI_Comm_free(&comm);
+                MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+                if (!fatal)
+                    MPI_Comm_set_errhandler(comm, handler);
+            }
             const int n = attempt == 0 ? 64 : block;
             for (int i = 0; i < n * check_size; i++) {
                 in[step * i] = number(check_rank, i);

@@ -30,6 +30,9 @@ use std::collections::HashMap;
 /// Unfinished hops a rank works on at the same time; more than a tree ever has.
 pub const ACTIVE_HOPS: usize = 64;
 
+/// Segments from one synchronous one to the next, at most: of calls with one segment each, a rank is never as many as 256 ahead of another.
+const CONFIRMED: u64 = 63;
+
 /// Streams to one peer that never wait for one another: what a tree has at most, two halves in two directions.
 const STREAMS: usize = 4;
 
@@ -423,7 +426,7 @@ impl<'p> Executor<'p> {
     /// Starts every send that is ready: lowest turn, then lowest segment number first, ties in list order.
     fn send<T: Transport>(&mut self, transport: &mut T) -> Result<(), T::Error> {
         // Two confirmations may be outstanding, and a stream's one forced segment.
-        let every = ((self.window - 1) / 2).max(1);
+        let every = ((self.window - 1) / 2).clamp(1, CONFIRMED);
         loop {
             let limit = self.flow.map_or(u32::MAX, |flow| self.last_in_step(flow.behind));
             // A token has what it waits for in its plan, and others wait for it.

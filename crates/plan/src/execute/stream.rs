@@ -54,7 +54,7 @@ impl Stream {
 
     /// What tells the segments of a stream of this tag apart from others.
     pub fn label(&self, tag: u32) -> Label {
-        Label { tag, stream: self.end - self.begin }
+        Label { tag, stream: self.end - self.begin, segment: self.length }
     }
 
     /// Whether all units this hop shares with `start..start + units` are done.

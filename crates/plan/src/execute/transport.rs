@@ -47,6 +47,8 @@ pub struct Label {
     pub tag: u32,
     /// Units of the whole stream: a rank that expects more of them, or fewer, must not take this segment.
     pub stream: u64,
+    /// Units of its segments, but for the last, which may be shorter.
+    pub segment: u64,
 }
 
 /// Point-to-point messages, local combination, and the layout of the call's buffers.
