@@ -49,7 +49,7 @@ impl Tags {
 
     /// The bits of stream and call.
     fn start(self, stream: u32, call: u32) -> u32 {
-        (stream % TAGS) | (call % (1 << self.call) << STREAM)
+        (stream % TAGS) | ((call % (1 << self.call)) << STREAM)
     }
 }
 
