@@ -16,7 +16,7 @@
 
 SHELL := bash
 CARGO := cargo
-TRUST = $(CARGO) run --quiet --release --target-dir target -p nagare-trust --
+TRUST = $(CARGO) run --quiet --target-dir target -p nagare-trust --
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 

