@@ -62,7 +62,7 @@ test-unit:
 	$(CARGO) test --no-fail-fast --workspace --exclude nagare --target-dir target
 
 test-mpi:
-	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test --no-fail-fast -p nagare --target-dir target/$(firstword $(WRAPPERS) mpi)
+	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test --no-fail-fast -p nagare --target-dir target
 
 # What the three below run, in a few minutes.
 test-trust:

@@ -394,7 +394,7 @@ impl Communicator {
     fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
         let pool = shim.pool();
         let threads = pool.as_ref().is_some_and(|pool| pool.threads);
-        let in_the_way = cfg!(mpi_family = "openmpi") && shim.duplicates.load(Ordering::Acquire);
+        let in_the_way = shim.duplicates.load(Ordering::Acquire);
         if !threads && facts::all_agree(shim.real, comm, !in_the_way) {
             if !facts::all_agree(shim.real, comm, shim.registry.len() < DUPLICATES) {
                 return Err(Reason::Communicators);

@@ -57,7 +57,7 @@ fn every_algorithm_that_moves_blocks() {
             }
             for (mpi, ranks, segment, options) in [
                 (Mpi::OpenMpi4, 3, "256", ["sizes=0,1,63,64,65,1000", "thin=2"]),
-                (Mpi::OpenMpi4, 13, "1K", ["sizes=2,255,257,20000", "thin=12"]),
+                (Mpi::OpenMpi4, 8, "1K", ["sizes=2,255,257,20000", "thin=12"]),
                 (Mpi::Mpich4, 3, "1K", ["sizes=0,1,256,1000", "thin=8"]),
             ] {
                 // Types times operations times ways to share are many.

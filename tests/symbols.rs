@@ -39,7 +39,10 @@ fn expected(large_count: bool) -> Vec<String> {
     for prefix in ["MPI", "PMPI"] {
         names.extend(["Finalize", "Init", "Init_thread"].map(|n| format!("{prefix}_{n}")));
         names.extend(collectives.map(|n| format!("{prefix}_{n}")));
-        names.extend(["Comm_idup", "Comm_idup_with_info"].map(|n| format!("{prefix}_{n}")));
+        // What an MPI library lacks may not be there: Open MPI 4 has no MPI_Comm_idup_with_info.
+        if !large_count {
+            names.push(format!("{prefix}_Comm_idup"));
+        }
         if large_count {
             names.extend(collectives.map(|n| format!("{prefix}_{n}_c")));
         }

@@ -8,6 +8,7 @@ mod allreduce;
 mod alltoall;
 mod alltoallv;
 mod bcast;
+#[cfg(mpi_family = "openmpi")]
 mod comm_idup;
 mod finalize;
 mod gather;

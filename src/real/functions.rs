@@ -104,8 +104,8 @@ functions! {
     comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
     comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
     comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
+    #[cfg(mpi_family = "openmpi")]
     comm_idup: "PMPI_Comm_idup" (RawHandle, *mut MPI_Comm, *mut MPI_Request);
-    comm_idup_with_info: "PMPI_Comm_idup_with_info" (RawHandle, RawHandle, *mut MPI_Comm, *mut MPI_Request);
     comm_free: "PMPI_Comm_free" (*mut MPI_Comm);
     comm_set_errhandler: "PMPI_Comm_set_errhandler" (MPI_Comm, MPI_Errhandler);
     comm_get_errhandler: "PMPI_Comm_get_errhandler" (MPI_Comm, *mut MPI_Errhandler);
