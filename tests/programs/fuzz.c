@@ -97,7 +97,7 @@ static void carry_out(struct run *run, int index)
         struct statement make = *s;
         if (s->make == M_GROUP && create_group_messages_broken() && had_messages(run->c, s->of, index))
             make.make = M_CREATE;
-        create_comm(&run->comm[s->of], &make, comm, run->own[s->thread]);
+        create_comm(&run->comm[s->of], &make, comm, intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
         return;
     }
     if (comm->size == 0)
