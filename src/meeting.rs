@@ -12,8 +12,9 @@ use crate::facts::Disagreement;
 use crate::real::Real;
 use crate::shim::say;
 use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use parking_lot::{Condvar, Mutex};
 use std::ffi::c_int;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -113,13 +114,15 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -
 
 /// A thread that says what is waited for if it takes long; dropped, it ends.
 struct Watch {
-    done: Option<Sender<()>>,
+    /// Whether there is nothing to wait for any more, and that this has changed.
+    done: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
     fn start(rank: c_int, size: c_int, strict: bool) -> Self {
-        let (done, waiting) = channel();
+        let done = Arc::new((Mutex::new(false), Condvar::new()));
+        let waiting = Arc::clone(&done);
         // The program's signals are not for this thread, which inherits the mask.
         // SAFETY: plain data, filled in and used as the functions demand; the mask of this thread is put back.
         let thread = unsafe {
@@ -127,7 +130,8 @@ impl Watch {
             libc::sigfillset(&raw mut all);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
             let thread = std::thread::Builder::new().name("nagare".to_owned()).spawn(move || {
-                if waiting.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                let (done, changed) = &*waiting;
+                if !changed.wait_while_for(&mut done.lock(), |done| !*done, PATIENCE).timed_out() {
                     return;
                 }
                 let seconds = PATIENCE.as_secs();
@@ -145,13 +149,15 @@ impl Watch {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
             thread.ok()
         };
-        Self { done: Some(done), thread }
+        Self { done, thread }
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        drop(self.done.take());
+        let (done, changed) = &*self.done;
+        *done.lock() = true;
+        changed.notify_one();
         if let Some(thread) = self.thread.take() {
             // It only ends; a panic in it has been told.
             let _ = thread.join();

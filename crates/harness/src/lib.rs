@@ -12,7 +12,7 @@ mod report;
 pub use job::{Job, Outcome};
 pub use launcher::{Ended, Running, run_limited, run_watched};
 pub use mpi::{Family, Mpi};
-pub use program::{Program, compile, root_directory, scratch_directory};
+pub use program::{Program, compile, compile_with, root_directory, scratch_directory};
 pub use record::{RECORD, Verified, verified};
 pub use report::Report;
 

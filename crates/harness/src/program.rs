@@ -45,10 +45,15 @@ pub fn scratch_directory() -> tempfile::TempDir {
 
 /// Compiles `source` (relative to the project; C or Fortran) with the wrapper of `mpi`.
 pub fn compile(mpi: Mpi, source: &str) -> Program {
+    compile_with(mpi, source, "", &[])
+}
+
+/// As [`compile`], with more arguments for the linker; `kind` tells such a program from others of the same source.
+pub fn compile_with(mpi: Mpi, source: &str, kind: &str, linker: &[String]) -> Program {
     static COMPILING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let source = root_directory().join(source);
-    let name = source.file_name().expect("a file name").to_string_lossy().replace('.', "_");
+    let name = source.file_name().expect("a file name").to_string_lossy().replace('.', "_") + kind;
     let directory = root_directory().join("target/programs").join(mpi.name());
     let binary = directory.join(&name);
     if !is_current(&binary, &source) {
@@ -57,7 +62,7 @@ pub fn compile(mpi: Mpi, source: &str) -> Program {
         fs::create_dir_all(&modules).expect("a directory for modules");
         let mut command = compiler(mpi, &source, &modules);
         let fresh = directory.join(format!("{name}.{}", std::process::id()));
-        command.arg("-o").arg(&fresh).arg(&source).args(["-lm", "-lpthread", "-ldl"]);
+        command.arg("-o").arg(&fresh).arg(&source).args(linker).args(["-lm", "-lpthread", "-ldl"]);
         let ended = run_limited(&mut command, Duration::from_secs(120));
         assert!(ended.success(), "{command:?}\n{}", ended.output());
         fs::rename(&fresh, &binary).expect("the compiled program");

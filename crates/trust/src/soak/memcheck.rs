@@ -4,37 +4,13 @@
 //! `libnagare.so`; what only passes through it on the way into the MPI library is counted apart, beside the same without Nagare.
 
 use super::Found;
+use super::cases::Case;
 use crate::record::Row;
 use anyhow::{Context, Result};
 use nagare_harness::{Job, Mpi, Program, compile, scratch_directory};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-
-/// A program under memcheck.
-#[derive(Clone, Copy)]
-pub struct Case {
-    source: &'static str,
-    arguments: &'static [&'static str],
-    /// What it calls itself in its line `PASS`.
-    name: &'static str,
-}
-
-/// What runs under memcheck.
-pub fn programs(quick: bool) -> &'static [Case] {
-    const CASES: [Case; 5] = [
-        Case { source: "tests/programs/soak.c", arguments: &["cycles=20", "calls=30"], name: "soak" },
-        Case {
-            source: "tests/programs/collectives.c",
-            arguments: &["sizes=0,3,1000,4097", "thin=40"],
-            name: "collectives",
-        },
-        Case { source: "tests/programs/lifetime.c", arguments: &["cycles=60"], name: "lifetime" },
-        Case { source: "tests/programs/threads.c", arguments: &["threads=3", "iterations=20"], name: "threads" },
-        Case { source: "tests/programs/edge.c", arguments: &["count=1000"], name: "edge" },
-    ];
-    if quick { &CASES[..1] } else { &CASES }
-}
 
 /// Findings of all ranks of a job, each once.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,13 +1,16 @@
 //! `nagare-trust soak`: many communicators, calls and threads, and what grows.
 
+mod cases;
 mod growth;
 mod memcheck;
+mod sanitizer;
 mod storm;
 
 use crate::record::{self, Row};
 use anyhow::Result;
 use clap::Args;
 use nagare_harness::Mpi;
+use sanitizer::Sanitizer;
 use std::time::Instant;
 
 /// What to run.
@@ -17,7 +20,7 @@ pub struct Options {
     #[arg(long)]
     pub quick: bool,
     /// Only this part
-    #[arg(long, value_parser = ["growth", "storm", "memcheck"])]
+    #[arg(long, value_parser = ["growth", "storm", "memcheck", "sanitizers"])]
     pub only: Option<String>,
     /// For trying out: all numbers divided by this; nothing is written down
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
@@ -71,8 +74,16 @@ pub fn run(options: &Options) -> Result<bool> {
     if wanted("memcheck") {
         // The MPIs whose libraries memcheck knows the instructions of.
         for (mpi, _, name) in &MPIS[..2] {
-            for program in memcheck::programs(options.quick) {
-                note(memcheck::run(*mpi, name, program)?);
+            for case in cases::cases(options.quick) {
+                note(memcheck::run(*mpi, name, case)?);
+            }
+        }
+    }
+    // Two builds of the library for each.
+    if wanted("sanitizers") && !options.quick {
+        for (mpi, _, name) in &MPIS[..2] {
+            for sanitizer in Sanitizer::ALL {
+                sanitizer::run(sanitizer, *mpi, name, &mut note)?;
             }
         }
     }
