@@ -6,7 +6,7 @@
 # make kernels  FT and IS on two emulated clusters, stock and Nagare in turn; a few minutes
 # make conformance   mpi4py's own tests with Nagare and without on four MPIs, compared test by test
 # make fuzz     random MPI programs on four MPIs, every result computed a second time; some ten minutes
-# make soak     100 000 communicators, a million calls, threads, valgrind: what grows
+# make soak     100 000 communicators, a million calls, threads, valgrind, sanitizers: what grows; an hour
 # make compatibility-tests   the integration tests, noting what their programs have verified
 # make compatibility   the table of what these ran (docs/compatibility.md)
 # make licences      the table of dependencies (docs/licences.md)

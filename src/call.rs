@@ -2,13 +2,14 @@
 
 use crate::arguments::{Arguments, Sides};
 use crate::blocks::Side;
-use crate::communicator::{Communicator, Place, Private};
+use crate::communicator::{Communicator, Place, Private, Traffic};
 use crate::datatype::{self, Shape, Typed};
+use crate::failure::Failure;
 use crate::memory;
 use crate::packed::Packer;
 use crate::shim::Shim;
 use crate::staged::Staged;
-use crate::transport::{Channel, Failure, MpiTransport};
+use crate::transport::{Channel, MpiTransport};
 use mpi::ffi::MPI_Op;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Choice, Reason};
@@ -209,27 +210,45 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
 }
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
-    let Decision { record, place, ref private, .. } = *decision;
+    let Decision { record, ref private, .. } = *decision;
     record.failed()?;
     // From here on every rank counts the call, also one that fails.
     let mut traffic = record.traffic();
     let call = traffic.next_call();
-    // What peers have sent to a rank that gives up would match its later calls.
-    let give_up = |failure| {
-        record.fail(failure);
-        failure
-    };
-    if !memory::are_available(PLAN + PLAN_PER_RANK * record.size as usize) {
-        return Err(give_up(Failure::Memory));
-    }
-    let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
-    let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
-    let program = program.ok_or(Failure::Stalled)?;
     let packer = {
         let (rank, own) = (record.rank as c_int, private.rank(record.rank));
         Packer { real: shim.real, rank, private: private.comm, own }
     };
-    let mut staged = Staged::new(&packer, arguments, decision, &program.plan).map_err(give_up)?;
+    match carry_out(shim, arguments, decision, &packer, (call, &mut traffic)) {
+        Ok(staged) => staged.finish(&packer),
+        Err(failure) => {
+            // What peers have sent to a rank that gives up would match its later calls.
+            record.fail(failure);
+            if failure.is_news() {
+                traffic.notices.tell(shim.real, private, (record.rank, record.size), call, failure);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Carries out the call of that number; what is left to do is to spread copies.
+fn carry_out(
+    shim: &Shim,
+    arguments: &Arguments,
+    decision: &Decision,
+    packer: &Packer,
+    (call, traffic): (u32, &mut Traffic),
+) -> Result<Staged, Failure> {
+    let Decision { record, place, ref private, .. } = *decision;
+    traffic.notices.check(call)?;
+    if !memory::are_available(PLAN + PLAN_PER_RANK * record.size as usize) {
+        return Err(Failure::Memory);
+    }
+    let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
+    let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
+    let program = program.ok_or(Failure::Stalled)?;
+    let mut staged = Staged::new(packer, arguments, decision, &program.plan)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     // Where blocks are cut out, what is in place is staged like any other contribution.
     let one_vector = arguments.collective.reduces() && !arguments.collective.scatters();
@@ -239,49 +258,32 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
     let channel = Channel { private, rank: record.rank, tags: place.tags, call };
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
-    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport);
-    let executor = executor.map_err(give_up)?;
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, &mut traffic.notices, buffers, shim.pause()) };
+    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
     if let Err(failure) = executor.run(&mut transport) {
         // The library may still write to what it was given: none of it may be used again, nor the connection.
         transport.abandon();
         staged.abandon();
-        record.fail(failure);
         return Err(failure);
     }
-    drop(transport);
-    staged.finish(&packer)
+    Ok(staged)
 }
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.
 fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
-    let code = match failure {
-        Failure::Mpi(code) => code,
-        Failure::Length { peer, expected, got } => {
-            let collective = arguments.collective;
-            log::error!(
-                "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected {expected} bytes; \
-                 ranks disagree on counts or types"
-            );
-            ERR_TRUNCATE
+    let collective = arguments.collective;
+    match failure {
+        Failure::Length { peer, expected, got } => log::error!(
+            "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected {expected} bytes; \
+             ranks disagree on counts or types"
+        ),
+        Failure::GivenUp { peer, class } => {
+            log::info!("{collective}: rank {peer} has given up, with error class {class}")
         }
-        Failure::Memory => ERR_NO_MEM,
-        Failure::Stalled => ERR_INTERN,
-    };
+        Failure::Mpi(_) | Failure::Memory | Failure::Stalled => {}
+    }
+    let code = failure.code();
     // SAFETY: the communicator is valid: this call ran on it.
     unsafe { (shim.real.mpi.comm_call_errhandler)(arguments.comm, code) };
     code
 }
-
-#[cfg(mpi_family = "openmpi")]
-const ERR_NO_MEM: c_int = 39;
-#[cfg(mpi_family = "openmpi")]
-const ERR_TRUNCATE: c_int = 15;
-#[cfg(mpi_family = "openmpi")]
-const ERR_INTERN: c_int = 17;
-#[cfg(mpi_family = "mpich")]
-const ERR_NO_MEM: c_int = 34;
-#[cfg(mpi_family = "mpich")]
-const ERR_TRUNCATE: c_int = 14;
-#[cfg(mpi_family = "mpich")]
-const ERR_INTERN: c_int = 16;

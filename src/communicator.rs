@@ -2,12 +2,13 @@
 
 use crate::cartesian;
 use crate::facts;
+use crate::failure::Failure;
+use crate::notice::Notices;
 use crate::pool::Lease;
 use crate::real::Real;
 use crate::real::handles::PROC_NULL;
 use crate::shim::Shim;
 use crate::tags::Tags;
-use crate::transport::Failure;
 use crate::witness::Witness;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::algorithm::{Algorithm, Planner};
@@ -74,6 +75,12 @@ impl Private {
             Some(within) => within.ranks.get(rank as usize).map_or(PROC_NULL, |&rank| rank as c_int),
         }
     }
+
+    /// The rank of the program's communicator that is called `rank` in ours.
+    pub fn named(&self, rank: c_int) -> Rank {
+        let position = |within: &Arc<Within>| within.ranks.iter().position(|&own| own as c_int == rank);
+        self.within.as_ref().and_then(position).map_or(rank as Rank, |rank| rank as Rank)
+    }
 }
 
 /// Facts and plans of one communicator.
@@ -110,6 +117,8 @@ unsafe impl Sync for Communicator {}
 pub struct Traffic {
     /// Segments under way.
     pub credits: Credits,
+    /// Of calls that ranks gave up.
+    pub notices: Notices,
     /// Calls that were begun, the same on all ranks.
     calls: u32,
 }
@@ -117,6 +126,7 @@ pub struct Traffic {
 impl Traffic {
     /// The number of a call that begins now.
     pub fn next_call(&mut self) -> u32 {
+        self.notices.prepare();
         let number = self.calls;
         self.calls = number.wrapping_add(1);
         number

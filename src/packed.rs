@@ -1,9 +1,9 @@
 //! Packed copies: parts of a program's buffer as consecutive bytes, for as long as a call runs.
 
 use crate::datatype::{self, Typed};
+use crate::failure::Failure;
 use crate::memory::Buffer;
 use crate::real::Real;
-use crate::transport::Failure;
 use mpi::ffi::MPI_Comm;
 use std::ffi::c_int;
 

@@ -3,8 +3,9 @@
 use crate::arguments::{Arguments, Sides};
 use crate::call::Decision;
 use crate::datatype::{Shape, Typed};
+use crate::failure::Failure;
 use crate::packed::{Packed, Packer, Piece};
-use crate::transport::{Buffers, Failure};
+use crate::transport::Buffers;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Layout;
 use nagare_plan::schedule::RankPlan;

@@ -3,11 +3,14 @@
 //! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of a message says what
 //! call it is of, how long it is and of how long a stream, so that it meets no receive of another call or length.
 //! (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long behind the buffer when both ranks are on one
-//! host.) A rank that has waited for a while looks whether such a message is there.
+//! host.) A rank that has waited for a while looks whether such a message is there, or word of a rank that
+//! has given up.
 
 use crate::communicator::Private;
 use crate::datatype::{self, Shape, Typed};
+use crate::failure::Failure;
 use crate::memory::Buffer;
+use crate::notice::Notices;
 use crate::real::Real;
 use crate::real::handles::ANY_TAG;
 use crate::tags::Tags;
@@ -27,26 +30,6 @@ const CANCELLING: Duration = Duration::from_millis(250);
 
 /// Fruitless looks at the requests between two looks for messages that meet none of them.
 const FRUITLESS: u32 = 1 << 7;
-
-/// Why a call of ours failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// An error code of the MPI library.
-    Mpi(c_int),
-    /// No memory for segments or copies; nothing has been sent.
-    Memory,
-    /// A message of `peer` is not as long as this rank expects, in bytes: ranks disagree on the size of the call.
-    Length {
-        /// Sender.
-        peer: Rank,
-        /// Bytes that were expected.
-        expected: u64,
-        /// Bytes that came.
-        got: u64,
-    },
-    /// The plan waits for nothing: an error in Nagare.
-    Stalled,
-}
 
 /// The buffers of a call in units.
 pub struct Buffers {
@@ -89,6 +72,7 @@ struct Expected {
 pub struct MpiTransport<'r> {
     real: &'r Real,
     channel: Channel<'r>,
+    notices: &'r mut Notices,
     buffers: Buffers,
     scratch: Buffer,
     slot_bytes: usize,
@@ -103,15 +87,22 @@ pub struct MpiTransport<'r> {
 }
 
 impl<'r> MpiTransport<'r> {
-    /// A transport over `channel`.
+    /// A transport over `channel`; what other ranks say of calls they give up goes to `notices`.
     ///
     /// # Safety
     /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading, output,
     /// unless null, for writing) until the transport is dropped with nothing under way, and the handles must be valid.
-    pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
+    pub unsafe fn new(
+        real: &'r Real,
+        channel: Channel<'r>,
+        notices: &'r mut Notices,
+        buffers: Buffers,
+        pause: Option<Duration>,
+    ) -> Self {
         Self {
             real,
             channel,
+            notices,
             buffers,
             scratch: Buffer::default(),
             slot_bytes: 0,
@@ -300,6 +291,8 @@ impl Transport for MpiTransport<'_> {
             }
             looks = looks.saturating_add(1);
             if looks.is_multiple_of(FRUITLESS) {
+                self.notices.look(self.real, self.channel.private);
+                self.notices.check(self.channel.call)?;
                 self.look_for_strays()?;
             }
             match self.pause {

@@ -83,6 +83,7 @@ functions! {
     isend: "PMPI_Isend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     issend: "PMPI_Issend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     irecv: "PMPI_Irecv" (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    recv: "PMPI_Recv" (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
     sendrecv: "PMPI_Sendrecv" (
         *const c_void, c_int, MPI_Datatype, c_int, c_int,
         *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status,
@@ -91,6 +92,7 @@ functions! {
     waitsome: "PMPI_Waitsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
     get_count: "PMPI_Get_count" (*const MPI_Status, MPI_Datatype, *mut c_int);
     iprobe: "PMPI_Iprobe" (c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
+    request_free: "PMPI_Request_free" (*mut MPI_Request);
     cancel: "PMPI_Cancel" (*mut MPI_Request);
     reduce_local: "PMPI_Reduce_local" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
     op_commutative: "PMPI_Op_commutative" (MPI_Op, *mut c_int);

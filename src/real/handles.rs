@@ -254,6 +254,9 @@ pub const IN_PLACE: *const c_void = std::ptr::without_provenance(usize::MAX);
 /// `MPI_PROC_NULL`.
 pub const PROC_NULL: c_int = if cfg!(mpi_family = "openmpi") { -2 } else { -1 };
 
+/// `MPI_ANY_SOURCE`.
+pub const ANY_SOURCE: c_int = if cfg!(mpi_family = "openmpi") { -1 } else { -2 };
+
 /// `MPI_ANY_TAG`.
 pub const ANY_TAG: c_int = -1;
 
