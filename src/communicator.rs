@@ -420,13 +420,13 @@ impl Communicator {
 
     fn free_private(&self, real: &Real) {
         match self.private.lock().take() {
+            // What is left in its queues, or on its way, would match the messages of whoever gets its number or its place next.
+            Some(Ok(private)) if self.failure.lock().is_some() => std::mem::forget(private),
             Some(Ok(Private { mut comm, within: None })) => {
                 // SAFETY: the duplicate is ours, nothing is under way on it, and all ranks free it with the original or at
                 // finalisation.
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
-            // What is left in its queues would match the messages of whoever uses it next.
-            Some(Ok(Private { within: Some(within), .. })) if self.failure.lock().is_some() => std::mem::forget(within),
             _ => {}
         }
     }

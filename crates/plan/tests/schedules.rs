@@ -106,7 +106,7 @@ fn every_root_is_right_for_some_sizes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Ranks in any order over any nodes and groups, any vector length (also none), any segment and window.
     #[test]
