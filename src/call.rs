@@ -211,9 +211,13 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
     let Decision { record, ref private, .. } = *decision;
-    record.failed()?;
-    // From here on every rank counts the call, also one that fails.
+    let ranks = (record.rank, record.size);
     let mut traffic = record.traffic();
+    if let Err(failure) = record.failed() {
+        traffic.notices.go_on(shim.real, private, ranks);
+        return Err(failure);
+    }
+    // From here on every rank counts the call, also one that fails.
     let call = traffic.next_call();
     let packer = {
         let (rank, own) = (record.rank as c_int, private.rank(record.rank));
@@ -225,7 +229,7 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
             // What peers have sent to a rank that gives up would match its later calls.
             record.fail(failure);
             if failure.is_news() {
-                traffic.notices.tell(shim.real, private, (record.rank, record.size), call, failure);
+                traffic.notices.tell(shim.real, private, ranks, call, failure);
             }
             Err(failure)
         }
@@ -280,7 +284,8 @@ fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
         Failure::GivenUp { peer, class } => {
             log::info!("{collective}: rank {peer} has given up, with error class {class}")
         }
-        Failure::Mpi(_) | Failure::Memory | Failure::Stalled => {}
+        Failure::Memory => log::info!("{collective}: no memory"),
+        Failure::Mpi(_) | Failure::Stalled => {}
     }
     let code = failure.code();
     // SAFETY: the communicator is valid: this call ran on it.

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Duplicates at most; communicators beyond that are left to the library.
 const DUPLICATES: usize = 512;
@@ -56,6 +56,8 @@ type ProgramKey = (Collective, Algorithm, Rank, u32);
 pub struct Private {
     /// Its handle.
     pub comm: MPI_Comm,
+    /// A number that no other communicator of ours has that one of its ranks was ever in, the same on all of them: handles and places are used again.
+    pub epoch: u32,
     within: Option<Arc<Within>>,
 }
 
@@ -77,9 +79,11 @@ impl Private {
     }
 
     /// The rank of the program's communicator that is called `rank` in ours.
-    pub fn named(&self, rank: c_int) -> Rank {
-        let position = |within: &Arc<Within>| within.ranks.iter().position(|&own| own as c_int == rank);
-        self.within.as_ref().and_then(position).map_or(rank as Rank, |rank| rank as Rank)
+    pub fn named(&self, rank: c_int) -> Option<Rank> {
+        match &self.within {
+            None => Rank::try_from(rank).ok(),
+            Some(within) => within.ranks.iter().position(|&own| own as c_int == rank).map(|rank| rank as Rank),
+        }
     }
 }
 
@@ -126,7 +130,6 @@ pub struct Traffic {
 impl Traffic {
     /// The number of a call that begins now.
     pub fn next_call(&mut self) -> u32 {
-        self.notices.prepare();
         let number = self.calls;
         self.calls = number.wrapping_add(1);
         number
@@ -157,6 +160,8 @@ pub struct Registry {
     attaching: Mutex<()>,
     witness: OnceCell<Witness>,
     live: Mutex<Live>,
+    /// The largest epoch so far.
+    epoch: AtomicI32,
 }
 
 /// Addresses of the records with a duplicate, by order of creation: freeing is collective, and communicators that share
@@ -192,6 +197,15 @@ impl Registry {
     /// Number of duplicates that exist.
     fn len(&self) -> usize {
         self.live.lock().records.len()
+    }
+
+    /// An epoch for a communicator of the ranks of `comm`; collective over it. `None` unless all `may` have one.
+    fn next_epoch(&self, real: &Real, comm: MPI_Comm, may: bool) -> Option<u32> {
+        // One more than the largest of all ranks, which is the least of their negatives.
+        let own = if may { -self.epoch.load(Ordering::Relaxed) } else { c_int::MIN };
+        let next = facts::least(real, comm, own).filter(|&least| least > -c_int::MAX)?.abs() + 1;
+        self.epoch.fetch_max(next, Ordering::Relaxed);
+        u32::try_from(next).ok()
     }
 
     fn enter(&self, record: &Communicator) {
@@ -406,25 +420,25 @@ impl Communicator {
         let threads = pool.as_ref().is_some_and(|pool| pool.threads);
         let in_the_way = shim.duplicates.load(Ordering::Acquire);
         if !threads && facts::all_agree(shim.real, comm, !in_the_way) {
-            if !facts::all_agree(shim.real, comm, shim.registry.len() < DUPLICATES) {
-                return Err(Reason::Communicators);
-            }
+            let has_room = shim.registry.len() < DUPLICATES;
+            let epoch = shim.registry.next_epoch(shim.real, comm, has_room).ok_or(Reason::Communicators)?;
             let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
-            return Ok(Private { comm, within: None });
+            return Ok(Private { comm, epoch, within: None });
         }
+        let epoch = shim.registry.next_epoch(shim.real, comm, true).ok_or(Reason::Communicators)?;
         let lease = pool.and_then(|pool| pool.lease(shim.real, comm, self.rank == 0)).ok_or(Reason::Communicators)?;
         // The pool's communicators have the ranks of the world.
         let ranks = Arc::clone(&place.world_ranks);
-        Ok(Private { comm: lease.comm(), within: Some(Arc::new(Within { ranks, _lease: lease })) })
+        Ok(Private { comm: lease.comm(), epoch, within: Some(Arc::new(Within { ranks, _lease: lease })) })
     }
 
     fn free_private(&self, real: &Real) {
         match self.private.lock().take() {
             // What is left in its queues, or on its way, would match the messages of whoever gets its number or its place next.
             Some(Ok(private)) if self.failure.lock().is_some() => std::mem::forget(private),
-            Some(Ok(Private { mut comm, within: None })) => {
-                // SAFETY: the duplicate is ours, nothing is under way on it, and all ranks free it with the original or at
-                // finalisation.
+            Some(Ok(Private { mut comm, within: None, .. })) => {
+                // SAFETY: the duplicate is ours and no call of this rank is under way on it; all ranks for which no call has failed free it with the
+                // original or at finalisation, and wait for nobody there.
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
             _ => {}

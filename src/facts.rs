@@ -319,7 +319,12 @@ pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Op
 
 /// Whether `yes` holds on all ranks of `comm`; collective over it.
 pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
-    let (own, mut least) = (c_int::from(yes), 0);
+    least(real, comm, c_int::from(yes)) == Some(1)
+}
+
+/// The least of the numbers of all ranks of `comm`; collective over it. `None` if the library fails.
+pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Option<c_int> {
+    let mut least = 0;
     let handles = &real.handles;
     // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
     let code = unsafe {
@@ -332,7 +337,7 @@ pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
             comm.into(),
         )
     };
-    code == 0 && least == 1
+    (code == 0).then_some(least)
 }
 
 /// A communicator of the ranks of `comm`, which returns its errors; collective over it. `None` on all ranks if one cannot have it.

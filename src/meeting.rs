@@ -131,9 +131,12 @@ impl Watch {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
             let thread = std::thread::Builder::new().name("nagare".to_owned()).spawn(move || {
                 let (done, changed) = &*waiting;
-                if !changed.wait_while_for(&mut done.lock(), |done| !*done, PATIENCE).timed_out() {
+                let mut done = done.lock();
+                changed.wait_while_for(&mut done, |done| !*done, PATIENCE);
+                if *done {
                     return;
                 }
+                drop(done);
                 let seconds = PATIENCE.as_secs();
                 let before = (rank + size - 1) % size;
                 let then = if strict { "; the job ends (NAGARE_STRICT=1)" } else { "" };
