@@ -18,6 +18,7 @@ use nagare_plan::cost::Segments;
 use nagare_plan::execute::{Executor, Flow, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Bytes per segment of an algorithm whose costs are not known, and the most of any, where the environment does not say.
@@ -39,7 +40,7 @@ pub struct Decision<'c> {
     /// The communicator.
     pub record: &'c Communicator,
     place: &'c Place,
-    private: Private,
+    private: Arc<Private>,
     algorithm: Algorithm,
     /// Bytes, where all ranks know them.
     pub bytes: u64,
@@ -211,10 +212,9 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
 
 fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
     let Decision { record, ref private, .. } = *decision;
-    let ranks = (record.rank, record.size);
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
-        traffic.notices.go_on(shim.real, private, ranks);
+        traffic.resignation.go_on(shim.real, private, record.rank);
         return Err(failure);
     }
     // From here on every rank counts the call, also one that fails.
@@ -229,7 +229,7 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
             // What peers have sent to a rank that gives up would match its later calls.
             record.fail(failure);
             if failure.is_news() {
-                traffic.notices.tell(shim.real, private, ranks, call, failure);
+                traffic.resignation.tell(shim.real, private, record.rank, call, failure);
             }
             Err(failure)
         }
@@ -245,7 +245,7 @@ fn carry_out(
     (call, traffic): (u32, &mut Traffic),
 ) -> Result<Staged, Failure> {
     let Decision { record, place, ref private, .. } = *decision;
-    traffic.notices.check(call)?;
+    private.notices.check(private, call)?;
     if !memory::are_available(PLAN + PLAN_PER_RANK * record.size as usize) {
         return Err(Failure::Memory);
     }
@@ -262,7 +262,7 @@ fn carry_out(
     let channel = Channel { private, rank: record.rank, tags: place.tags, call };
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, channel, &mut traffic.notices, buffers, shim.pause()) };
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
     let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
     if let Err(failure) = executor.run(&mut transport) {
         // The library may still write to what it was given: none of it may be used again, nor the connection.

@@ -3,7 +3,7 @@
 use crate::cartesian;
 use crate::facts;
 use crate::failure::Failure;
-use crate::notice::Notices;
+use crate::notice::{Name, Notices, Resignation};
 use crate::pool::Lease;
 use crate::real::Real;
 use crate::real::handles::PROC_NULL;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 /// Duplicates at most; communicators beyond that are left to the library.
 const DUPLICATES: usize = 512;
@@ -52,38 +52,41 @@ static DELETIONS: AtomicU64 = AtomicU64::new(0);
 type ProgramKey = (Collective, Algorithm, Rank, u32);
 
 /// A communicator of ours, for the messages of one of the program's.
-#[derive(Clone)]
 pub struct Private {
     /// Its handle.
     pub comm: MPI_Comm,
-    /// A number that no other communicator of ours has that one of its ranks was ever in, the same on all of them: handles and places are used again.
-    pub epoch: u32,
-    within: Option<Arc<Within>>,
+    /// What notices call it.
+    pub name: Name,
+    /// Where notices are sent.
+    pub notices: Arc<Notices>,
+    /// What the ranks of the program's communicator are called in the world.
+    pub world_ranks: Arc<[Rank]>,
+    /// Of one of the pool, whose communicators have the ranks of the world.
+    lease: Option<Lease>,
 }
 
-/// Where one of the world's pool is used: what its ranks are called there.
-struct Within {
-    ranks: Arc<[Rank]>,
-    _lease: Lease,
-}
+// SAFETY: the only member that is not already so is the handle, a name that MPI makes usable from every thread; it is not changed.
+unsafe impl Send for Private {}
+// SAFETY: as above.
+unsafe impl Sync for Private {}
 
 impl Private {
     /// What `rank` of the program's communicator is called in ours.
     #[inline]
     pub fn rank(&self, rank: Rank) -> c_int {
-        match &self.within {
+        match self.lease {
             None => rank as c_int,
             // A schedule names no other ranks.
-            Some(within) => within.ranks.get(rank as usize).map_or(PROC_NULL, |&rank| rank as c_int),
+            Some(_) => self.world_ranks.get(rank as usize).map_or(PROC_NULL, |&rank| rank as c_int),
         }
     }
 
-    /// The rank of the program's communicator that is called `rank` in ours.
-    pub fn named(&self, rank: c_int) -> Option<Rank> {
-        match &self.within {
-            None => Rank::try_from(rank).ok(),
-            Some(within) => within.ranks.iter().position(|&own| own as c_int == rank).map(|rank| rank as Rank),
-        }
+    /// One whose handle means nothing.
+    #[cfg(test)]
+    pub fn for_tests(name: Name, notices: Arc<Notices>, world_ranks: Arc<[Rank]>) -> Self {
+        // SAFETY: a handle is plain data.
+        let comm = unsafe { std::mem::zeroed() };
+        Self { comm, name, notices, world_ranks, lease: None }
     }
 }
 
@@ -100,7 +103,7 @@ pub struct Communicator {
     /// Below this many bytes no call of the collective runs on our algorithms here.
     floors: [AtomicU64; Collective::ALL.len()],
     /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
-    private: Mutex<Option<Result<Private, Reason>>>,
+    private: Mutex<Option<Result<Arc<Private>, Reason>>>,
     /// Of the duplicate's connections.
     traffic: Mutex<Traffic>,
     /// Set when a call of ours failed: what is left in the duplicate's queues would match later calls.
@@ -110,19 +113,13 @@ pub struct Communicator {
     rules: Mutex<Option<Arc<Rules>>>,
 }
 
-// SAFETY: the only member that is not already so is the handle of the duplicate, a name that MPI makes usable from every
-// thread.
-unsafe impl Send for Communicator {}
-// SAFETY: as above; the handle is behind a lock.
-unsafe impl Sync for Communicator {}
-
 /// What is kept of a duplicate's connections from call to call.
 #[derive(Default)]
 pub struct Traffic {
     /// Segments under way.
     pub credits: Credits,
-    /// Of calls that ranks gave up.
-    pub notices: Notices,
+    /// Of the call that this rank gave up.
+    pub resignation: Resignation,
     /// Calls that were begun, the same on all ranks.
     calls: u32,
 }
@@ -162,6 +159,8 @@ pub struct Registry {
     live: Mutex<Live>,
     /// The largest epoch so far.
     epoch: AtomicI32,
+    /// Duplicates that are never freed, since a call has failed there.
+    kept: AtomicUsize,
 }
 
 /// Addresses of the records with a duplicate, by order of creation: freeing is collective, and communicators that share
@@ -196,10 +195,11 @@ impl Registry {
 
     /// Number of duplicates that exist.
     fn len(&self) -> usize {
-        self.live.lock().records.len()
+        self.live.lock().records.len() + self.kept.load(Ordering::Relaxed)
     }
 
-    /// An epoch for a communicator of the ranks of `comm`; collective over it. `None` unless all `may` have one.
+    /// An epoch for a communicator of the ranks of `comm`: larger than that of any communicator of ours that one of them has had; collective over it.
+    /// `None` unless all `may` have one.
     fn next_epoch(&self, real: &Real, comm: MPI_Comm, may: bool) -> Option<u32> {
         // One more than the largest of all ranks, which is the least of their negatives.
         let own = if may { -self.epoch.load(Ordering::Relaxed) } else { c_int::MIN };
@@ -231,7 +231,7 @@ impl Registry {
         for address in records.into_values() {
             // SAFETY: an address is listed only while the record it belongs to is alive: `delete` takes it out first.
             let record = unsafe { &*(address as *const Communicator) };
-            record.free_private(real);
+            record.free_private(self, real);
         }
         if let Some(witness) = self.witness.get() {
             witness.free(real);
@@ -266,7 +266,7 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
         shim.registry.leave(&record);
         shim.note_rules(value as usize, None);
-        record.free_private(shim.real);
+        record.free_private(&shim.registry, shim.real);
     });
     0
 }
@@ -401,14 +401,14 @@ impl Communicator {
     }
 
     /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
-    pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
+    pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Arc<Private>, Reason> {
         let mut private = self.private.lock();
         let private = private.get_or_insert_with(|| {
             let made = self.make_private(shim, comm, place);
             if made.is_ok() {
                 shim.registry.enter(self);
             }
-            made
+            made.map(Arc::new)
         });
         private.clone()
     }
@@ -416,29 +416,37 @@ impl Communicator {
     /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where others may be in the making on some
     /// rank, one of the pool serves (docs/decisions/0013-pool.md).
     fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
+        // All ranks of the world have this one, or none.
+        let notices = shim.notices().ok_or(Reason::Communicators)?;
         let pool = shim.pool();
         let threads = pool.as_ref().is_some_and(|pool| pool.threads);
         let in_the_way = shim.duplicates.load(Ordering::Acquire);
+        let world_ranks = Arc::clone(&place.world_ranks);
         if !threads && facts::all_agree(shim.real, comm, !in_the_way) {
             let has_room = shim.registry.len() < DUPLICATES;
             let epoch = shim.registry.next_epoch(shim.real, comm, has_room).ok_or(Reason::Communicators)?;
             let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
-            return Ok(Private { comm, epoch, within: None });
+            return Ok(Private { comm, name: Name { epoch, place: 0 }, notices, world_ranks, lease: None });
         }
         let epoch = shim.registry.next_epoch(shim.real, comm, true).ok_or(Reason::Communicators)?;
         let lease = pool.and_then(|pool| pool.lease(shim.real, comm, self.rank == 0)).ok_or(Reason::Communicators)?;
-        // The pool's communicators have the ranks of the world.
-        let ranks = Arc::clone(&place.world_ranks);
-        Ok(Private { comm: lease.comm(), epoch, within: Some(Arc::new(Within { ranks, _lease: lease })) })
+        let name = Name { epoch, place: lease.place() };
+        Ok(Private { comm: lease.comm(), name, notices, world_ranks, lease: Some(lease) })
     }
 
-    fn free_private(&self, real: &Real) {
+    fn free_private(&self, registry: &Registry, real: &Real) {
         match self.private.lock().take() {
             // What is left in its queues, or on its way, would match the messages of whoever gets its number or its place next.
-            Some(Ok(private)) if self.failure.lock().is_some() => std::mem::forget(private),
-            Some(Ok(Private { mut comm, within: None, .. })) => {
-                // SAFETY: the duplicate is ours and no call of this rank is under way on it; all ranks for which no call has failed free it with the
-                // original or at finalisation, and wait for nobody there.
+            Some(Ok(private)) if self.failure.lock().is_some() => {
+                self.traffic.lock().resignation.go_on(real, &private, self.rank);
+                registry.kept.fetch_add(1, Ordering::Relaxed);
+                std::mem::forget(private);
+            }
+            Some(Ok(private)) if private.lease.is_none() => {
+                let mut comm = private.comm;
+                // SAFETY: the duplicate is ours and no call of this rank is under way on it. All ranks for which no call has failed free it with the
+                // original or at finalisation. Where one has failed, it never does: Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2 free
+                // their own part and wait for nobody (tests/exhausted.rs).
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
             _ => {}

@@ -1,29 +1,45 @@
 //! What a rank that gives up a call tells the others, who would wait for it where the program's error handler returns.
 //!
 //! ```text
-//!   rank 2 has no memory for call 7 ──► a notice to every rank of the communicator, on a tag of its own
-//!   a rank that waits in call 7 or a later one looks for it: its call fails too, with the same error class
+//!   rank 2 has no memory for call 7 of c ──► a notice (c, 7, class) to every rank of c, on a communicator of ours over the world
+//!   a rank that waits in call 7 of c or a later one looks for notices: its call fails too, with the same error class
 //! ```
 //!
-//! A communicator on which a call has failed goes on failing, so one notice of a rank is enough. It is small, and room for it is there from the
-//! beginning: memory is what is missing. Where the library itself cannot send it, the program's next call there tries again.
+//! They do not travel on the communicator of the call: a rank that never waited may have freed it, and its number be another's. A communicator on which a
+//! call has failed goes on failing, so one notice of a rank is enough. It is small, and room for it is there from the beginning: memory is
+//! what is missing. Where the library itself cannot send it, the program's next call there, or its end, tries again.
 
 use crate::communicator::Private;
+use crate::facts;
 use crate::failure::Failure;
 use crate::real::Real;
 use crate::real::handles::{ANY_SOURCE, STATUS_IGNORE};
-use crate::tags::NOTICES;
-use mpi::ffi::MPI_Status;
+use mpi::ffi::{MPI_Comm, MPI_Status};
 use nagare_plan::schedule::Rank;
+use parking_lot::Mutex;
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ffi::c_int;
+use std::ops::Range;
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Which of our communicators is meant: on no rank of it has another ever had the same name. Threads that make two at once may give both one epoch,
+/// but not one place.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    /// Larger than that of any that one of the ranks was in before.
+    pub epoch: u32,
+    /// In the pool, from 1; 0 for others.
+    pub place: u32,
+}
 
 /// The message.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notice {
-    /// Of the communicator of ours: a rank that never waited may have left a notice unread, and use the place for another.
-    epoch: u32,
+struct Notice {
+    on: Name,
     /// Number of the call that was given up.
     call: u32,
     /// Class of the error.
@@ -32,152 +48,253 @@ pub struct Notice {
 
 const BYTES: c_int = size_of::<Notice>() as c_int;
 
-/// Looks at the network after notices are on their way: the library may have connections to make first, and the program may not call it soon.
-const PUSHES: u32 = 100;
+/// Nothing else travels on this communicator.
+const TAG: c_int = 0;
 
-/// The notices of a communicator.
-pub struct Notices {
-    /// Room for what this rank will say; none any more when it has begun.
-    room: Option<Box<Notice>>,
-    /// What this rank has to say, and the first rank that has not been told.
-    own: Option<(&'static Notice, Rank)>,
-    /// The earliest call that another rank has given up, and that rank.
-    heard: Option<(Rank, Notice)>,
+/// A notice and the rank in the world that it is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heard {
+    source: Rank,
+    notice: Notice,
 }
 
-impl Default for Notices {
-    fn default() -> Self {
-        Self { room: Some(Box::default()), own: None, heard: None }
+impl Heard {
+    /// Whether this one, of two about the same communicator, is the one that holds: the earlier call, and of one call the lower rank. The rank
+    /// that comes first of all is the one that tells everybody.
+    fn precedes(self, other: Self) -> bool {
+        match (other.notice.call.wrapping_sub(self.notice.call) as i32).cmp(&0) {
+            Less => false,
+            Equal => self.source < other.source,
+            Greater => true,
+        }
     }
 }
+
+/// Notices among the ranks of the world.
+pub struct Notices {
+    comm: MPI_Comm,
+    /// The one that holds for each communicator that there was one for.
+    heard: Mutex<Vec<Heard>>,
+    /// Whether there is any, so that calls need no lock.
+    any: AtomicBool,
+}
+
+// SAFETY: the handle is a name that MPI makes usable from every thread; it is not changed while this is shared.
+unsafe impl Send for Notices {}
+// SAFETY: as above; the rest is behind a lock.
+unsafe impl Sync for Notices {}
 
 impl Notices {
-    /// Tells the ranks of the communicator, of which there are `size`, that this one, `rank`, has given up call number `call`; once.
-    pub fn tell(&mut self, real: &Real, private: &Private, (rank, size): (Rank, u32), call: u32, failure: Failure) {
-        if let Some(room) = self.room.take() {
-            // Never freed: nobody waits until it has been read.
-            let own = Box::leak(room);
-            *own = Notice { epoch: private.epoch, call, class: failure.code() };
-            self.own = Some((own, 0));
-        }
-        self.go_on(real, private, (rank, size));
+    /// Opens them; collective over the world. `None` on all ranks if one cannot have the communicator.
+    pub fn of_world(real: &Real) -> Option<Arc<Self>> {
+        let comm = facts::same_ranks(real, real.handles.comm_world)?;
+        Some(Arc::new(Self { comm, heard: Mutex::default(), any: AtomicBool::new(false) }))
     }
 
-    /// Tells the ranks that could not be told so far: the library may have had no memory for it.
-    pub fn go_on(&mut self, real: &Real, private: &Private, (rank, size): (Rank, u32)) {
-        let Some((own, first)) = self.own else { return };
-        for peer in first..size {
-            // Where many give up at once, most hear of another first, who tells all.
-            if peer % LOOK_EVERY == 0 {
-                self.look(real, private);
-                if self.check(own.call).is_err() {
-                    self.own = None;
-                    return;
-                }
-            }
-            if peer != rank && !send(real, private, own, peer) {
-                return;
-            }
-            self.own = Some((own, peer + 1));
-        }
-        self.own = None;
-        for _ in 0..PUSHES {
-            self.look(real, private);
-        }
-    }
-
-    /// Whether call number `call` can go on.
+    /// Whether call number `call` on `private` can go on.
     ///
     /// # Errors
     /// [`Failure::GivenUp`] if another rank has given up that call or an earlier one.
-    pub fn check(&self, call: u32) -> Result<(), Failure> {
-        match self.heard {
-            Some((peer, notice)) if is_until(notice.call, call) => Err(Failure::GivenUp { peer, class: notice.class }),
-            _ => Ok(()),
+    #[inline]
+    pub fn check(&self, private: &Private, call: u32) -> Result<(), Failure> {
+        if !self.any.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let Some(Heard { source, notice }) = self.on(private.name) else { return Ok(()) };
+        // Not later than this call.
+        let holds = call.wrapping_sub(notice.call) as i32 >= 0;
+        let peer = private.world_ranks.iter().position(|&rank| rank == source);
+        match peer.filter(|_| holds) {
+            Some(peer) => Err(Failure::GivenUp { peer: peer as Rank, class: notice.class }),
+            None => Ok(()),
         }
     }
 
+    fn on(&self, name: Name) -> Option<Heard> {
+        self.heard.lock().iter().find(|heard| heard.notice.on == name).copied()
+    }
+
     /// Takes note of what has arrived. What the library has to say against it is left to the call at hand.
-    pub fn look(&mut self, real: &Real, private: &Private) {
-        while let Some((source, notice)) = receive(real, private) {
-            let Some(peer) = private.named(source).filter(|_| notice.epoch == private.epoch) else { continue };
-            if self.heard.is_none_or(|(_, heard)| !is_until(heard.call, notice.call)) {
-                self.heard = Some((peer, notice));
-            }
+    pub fn look(&self, real: &Real) {
+        // Another thread that looks does it for this one.
+        let Some(mut heard) = self.heard.try_lock() else { return };
+        // What there is no memory for waits.
+        while heard.try_reserve(1).is_ok() {
+            let Some(new) = receive(real, self.comm) else { return };
+            note(&mut heard, new);
+            self.any.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Frees the communicator; collective over the world, when no call is under way.
+    pub fn free(&self, real: &Real) {
+        self.look(real);
+        let mut comm = self.comm;
+        // SAFETY: ours, and not used any more: this is called at finalisation. Notices that are still under way end as the standard has it
+        // (MPI 4.0 section 7.4.3).
+        unsafe { (real.mpi.comm_free)(&raw mut comm) };
+    }
+}
+
+/// Keeps of each communicator the notice that holds.
+fn note(heard: &mut Vec<Heard>, new: Heard) {
+    match heard.iter_mut().find(|known| known.notice.on == new.notice.on) {
+        Some(known) if new.precedes(*known) => *known = new,
+        Some(_) => {}
+        None => heard.push(new),
+    }
+}
+
+/// What this rank has to say about one communicator.
+pub struct Resignation {
+    /// Room for it; none any more when it has begun.
+    room: Option<Box<Notice>>,
+    /// What is to be said, and the ranks among which some have not been told.
+    untold: Option<(&'static Notice, Range<Rank>)>,
+}
+
+impl Default for Resignation {
+    fn default() -> Self {
+        Self { room: Some(Box::default()), untold: None }
     }
 }
 
 /// Ranks that are told between two looks.
-const LOOK_EVERY: u32 = 16;
+const LOOK_EVERY: usize = 16;
 
-/// Whether the notice to `peer` is on its way.
-fn send(real: &Real, private: &Private, notice: &'static Notice, peer: Rank) -> bool {
+/// Looks at the network after notices are on their way: the library may have connections to make first, and the program may not call it soon.
+const PUSHES: u32 = 100;
+
+impl Resignation {
+    /// Tells the ranks of `private` that this one, `rank`, has given up call number `call`; once.
+    pub fn tell(&mut self, real: &Real, private: &Private, rank: Rank, call: u32, failure: Failure) {
+        if let Some(room) = self.room.take() {
+            // Never freed: nobody waits until it has been read.
+            let own = Box::leak(room);
+            *own = Notice { on: private.name, call, class: failure.code() };
+            self.untold = Some((own, 0..private.world_ranks.len() as Rank));
+        }
+        self.go_on(real, private, rank);
+    }
+
+    /// Tells the ranks that could not be told so far: the library may have had no memory for it.
+    pub fn go_on(&mut self, real: &Real, private: &Private, rank: Rank) {
+        let Some((notice, untold)) = self.untold.take() else { return };
+        let Some(&source) = private.world_ranks.get(rank as usize) else { return };
+        let own = Heard { source, notice: *notice };
+        let mut failed: Option<Range<Rank>> = None;
+        for (number, peer) in untold.enumerate() {
+            if number % LOOK_EVERY == 0 {
+                private.notices.look(real);
+                // Where many give up at once, the first of them tells all.
+                if private.notices.on(private.name).is_some_and(|heard| heard.precedes(own)) {
+                    return;
+                }
+            }
+            let Some(&there) = private.world_ranks.get(peer as usize) else { continue };
+            if there != source && !send(real, private.notices.comm, notice, there) {
+                failed.get_or_insert(peer..peer).end = peer + 1;
+            }
+        }
+        self.untold = failed.map(|ranks| (notice, ranks));
+        for _ in 0..PUSHES {
+            private.notices.look(real);
+        }
+    }
+}
+
+/// Whether the notice to `peer` of the world is on its way.
+fn send(real: &Real, comm: MPI_Comm, notice: &'static Notice, peer: Rank) -> bool {
     let mut request = real.handles.request_null;
     // SAFETY: the message is never written to again, and lives as long as the process; valid handles. An active request may be freed
     // (MPI 4.0 section 3.7.3); one that could not be started is no request.
     unsafe {
-        let code = (real.mpi.isend)(
-            ptr::from_ref(notice).cast(),
-            BYTES,
-            real.handles.byte,
-            private.rank(peer),
-            NOTICES,
-            private.comm,
-            &raw mut request,
-        );
+        let message = ptr::from_ref(notice).cast();
+        let code = (real.mpi.isend)(message, BYTES, real.handles.byte, peer as c_int, TAG, comm, &raw mut request);
         code == 0 && (real.mpi.request_free)(&raw mut request) == 0
     }
 }
 
-/// Whether call number `first` is `second` or comes before it; numbers start again after the largest.
-const fn is_until(first: u32, second: u32) -> bool {
-    second.wrapping_sub(first) as i32 >= 0
-}
-
-/// A notice that has arrived, and its sender's rank in our communicator.
-fn receive(real: &Real, private: &Private) -> Option<(c_int, Notice)> {
+/// A notice that has arrived.
+fn receive(real: &Real, comm: MPI_Comm) -> Option<Heard> {
     let (mut found, mut notice) = (0, Notice::default());
     // SAFETY: MPI_Status is plain data.
     let mut status: MPI_Status = unsafe { std::mem::zeroed() };
     // SAFETY: valid communicator and pointers.
-    let code = unsafe { (real.mpi.iprobe)(ANY_SOURCE, NOTICES, private.comm, &raw mut found, &raw mut status) };
+    let code = unsafe { (real.mpi.iprobe)(ANY_SOURCE, TAG, comm, &raw mut found, &raw mut status) };
     if code != 0 || found == 0 {
         return None;
     }
-    // SAFETY: as above, and room for a message that only ranks with this library send; it is there already.
+    let from = status.MPI_SOURCE;
+    // SAFETY: as above, and room for what is there already: nothing but notices is ever sent on this communicator, and one thread at a
+    // time receives from it.
     let code = unsafe {
-        (real.mpi.recv)(
-            (&raw mut notice).cast(),
-            BYTES,
-            real.handles.byte,
-            status.MPI_SOURCE,
-            NOTICES,
-            private.comm,
-            STATUS_IGNORE,
-        )
+        let room = (&raw mut notice).cast();
+        (real.mpi.recv)(room, BYTES, real.handles.byte, from, TAG, comm, STATUS_IGNORE)
     };
-    (code == 0).then_some((status.MPI_SOURCE, notice))
+    let source = Rank::try_from(from).ok()?;
+    (code == 0).then_some(Heard { source, notice })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn heard(call: u32) -> Notices {
-        Notices { heard: Some((3, Notice { epoch: 1, call, class: 34 })), ..Notices::default() }
+    const ON: Name = Name { epoch: 4, place: 0 };
+
+    fn heard(source: Rank, call: u32) -> Heard {
+        Heard { source, notice: Notice { on: ON, call, class: 34 } }
+    }
+
+    fn notices(heard: &[Heard]) -> Notices {
+        // SAFETY: a handle is plain data; it is not used.
+        let comm = unsafe { std::mem::zeroed() };
+        let all = Notices { comm, heard: Mutex::default(), any: AtomicBool::new(true) };
+        heard.iter().for_each(|&new| note(&mut all.heard.lock(), new));
+        all
+    }
+
+    /// A communicator of that name of the world's ranks 8, 9, 10, …
+    fn private(name: Name, notices: Notices) -> Private {
+        Private::for_tests(name, Arc::new(notices), (8..16).collect())
     }
 
     #[test]
     fn calls_before_the_one_given_up_go_on() {
         for call in [7, 0, u32::MAX] {
-            let notices = heard(call);
-            assert_eq!(notices.check(call.wrapping_sub(1)), Ok(()));
+            let private = private(ON, notices(&[heard(10, call)]));
+            let check = |call| private.notices.check(&private, call);
+            assert_eq!(check(call.wrapping_sub(1)), Ok(()));
             for later in 0..200 {
-                let failure = Failure::GivenUp { peer: 3, class: 34 };
-                assert_eq!(notices.check(call.wrapping_add(later)), Err(failure), "{call} + {later}");
+                assert_eq!(
+                    check(call.wrapping_add(later)),
+                    Err(Failure::GivenUp { peer: 2, class: 34 }),
+                    "{call} + {later}"
+                );
             }
         }
-        assert_eq!(Notices::default().check(5), Ok(()));
+    }
+
+    #[test]
+    fn notices_about_others_do_not_count() {
+        for name in [Name { epoch: 3, ..ON }, Name { epoch: 5, ..ON }, Name { place: 1, ..ON }] {
+            let private = private(name, notices(&[heard(10, 7)]));
+            assert_eq!(private.notices.check(&private, 7), Ok(()), "{name:?}");
+        }
+        let private = private(ON, notices(&[heard(3, 7)]));
+        assert_eq!(private.notices.check(&private, 7), Ok(()), "from a rank that is not in it");
+    }
+
+    /// Of any that give up at once exactly one goes on telling, whatever each has heard of the others.
+    #[test]
+    fn one_of_many_tells_all() {
+        let all = [heard(5, 7), heard(3, 7), heard(9, u32::MAX), heard(4, 0), heard(2, 8)];
+        for &own in &all {
+            let others: Vec<Heard> = all.into_iter().filter(|&other| other != own).collect();
+            let kept = notices(&others).on(ON).expect("some were heard");
+            assert_eq!(kept.precedes(own), own != heard(9, u32::MAX), "{own:?} has heard {kept:?}");
+        }
+        assert!(!heard(5, 7).precedes(heard(5, 7)));
+        assert_eq!(notices(&all).heard.lock().len(), 1, "one for a communicator");
     }
 }

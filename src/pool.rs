@@ -55,6 +55,11 @@ impl Lease {
     pub fn comm(&self) -> MPI_Comm {
         self.pool.comms[self.index]
     }
+
+    /// Its number, from 1, the same on all ranks.
+    pub fn place(&self) -> u32 {
+        self.index as u32 + 1
+    }
 }
 
 impl Pool {

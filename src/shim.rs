@@ -3,6 +3,7 @@
 use crate::communicator::Registry;
 use crate::destination::Destination;
 use crate::facts::{self, Disagreement, Exchange, SharedFacts};
+use crate::notice::Notices;
 use crate::pool::Pool;
 use crate::real::{self, LibraryError, Real};
 use crate::setup::Setup;
@@ -55,6 +56,8 @@ pub struct World {
     pub destination: Option<Destination>,
     /// Communicators of ours.
     pool: Option<Arc<Pool>>,
+    /// Where ranks tell each other of calls they give up.
+    notices: Option<Arc<Notices>>,
 }
 
 static SHIM: OnceCell<Option<Shim>> = OnceCell::new();
@@ -147,13 +150,14 @@ impl Shim {
             let wanted = Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX);
             Pool::of_world(self.real, wanted)
         });
+        let notices = facts.and_then(|_| Notices::of_world(self.real));
         if self.setup().config.enable {
             self.registry.open(self.real);
         }
         let target = self.setup().config.report.as_ref();
         let destination = target.map(|target| Destination::new(target, self.is_spawned()));
         let Exchange { facts, report, .. } = exchange;
-        *self.world.write() = Some(Arc::new(World { facts, report, destination, pool }));
+        *self.world.write() = Some(Arc::new(World { facts, report, destination, pool, notices }));
         self.open.store(true, Ordering::Release);
     }
 
@@ -171,6 +175,11 @@ impl Shim {
         self.world()?.pool.clone()
     }
 
+    /// Where ranks tell each other of calls they give up; none where Nagare is off, or a rank has no communicator to give.
+    pub fn notices(&self) -> Option<Arc<Notices>> {
+        self.world()?.notices.clone()
+    }
+
     /// Forgets the world, before it is finalised, and frees what was made in it.
     pub fn leave_world(&self) {
         if !self.open.swap(false, Ordering::AcqRel) {
@@ -178,7 +187,11 @@ impl Shim {
         }
         let world = self.world.write().take();
         self.registry.release(self.real);
-        if let Some(pool) = world.and_then(|world| world.pool.clone()) {
+        let Some(world) = world else { return };
+        if let Some(notices) = &world.notices {
+            notices.free(self.real);
+        }
+        if let Some(pool) = &world.pool {
             pool.free(self.real);
         }
     }

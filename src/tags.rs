@@ -9,13 +9,7 @@ use nagare_plan::schedule::TAGS;
 use std::ffi::c_int;
 
 /// Bits for the stream.
-const STREAM: u32 = TAGS.ilog2() + 1;
-
-/// The tag of notices, which no stream has (`src/notice.rs`).
-pub const NOTICES: c_int = TAGS as c_int;
-
-// The streams and the notices fill their bits.
-const _: () = assert!(TAGS + 1 == 1 << STREAM);
+const STREAM: u32 = TAGS.ilog2();
 
 /// Bits for the call: more calls than a rank can be ahead of another (the confirmations of the executor see to that).
 const CALL: u32 = 8;

@@ -10,7 +10,6 @@ use crate::communicator::Private;
 use crate::datatype::{self, Shape, Typed};
 use crate::failure::Failure;
 use crate::memory::Buffer;
-use crate::notice::Notices;
 use crate::real::Real;
 use crate::real::handles::ANY_TAG;
 use crate::tags::Tags;
@@ -72,7 +71,6 @@ struct Expected {
 pub struct MpiTransport<'r> {
     real: &'r Real,
     channel: Channel<'r>,
-    notices: &'r mut Notices,
     buffers: Buffers,
     scratch: Buffer,
     slot_bytes: usize,
@@ -87,22 +85,15 @@ pub struct MpiTransport<'r> {
 }
 
 impl<'r> MpiTransport<'r> {
-    /// A transport over `channel`; what other ranks say of calls they give up goes to `notices`.
+    /// A transport over `channel`.
     ///
     /// # Safety
     /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading, output,
     /// unless null, for writing) until the transport is dropped with nothing under way, and the handles must be valid.
-    pub unsafe fn new(
-        real: &'r Real,
-        channel: Channel<'r>,
-        notices: &'r mut Notices,
-        buffers: Buffers,
-        pause: Option<Duration>,
-    ) -> Self {
+    pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
         Self {
             real,
             channel,
-            notices,
             buffers,
             scratch: Buffer::default(),
             slot_bytes: 0,
@@ -291,8 +282,9 @@ impl Transport for MpiTransport<'_> {
             }
             looks = looks.saturating_add(1);
             if looks.is_multiple_of(FRUITLESS) {
-                self.notices.look(self.real, self.channel.private);
-                self.notices.check(self.channel.call)?;
+                let Channel { private, call, .. } = self.channel;
+                private.notices.look(self.real);
+                private.notices.check(private, call)?;
                 self.look_for_strays()?;
             }
             match self.pause {

@@ -138,11 +138,10 @@ pub struct Round {
     pub step: u32,
 }
 
-/// Tags of streams: nearly an eighth of what every MPI library has (MPI 4.0 section 9.1.2), the rest is for what messages are told apart by beside,
-/// and the next one for messages that belong to no stream. Where
+/// Tags of streams: an eighth of what every MPI library has (MPI 4.0 section 9.1.2), the rest is for what messages are told apart by beside. Where
 /// a connection has more streams than there are tags, two of one tag are sent in the order of their turns and received in the order of
 /// the list, which are the same.
-pub const TAGS: u32 = (1 << 12) - 1;
+pub const TAGS: u32 = 1 << 12;
 
 /// One transfer seen from one of its two ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
