@@ -428,8 +428,9 @@ impl Communicator {
             let comm = facts::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
             return Ok(Private { comm, name: Name { epoch, place: 0 }, notices, world_ranks, lease: None });
         }
-        let epoch = shim.registry.next_epoch(shim.real, comm, true).ok_or(Reason::Communicators)?;
         let lease = pool.and_then(|pool| pool.lease(shim.real, comm, self.rank == 0)).ok_or(Reason::Communicators)?;
+        // Asked for while the place is held: whoever had it before had a smaller epoch.
+        let epoch = shim.registry.next_epoch(shim.real, comm, true).ok_or(Reason::Communicators)?;
         let name = Name { epoch, place: lease.place() };
         Ok(Private { comm: lease.comm(), name, notices, world_ranks, lease: Some(lease) })
     }
@@ -445,8 +446,8 @@ impl Communicator {
             Some(Ok(private)) if private.lease.is_none() => {
                 let mut comm = private.comm;
                 // SAFETY: the duplicate is ours and no call of this rank is under way on it. All ranks for which no call has failed free it with the
-                // original or at finalisation. Where one has failed, it never does: Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2 free
-                // their own part and wait for nobody (tests/exhausted.rs).
+                // original or at finalisation; where one has failed it never does, which none waits for: freeing is local (MPI 4.0 section
+                // 7.4.3, advice to implementors).
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
             _ => {}

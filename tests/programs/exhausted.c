@@ -1,8 +1,8 @@
 /* Memory runs out in one call of every collective, on all ranks: its error must be MPI_ERR_NO_MEM, told to the communicator's handler once, and the same
    call must work on another communicator when there is memory again. Elements have gaps where a reduction does not forbid it, so that copies are needed.
    With needed=some there are ranks that can do without, which may have the same error or none, in this call and in the next on the communicator: a line
-   `without collective= call= rank=` for each error. Options: count=<elements in a block> collective=all handler=own|fatal needed=all|some. Ends like
-   every program that verifies, with handler=fatal by that handler. */
+   `without collective= call= rank=` for each error. Options: count=<elements in a block> collective=all handler=own|fatal needed=all|some
+   ranks=ordered|reversed threads=single|multiple. Ends like every program that verifies, with handler=fatal by that handler. */
 #include "by_name.h"
 #include <sys/resource.h>
 
@@ -10,6 +10,9 @@
 enum { LEFT = 4 << 20, LEFT_SOME = 12 << 20 };
 
 static int heard, heard_class;
+
+/* This rank in the communicators of the calls. */
+static int own;
 
 static void on_error(MPI_Comm *comm, int *code, ...)
 {
@@ -67,18 +70,26 @@ static int sum(int index)
 static int expected(const char *name, int block, int at)
 {
     if (strncmp(name, "reduce_scatter", 14) == 0)
-        return sum(check_rank * block + at);
+        return sum(own * block + at);
     if (strcmp(name, "reduce") == 0 || strcmp(name, "allreduce") == 0)
         return sum(at);
     if (strncmp(name, "alltoall", 8) == 0)
-        return number(at / block, check_rank * block + at % block);
+        return number(at / block, own * block + at % block);
     return number(at / block, at % block);
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_start("exhausted", "count,collective,handler,needed", argc, argv);
+    const int multiple = strcmp(option(argc, argv, "threads", 5, "single"), "multiple") == 0;
+    int provided;
+    MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    check_start("exhausted", "count,collective,handler,needed,ranks,threads", argc, argv);
+    if (multiple && provided != MPI_THREAD_MULTIPLE)
+        fail("thread level %d, expected %d", provided, MPI_THREAD_MULTIPLE);
+    const int reversed = strcmp(option(argc, argv, "ranks", 4, "ordered"), "reversed") == 0;
+    MPI_Comm base;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, reversed ? -check_rank : check_rank, &base);
+    MPI_Comm_rank(base, &own);
     const int block = (int)option_number(argc, argv, "count", 0, 1 << 20), whole = block * check_size;
     int *in = malloc(2 * (size_t)whole * sizeof *in), *out = malloc(2 * (size_t)whole * sizeof *out);
     MPI_Datatype spaced;
@@ -99,13 +110,13 @@ int main(int argc, char **argv)
             if (attempt != 1) {
                 if (comm != MPI_COMM_NULL)
                     MPI_Comm_free(&comm);
-                MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+                MPI_Comm_dup(base, &comm);
                 if (!fatal)
                     MPI_Comm_set_errhandler(comm, handler);
             }
             const int n = attempt == 0 ? 64 : block;
             for (int i = 0; i < n * check_size; i++) {
-                in[step * i] = number(check_rank, i);
+                in[step * i] = number(own, i);
                 out[step * i] = -1;
             }
             snprintf(check_current, sizeof check_current, "%s attempt=%d", name, attempt);
@@ -134,7 +145,7 @@ int main(int argc, char **argv)
             }
             if (code != MPI_SUCCESS || heard != 0)
                 fail("code %d, the handler was called %d times", code, heard);
-            if ((strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0) && check_rank != 0)
+            if ((strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0) && own != 0)
                 continue;
             const int bcast = strcmp(name, "bcast") == 0, results = strncmp(name, "reduce_scatter", 14) == 0 ? n : n * check_size;
             for (int i = 0; i < results; i++) {
@@ -146,6 +157,7 @@ int main(int argc, char **argv)
         }
         MPI_Comm_free(&comm);
     }
+    MPI_Comm_free(&base);
     MPI_Errhandler_free(&handler);
     MPI_Type_free(&spaced);
     check_finish();
