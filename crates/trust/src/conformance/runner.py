@@ -169,18 +169,18 @@ def chosen():
 
 
 def share_processor(seconds):
-    """Lets other processes run every so often while this one spins: MPICH 4.0 waits without ever yielding."""
+    """Lets other processes run every so often while this one spins: MPICH waits without ever sleeping."""
     c = ctypes.CDLL(None)
-    # No Python in the handler: this is sched_yield itself, which takes no argument and leaves errno alone.
+    # No Python in the handler: this is usleep itself, whose argument is the number of the signal, some microseconds.
     c.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
-    c.signal(signal.SIGALRM, ctypes.cast(c.sched_yield, ctypes.c_void_p))
+    c.signal(signal.SIGALRM, ctypes.cast(c.usleep, ctypes.c_void_p))
     signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
 
 def main():
     from mpi4py import MPI
 
-    if MPI.get_vendor()[0] == "MPICH" and MPI.get_vendor()[1] < (5, 0, 0):
+    if MPI.get_vendor()[0] == "MPICH":
         share_processor(0.0002)
     record = Record(MPI.COMM_WORLD.Get_rank())
     record.line("library", MPI.Get_library_version().strip().splitlines()[0])
