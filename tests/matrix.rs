@@ -21,15 +21,15 @@ fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
 fn openmpi_few_ranks() {
     forced(Mpi::OpenMpi4, 2, "1K", &[]);
     forced(Mpi::OpenMpi4, 3, "8K", &[]);
-    forced(Mpi::OpenMpi4, 4, "1K", &["thin=2"]);
-    forced(Mpi::OpenMpi4, 5, "256", &["thin=2", "sizes=0,1,3,1000,4095,4096,4097,20000"]);
+    forced(Mpi::OpenMpi4, 4, "1K", &["thin=4"]);
+    forced(Mpi::OpenMpi4, 5, "256", &["thin=4", "sizes=0,1,3,1000,4095,4096,4097,20000"]);
 }
 
 #[test]
 fn openmpi_more_ranks() {
-    forced(Mpi::OpenMpi4, 7, "4K", &["thin=4", "sizes=0,1,3,1000,4097,65536,300001"]);
-    forced(Mpi::OpenMpi4, 13, "1K", &["thin=8", "sizes=0,1,3,1000,4097,65536"]);
-    forced(Mpi::OpenMpi4, 16, "8K", &["thin=8", "sizes=0,1,3,1000,4097,300001", "comms=world,reversed,part,merged"]);
+    forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
+    forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000,20000"]);
+    forced(Mpi::OpenMpi4, 16, "8K", &["thin=16", "sizes=0,1,3,4097,65536", "comms=world,reversed,part,merged"]);
 }
 
 #[test]
