@@ -2,11 +2,12 @@
 
 use crate::arguments::{Arguments, Sides};
 use crate::blocks::Side;
-use crate::communicator::{Communicator, Place, Private, Traffic};
+use crate::communicator::{Communicator, Place, Traffic};
 use crate::datatype::{self, Shape, Typed};
 use crate::failure::Failure;
 use crate::memory;
 use crate::packed::Packer;
+use crate::private::Private;
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Channel, MpiTransport};

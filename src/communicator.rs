@@ -3,10 +3,9 @@
 use crate::cartesian;
 use crate::facts;
 use crate::failure::Failure;
-use crate::notice::{Name, Notices, Resignation};
-use crate::pool::Lease;
+use crate::notice::{Name, Resignation};
+use crate::private::Private;
 use crate::real::Real;
-use crate::real::handles::PROC_NULL;
 use crate::shim::Shim;
 use crate::tags::Tags;
 use crate::witness::Witness;
@@ -50,45 +49,6 @@ static DELETIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A plan is kept for a collective, an algorithm, a root and a number of chunks.
 type ProgramKey = (Collective, Algorithm, Rank, u32);
-
-/// A communicator of ours, for the messages of one of the program's.
-pub struct Private {
-    /// Its handle.
-    pub comm: MPI_Comm,
-    /// What notices call it.
-    pub name: Name,
-    /// Where notices are sent.
-    pub notices: Arc<Notices>,
-    /// What the ranks of the program's communicator are called in the world.
-    pub world_ranks: Arc<[Rank]>,
-    /// Of one of the pool, whose communicators have the ranks of the world.
-    lease: Option<Lease>,
-}
-
-// SAFETY: the only member that is not already so is the handle, a name that MPI makes usable from every thread; it is not changed.
-unsafe impl Send for Private {}
-// SAFETY: as above.
-unsafe impl Sync for Private {}
-
-impl Private {
-    /// What `rank` of the program's communicator is called in ours.
-    #[inline]
-    pub fn rank(&self, rank: Rank) -> c_int {
-        match self.lease {
-            None => rank as c_int,
-            // A schedule names no other ranks.
-            Some(_) => self.world_ranks.get(rank as usize).map_or(PROC_NULL, |&rank| rank as c_int),
-        }
-    }
-
-    /// One whose handle means nothing.
-    #[cfg(test)]
-    pub fn for_tests(name: Name, notices: Arc<Notices>, world_ranks: Arc<[Rank]>) -> Self {
-        // SAFETY: a handle is plain data.
-        let comm = unsafe { std::mem::zeroed() };
-        Self { comm, name, notices, world_ranks, lease: None }
-    }
-}
 
 /// Facts and plans of one communicator.
 pub struct Communicator {
@@ -446,8 +406,8 @@ impl Communicator {
             Some(Ok(private)) if private.lease.is_none() => {
                 let mut comm = private.comm;
                 // SAFETY: the duplicate is ours and no call of this rank is under way on it. All ranks for which no call has failed free it with the
-                // original or at finalisation; where one has failed it never does, which none waits for: freeing is local (MPI 4.0 section
-                // 7.4.3, advice to implementors).
+                // original or at finalisation. Where one has failed it never does; the others return all the same, since the libraries free their own
+                // part, as MPI 4.0 section 7.4.3 expects of them (advice to implementors).
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
             _ => {}

@@ -28,6 +28,7 @@ mod notice;
 mod numbers;
 mod packed;
 mod pool;
+mod private;
 mod real;
 mod report;
 mod setup;

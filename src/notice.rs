@@ -9,9 +9,9 @@
 //! call has failed goes on failing, so one notice of a rank is enough. It is small, and room for it is there from the beginning: memory is
 //! what is missing. Where the library itself cannot send it, the program's next call there, or its end, tries again.
 
-use crate::communicator::Private;
 use crate::facts;
 use crate::failure::Failure;
+use crate::private::Private;
 use crate::real::Real;
 use crate::real::handles::{ANY_SOURCE, STATUS_IGNORE};
 use mpi::ffi::{MPI_Comm, MPI_Status};

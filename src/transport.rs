@@ -6,10 +6,10 @@
 //! host.) A rank that has waited for a while looks whether such a message is there, or word of a rank that
 //! has given up.
 
-use crate::communicator::Private;
 use crate::datatype::{self, Shape, Typed};
 use crate::failure::Failure;
 use crate::memory::Buffer;
+use crate::private::Private;
 use crate::real::Real;
 use crate::real::handles::ANY_TAG;
 use crate::tags::Tags;
