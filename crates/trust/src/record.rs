@@ -5,6 +5,7 @@ use nagare_harness::root_directory;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,37 @@ pub struct Row {
     pub result: String,
 }
 
+/// A line and the product it is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// The line.
+    #[serde(flatten)]
+    pub row: Row,
+    /// The last commit that changed what is preloaded, with `+` where changes were not committed; empty where nobody knows.
+    #[serde(default)]
+    pub product: String,
+}
+
+/// What the preloaded library is made from.
+const SOURCES: [&str; 5] = ["src", "crates/plan/src", "crates/config/src", "build.rs", "Cargo.lock"];
+
+/// [`Recorded::product`] of this checkout.
+fn product() -> String {
+    let git = |words: &[&str]| {
+        let ran =
+            Command::new("git").current_dir(root_directory()).args(words).arg("--").args(SOURCES).output().ok()?;
+        ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).trim().to_owned())
+    };
+    let commit = git(&["log", "-1", "--format=%h", "--abbrev=7"]).unwrap_or_default();
+    let changed = git(&["status", "--porcelain"]).is_some_and(|files| !files.is_empty());
+    if changed { commit + "+" } else { commit }
+}
+
+fn of_this_product(rows: &[Row]) -> Vec<Recorded> {
+    let product = product();
+    rows.iter().map(|row| Recorded { row: row.clone(), product: product.clone() }).collect()
+}
+
 fn directory() -> PathBuf {
     root_directory().join("docs/compatibility")
 }
@@ -30,6 +62,10 @@ fn directory() -> PathBuf {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(command: &str, rows: &[Row]) -> Result<()> {
+    write_down(command, &of_this_product(rows))
+}
+
+fn write_down(command: &str, rows: &[Recorded]) -> Result<()> {
     let path = directory().join(format!("{command}.json"));
     let text = serde_json::to_string_pretty(rows).context("rows as JSON")? + "\n";
     fs::create_dir_all(directory()).and_then(|()| fs::write(&path, text)).with_context(|| path.display().to_string())
@@ -42,17 +78,17 @@ pub fn write(command: &str, rows: &[Row]) -> Result<()> {
 pub fn update(command: &str, rows: &[Row]) -> Result<()> {
     let is_new =
         |row: &Row| !rows.iter().any(|new| (&new.mpi, &new.binding, &new.what) == (&row.mpi, &row.binding, &row.what));
-    let kept = read()?.into_iter().filter(|(of, row)| of == command && is_new(row)).map(|(_, row)| row);
-    let mut all: Vec<Row> = kept.chain(rows.iter().cloned()).collect();
-    all.sort_by(|a, b| (&a.mpi, &a.what).cmp(&(&b.mpi, &b.what)));
-    write(command, &all)
+    let kept = read()?.into_iter().filter(|(of, old)| of == command && is_new(&old.row)).map(|(_, old)| old);
+    let mut all: Vec<Recorded> = kept.chain(of_this_product(rows)).collect();
+    all.sort_by(|a, b| (&a.row.mpi, &a.row.what).cmp(&(&b.row.mpi, &b.row.what)));
+    write_down(command, &all)
 }
 
 /// All rows with the command that wrote them, by command in alphabetical order; none if nothing was recorded yet.
 ///
 /// # Errors
 /// If a file cannot be read or holds something else.
-pub fn read() -> Result<Vec<(String, Row)>> {
+pub fn read() -> Result<Vec<(String, Recorded)>> {
     if !directory().exists() {
         return Ok(Vec::new());
     }
@@ -63,7 +99,7 @@ pub fn read() -> Result<Vec<(String, Row)>> {
     let mut rows = Vec::new();
     for path in paths {
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let of_file: Vec<Row> = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        let of_file: Vec<Recorded> = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
         let command = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         rows.extend(of_file.into_iter().map(|row| (command.clone(), row)));
     }

@@ -1,6 +1,6 @@
 //! `nagare-trust table`: the recorded rows as Markdown, to be read by somebody who has one MPI and one language.
 
-use crate::record::{self, Row};
+use crate::record::{self, Recorded, Row};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,36 +14,40 @@ pub fn print() -> Result<bool> {
     Ok(true)
 }
 
-fn markdown(rows: &[(String, Row)]) -> String {
+fn markdown(rows: &[(String, Recorded)]) -> String {
     let mut text = String::from(
         "# What was run, with which MPI\n\n\
          Written by `make compatibility` from `docs/compatibility/*.json`, which `make compatibility-tests`, `make conformance`, \
-         `make fuzz` and `make soak` leave behind; do not edit. Versions are those the installations name.\n",
+         `make fuzz` and `make soak` leave behind; do not edit. Versions are those the installations name. \
+         Product: the last commit to what is preloaded (`src/`, `crates/plan`, `crates/config`) before it was run; none: before these were noted.\n",
     );
     if rows.is_empty() {
         text += "\nNothing has been recorded yet.\n";
         return text;
     }
-    let mpis: BTreeSet<&str> = rows.iter().map(|(_, row)| row.mpi.as_str()).collect();
-    let present = |language: &&&str| rows.iter().any(|(_, row)| language_of(row) == **language);
+    let mpis: BTreeSet<&str> = rows.iter().map(|(_, of)| of.row.mpi.as_str()).collect();
+    let present = |language: &&&str| rows.iter().any(|(_, of)| language_of(&of.row) == **language);
     let languages: Vec<&str> = LANGUAGES.iter().filter(present).copied().collect();
     let _ = writeln!(text, "\n| MPI | {} |\n|---|{}", languages.join(" | "), "---|".repeat(languages.len()));
     for mpi in &mpis {
         let cells = languages.iter().map(|language| {
-            let here = rows.iter().filter(|(_, row)| row.mpi == *mpi && language_of(row) == *language);
+            let here = rows.iter().filter(|(_, of)| of.row.mpi == *mpi && language_of(&of.row) == *language);
             let commands: BTreeSet<&str> = here.map(|(command, _)| command.as_str()).collect();
             if commands.is_empty() { "–".to_owned() } else { commands.into_iter().collect::<Vec<_>>().join(", ") }
         });
         let _ = writeln!(text, "| [{mpi}](#{}) | {} |", anchor(mpi), cells.collect::<Vec<_>>().join(" | "));
     }
     for mpi in &mpis {
-        let _ = writeln!(text, "\n## {mpi}\n\n| binding | what was run | how many | result |\n|---|---|---|---|");
-        let mut own: Vec<&Row> = rows.iter().map(|(_, row)| row).filter(|row| row.mpi == *mpi).collect();
+        let _ = writeln!(
+            text,
+            "\n## {mpi}\n\n| binding | what was run | how many | result | product |\n|---|---|---|---|---|"
+        );
+        let mut own: Vec<&Recorded> = rows.iter().map(|(_, of)| of).filter(|of| of.row.mpi == *mpi).collect();
         let place =
             |row: &Row| LANGUAGES.iter().position(|language| *language == language_of(row)).unwrap_or(LANGUAGES.len());
-        own.sort_by_key(|row| (place(row), row.binding.as_str()));
-        for row in own {
-            let _ = writeln!(text, "| {} | {} | {} | {} |", row.binding, row.what, row.ran, row.result);
+        own.sort_by_key(|of| (place(&of.row), of.row.binding.as_str()));
+        for Recorded { row, product } in own {
+            let _ = writeln!(text, "| {} | {} | {} | {} | {product} |", row.binding, row.what, row.ran, row.result);
         }
     }
     text
@@ -66,12 +70,15 @@ mod tests {
 
     #[test]
     fn a_user_finds_an_mpi_and_a_language() {
-        let row = |mpi: &str, binding: &str, what: &str| Row {
-            mpi: mpi.to_owned(),
-            binding: binding.to_owned(),
-            what: what.to_owned(),
-            ran: "3 jobs".to_owned(),
-            result: "right".to_owned(),
+        let row = |mpi: &str, binding: &str, what: &str| {
+            let row = Row {
+                mpi: mpi.to_owned(),
+                binding: binding.to_owned(),
+                what: what.to_owned(),
+                ran: "3 jobs".to_owned(),
+                result: "right".to_owned(),
+            };
+            Recorded { row, product: "abc1234".to_owned() }
         };
         let rows = [
             ("fuzz".to_owned(), row("Open MPI 4.1.4", "C", "random programs")),
@@ -86,11 +93,11 @@ mod tests {
             " C | Fortran | Python |\n|---|---|---|---|\n\
              | [MPICH 4.0.2](#mpich-402) | – | tests | – |\n\
              | [Open MPI 4.1.4](#open-mpi-414) | fuzz, tests | – | tests |\n\
-             \n## MPICH 4.0.2\n\n| binding | what was run | how many | result |\n|---|---|---|---|\n\
-             | Fortran (mpif.h) | coll | 3 jobs | right |\n\
-             \n## Open MPI 4.1.4\n\n| binding | what was run | how many | result |\n|---|---|---|---|\n\
-             | C | random programs | 3 jobs | right |\n| C | collectives | 3 jobs | right |\n\
-             | Python (mpi4py 4.1) | buffers | 3 jobs | right |\n"
+             \n## MPICH 4.0.2\n\n| binding | what was run | how many | result | product |\n|---|---|---|---|---|\n\
+             | Fortran (mpif.h) | coll | 3 jobs | right | abc1234 |\n\
+             \n## Open MPI 4.1.4\n\n| binding | what was run | how many | result | product |\n|---|---|---|---|---|\n\
+             | C | random programs | 3 jobs | right | abc1234 |\n| C | collectives | 3 jobs | right | abc1234 |\n\
+             | Python (mpi4py 4.1) | buffers | 3 jobs | right | abc1234 |\n"
         );
     }
 }
