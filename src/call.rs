@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::memory;
 use crate::packed::Packer;
 use crate::private::Private;
+use crate::reserve::{self, Hold};
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Channel, MpiTransport};
@@ -31,10 +32,6 @@ const LARGEST_SEGMENT: u64 = 64 << 10;
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
-
-/// Memory that making and running a plan takes in small pieces, bytes: an upper bound for plans of a few hops per rank.
-const PLAN: usize = 64 << 10;
-const PLAN_PER_RANK: usize = 1 << 10;
 
 /// Everything decided about a call that we run.
 pub struct Decision<'c> {
@@ -63,11 +60,16 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if arguments.is_below(bytes, shim.floor(collective)) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
+    // Deciding makes pieces too; without a reserve only a call that runs here fails.
+    let reserve = reserve::hold(shim.pieces());
     match decide(shim, arguments, bytes) {
-        Err(reason) => passed_on(shim, collective, reason, bytes, forward),
+        Err(reason) => {
+            drop(reserve);
+            passed_on(shim, collective, reason, bytes, forward)
+        }
         Ok(decision) => {
             let start = Instant::now();
-            let code = match run(shim, arguments, &decision) {
+            let code = match run(shim, arguments, &decision, reserve.as_ref()) {
                 Ok(()) => 0,
                 Err(failure) => raise(shim, arguments, failure),
             };
@@ -211,7 +213,7 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
     Pacing { segment: segment / unit_bytes, window, flow: None }
 }
 
-fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
+fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, reserve: Option<&Hold>) -> Result<(), Failure> {
     let Decision { record, ref private, .. } = *decision;
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
@@ -224,7 +226,7 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
         let (rank, own) = (record.rank as c_int, private.rank(record.rank));
         Packer { real: shim.real, rank, private: private.comm, own }
     };
-    match carry_out(shim, arguments, decision, &packer, (call, &mut traffic)) {
+    match carry_out(shim, arguments, decision, &packer, (call, &mut traffic), reserve) {
         Ok(staged) => staged.finish(&packer),
         Err(failure) => {
             // What peers have sent to a rank that gives up would match its later calls.
@@ -244,10 +246,14 @@ fn carry_out(
     decision: &Decision,
     packer: &Packer,
     (call, traffic): (u32, &mut Traffic),
+    reserve: Option<&Hold>,
 ) -> Result<Staged, Failure> {
     let Decision { record, place, ref private, .. } = *decision;
     private.notices.check(private, call)?;
-    if !memory::are_available(PLAN + PLAN_PER_RANK * record.size as usize) {
+    reserve.ok_or(Failure::Memory)?;
+    // More than is set aside, and so asked for.
+    let order = if decision.algorithm == Algorithm::ContentionFree { place.planner.exchange_bytes() } else { 0 };
+    if !memory::are_available(order) {
         return Err(Failure::Memory);
     }
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };

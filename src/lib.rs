@@ -31,6 +31,7 @@ mod pool;
 mod private;
 mod real;
 mod report;
+mod reserve;
 mod setup;
 mod shim;
 mod staged;

@@ -1,15 +1,16 @@
 //! Buffers of a call: reserved before the first message, reused afterwards.
 
+use crate::reserve;
 use parking_lot::Mutex;
 
 /// Buffers kept for reuse, and the largest one worth keeping.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 17 << 20;
 
-/// Whether there are `bytes` more. What is allocated in small pieces, by code that knows no way out, is asked for like this first.
+/// Whether there are `bytes` more.
 pub fn are_available(bytes: usize) -> bool {
     let mut asked = Vec::<u8>::new();
-    let answer = asked.try_reserve_exact(bytes).is_ok();
+    let answer = reserve::without(|| asked.try_reserve_exact(bytes)).is_ok();
     // Else the allocation, which is not used, might be left out.
     std::hint::black_box(&asked);
     answer
@@ -44,7 +45,7 @@ impl Buffer {
             return Some(Self(buffer));
         }
         let mut buffer = Vec::new();
-        buffer.try_reserve_exact(words).ok()?;
+        reserve::without(|| buffer.try_reserve_exact(words)).ok()?;
         buffer.resize(words, Line([0; 64]));
         Some(Self(buffer))
     }
