@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::memory;
 use crate::packed::Packer;
 use crate::private::Private;
-use crate::reserve::{self, Hold};
+use crate::reserve;
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Channel, MpiTransport};
@@ -18,7 +18,8 @@ use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::execute::{Executor, Flow, Pacing};
-use nagare_plan::schedule::Rank;
+use nagare_plan::footprint;
+use nagare_plan::schedule::{Program, Rank};
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Instant;
@@ -60,16 +61,11 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if arguments.is_below(bytes, shim.floor(collective)) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
-    // Deciding makes pieces too; without a reserve only a call that runs here fails.
-    let reserve = reserve::hold(shim.pieces());
     match decide(shim, arguments, bytes) {
-        Err(reason) => {
-            drop(reserve);
-            passed_on(shim, collective, reason, bytes, forward)
-        }
+        Err(reason) => passed_on(shim, collective, reason, bytes, forward),
         Ok(decision) => {
             let start = Instant::now();
-            let code = match run(shim, arguments, &decision, reserve.as_ref()) {
+            let code = match run(shim, arguments, &decision) {
                 Ok(()) => 0,
                 Err(failure) => raise(shim, arguments, failure),
             };
@@ -213,7 +209,7 @@ fn pacing(shim: &Shim, arguments: &Arguments, decision: &Decision, unit_bytes: u
     Pacing { segment: segment / unit_bytes, window, flow: None }
 }
 
-fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, reserve: Option<&Hold>) -> Result<(), Failure> {
+fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
     let Decision { record, ref private, .. } = *decision;
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
@@ -226,7 +222,7 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, reserve: Option<
         let (rank, own) = (record.rank as c_int, private.rank(record.rank));
         Packer { real: shim.real, rank, private: private.comm, own }
     };
-    match carry_out(shim, arguments, decision, &packer, (call, &mut traffic), reserve) {
+    match carry_out(shim, arguments, decision, &packer, (call, &mut traffic)) {
         Ok(staged) => staged.finish(&packer),
         Err(failure) => {
             // What peers have sent to a rank that gives up would match its later calls.
@@ -246,19 +242,12 @@ fn carry_out(
     decision: &Decision,
     packer: &Packer,
     (call, traffic): (u32, &mut Traffic),
-    reserve: Option<&Hold>,
 ) -> Result<Staged, Failure> {
     let Decision { record, place, ref private, .. } = *decision;
     private.notices.check(private, call)?;
-    reserve.ok_or(Failure::Memory)?;
-    // More than is set aside, and so asked for.
-    let order = if decision.algorithm == Algorithm::ContentionFree { place.planner.exchange_bytes() } else { 0 };
-    if !memory::are_available(order) {
-        return Err(Failure::Memory);
-    }
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
-    let program = record.program(place, arguments.collective, decision.algorithm, root, decision.bytes);
-    let program = program.ok_or(Failure::Stalled)?;
+    let program = program(decision, arguments.collective, root)?;
+    let _reserve = reserve::hold(footprint::running(record.size)).ok_or(Failure::Memory)?;
     let mut staged = Staged::new(packer, arguments, decision, &program.plan)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     // Where blocks are cut out, what is in place is staged like any other contribution.
@@ -278,6 +267,22 @@ fn carry_out(
         return Err(failure);
     }
     Ok(staged)
+}
+
+/// What this rank does, from an earlier call or planned now.
+fn program(decision: &Decision, collective: Collective, root: Rank) -> Result<Arc<Program>, Failure> {
+    let Decision { record, place, algorithm, bytes, .. } = *decision;
+    let which = record.which(place, collective, algorithm, root, bytes);
+    if let Some(program) = record.known(&which) {
+        return Ok(program);
+    }
+    let _reserve = reserve::hold(footprint::planning(place.planner.topology())).ok_or(Failure::Memory)?;
+    // More than is set aside, and so asked for.
+    let takes_more = algorithm == Algorithm::ContentionFree && !place.planner.has_exchange();
+    if takes_more && !memory::are_available(footprint::exchange(place.planner.topology())) {
+        return Err(Failure::Memory);
+    }
+    record.plan(place, which).ok_or(Failure::Stalled)
 }
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.

@@ -429,34 +429,39 @@ impl Communicator {
         self.failure.lock().map_or(Ok(()), Err)
     }
 
-    /// The program of this rank for a call of `bytes`, which all ranks know, from the cache or made now.
-    pub fn program(
+    /// Which program a call of `bytes`, which all ranks know, runs.
+    pub fn which(
         &self,
         place: &Place,
         collective: Collective,
         algorithm: Algorithm,
         root: Rank,
         bytes: u64,
-    ) -> Option<Arc<Program>> {
-        let chunks = place.planner.chunks(collective, algorithm, bytes);
-        let key = (collective, algorithm, root, chunks);
-        let mut programs = self.programs.lock();
-        if let Some((_, program)) = programs.iter().find(|(k, _)| *k == key) {
-            return Some(Arc::clone(program));
-        }
+    ) -> ProgramKey {
+        (collective, algorithm, root, place.planner.chunks(collective, algorithm, bytes))
+    }
+
+    /// The program of this rank, if it was made before and is still kept.
+    pub fn known(&self, which: &ProgramKey) -> Option<Arc<Program>> {
+        self.programs.lock().iter().find(|(of, _)| of == which).map(|(_, program)| Arc::clone(program))
+    }
+
+    /// Makes the program of this rank, and keeps it; `None` if the algorithm does not implement the collective.
+    pub fn plan(&self, place: &Place, which: ProgramKey) -> Option<Arc<Program>> {
+        let (collective, algorithm, root, chunks) = which;
         let plan = place.planner.plan_cut(collective, algorithm, root, self.rank, chunks)?;
-        let has_output = collective.has_output(root, self.rank);
-        let program = match Program::new(plan, has_output) {
+        let program = match Program::new(plan, collective.has_output(root, self.rank)) {
             Ok(program) => Arc::new(program),
             Err(error) => {
                 log::error!("internal error in the plan of {algorithm} for {collective}: {error}");
                 return None;
             }
         };
+        let mut programs = self.programs.lock();
         if programs.len() == PROGRAMS {
             programs.pop_front();
         }
-        programs.push_back((key, Arc::clone(&program)));
+        programs.push_back((which, Arc::clone(&program)));
         Some(program)
     }
 

@@ -1,9 +1,11 @@
-//! Memory set aside for the many small pieces that a call is made of: plans, tables, lists. The code that makes them, the standard
+//! Memory set aside for the many small pieces that calls are made of: plans, tables, lists. The code that makes them, the standard
 //! library's too, knows no way out where there is no memory but to end the process.
 //!
 //! ```text
-//!   hold ──► reserve  [ head │ piece │ piece │         free         ]   touched only where the system refuses, and only by
-//!                                                                     the thread that holds it
+//!   the system has nothing for a thread ──► the reserve that it holds, if any: a plan, a call
+//!                                       ──► one that all threads share: whatever else they do
+//!
+//!   reserve  [ head │ piece │ piece │      never touched      ]
 //! ```
 //!
 //! Reserves are kept for the next call and never given back, since a piece (of a plan) may outlive its call. What is freed before anything
@@ -13,7 +15,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 #[cfg(not(test))]
 #[global_allocator]
@@ -22,23 +24,39 @@ static ALLOCATOR: Allocator<System> = Allocator(System);
 /// All reserves; new ones are added at the front.
 static RESERVES: AtomicPtr<Reserve> = AtomicPtr::new(ptr::null_mut());
 
+/// The one that threads share.
+static SHARED: AtomicPtr<Reserve> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether a piece was ever taken from any.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     /// What this thread holds.
     static HELD: Cell<*const Reserve> = const { Cell::new(ptr::null()) };
+    /// Whether it is to have nothing but what the system gives.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator, and behind it what the thread holds in reserve.
+/// The system's allocator, and behind it what is in reserve.
 struct Allocator<S>(S);
 
 /// Head of a reserve, at its beginning.
+#[repr(C)]
 struct Reserve {
     next: *const Reserve,
     /// First byte of the whole reserve, which is the head's, and how many there are.
     start: *mut u8,
     bytes: usize,
-    /// Pieces in use, and one for the holder, in the upper half; bytes taken, the head's among them, in the lower. 0: free.
-    state: AtomicU64,
+    state: State,
 }
+
+// SAFETY: what its pointers point to is written once, before anybody else sees them, but for pieces, which have one owner each.
+unsafe impl Sync for Reserve {}
+
+/// Pieces in use, and one for the holder, in the upper half; bytes taken, the head's among them, in the lower. 0: free. On a line of the cache of
+/// its own: all threads read what is before it.
+#[repr(align(64))]
+struct State(AtomicU64);
 
 /// As long as it lives, the thread that made it has a reserve.
 pub struct Hold {
@@ -50,35 +68,40 @@ pub struct Hold {
 /// Largest reserve: what it has taken is counted in 32 bits.
 const LARGEST: usize = u32::MAX as usize;
 const ONE: u64 = 1 << 32;
+const HEAD: u64 = size_of::<Reserve>() as u64;
 const ALIGNMENT: usize = 64;
+/// Pieces are as long as multiples of this: hardly any padding between them keeps a stack from shrinking.
 const GRAIN: usize = 16;
 
-/// Bytes that deciding on a call between `ranks` ranks, planning it and running it take in small pieces, one after the other; but for the
-/// order of a contention-free exchange (`nagare_plan`'s `Planner::exchange_bytes`).
-pub fn of_call(ranks: u32) -> usize {
-    (1 << 20) + (32 << 10) * ranks as usize
+/// Sets aside `bytes` bytes for what all threads do outside of holds, and for the first hold; what can be had of them.
+pub fn prepare(bytes: usize) {
+    if let Some(shared) = Reserve::new(bytes) {
+        // That of an earlier world has what it has.
+        SHARED.store(ptr::from_ref(shared).cast_mut(), Ordering::Release);
+    }
+    drop(hold(bytes));
 }
 
-/// Sets aside `bytes` bytes for this thread, or more, up to 4 GiB; `None` if there is no memory.
+/// Sets aside `bytes` bytes for this thread, or more, 2 GiB at most; `None` if there is no memory.
 pub fn hold(bytes: usize) -> Option<Hold> {
-    let size = bytes.saturating_add(size_of::<Reserve>()).min(LARGEST);
-    let reserve = all().find(|reserve| reserve.bytes >= size && reserve.claim()).or_else(|| Reserve::new(size))?;
-    Some(Hold { previous: HELD.replace(reserve), here: PhantomData })
+    let wanted = bytes.min(LARGEST / 2);
+    let reserve = all().find(|reserve| reserve.has_room(wanted) && reserve.claim()).or_else(|| Reserve::new(wanted))?;
+    Some(reserve.held())
 }
 
-/// Does `ask` without what this thread holds: for the large, where there is an error to report.
+/// Does `ask` with nothing in reserve: for the large, where there is an error to report.
 pub fn without<T>(ask: impl FnOnce() -> T) -> T {
-    let _none = Hold { previous: HELD.replace(ptr::null()), here: PhantomData };
-    ask()
+    let before = ALONE.replace(true);
+    let answer = ask();
+    ALONE.set(before);
+    answer
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
         let held = HELD.replace(self.previous);
-        // SAFETY: null, or put there by `hold`; reserves are never freed.
-        if let Some(held) = unsafe { held.as_ref() } {
-            held.less(|state| state);
-        }
+        // SAFETY: put there by `Reserve::held`; reserves are never freed.
+        unsafe { &*held }.less(|state| state);
     }
 }
 
@@ -89,8 +112,9 @@ fn all() -> impl Iterator<Item = &'static Reserve> {
 }
 
 impl Reserve {
-    /// Another one, claimed.
-    fn new(bytes: usize) -> Option<&'static Self> {
+    /// Another one, claimed, with room for so many bytes.
+    fn new(room: usize) -> Option<&'static Self> {
+        let bytes = room + size_of::<Self>();
         let layout = Layout::from_size_align(bytes, ALIGNMENT).ok()?;
         // SAFETY: not empty: it has room for the head.
         let start = unsafe { System.alloc(layout) };
@@ -100,8 +124,8 @@ impl Reserve {
         let head = start.cast::<Self>();
         let mut next = RESERVES.load(Ordering::Acquire);
         loop {
-            // SAFETY: ours alone until it is in the list, large enough for the head and aligned more strictly.
-            unsafe { head.write(Self { next, start, bytes, state: AtomicU64::new(ONE | size_of::<Self>() as u64) }) };
+            // SAFETY: ours alone until it is in the list, large enough for the head and aligned like it.
+            unsafe { head.write(Self { next, start, bytes, state: State(AtomicU64::new(ONE | HEAD)) }) };
             match RESERVES.compare_exchange(next, head, Ordering::AcqRel, Ordering::Acquire) {
                 // SAFETY: just written, and never freed.
                 Ok(_) => return Some(unsafe { &*head }),
@@ -110,22 +134,39 @@ impl Reserve {
         }
     }
 
-    /// Whether it was free, and is now the caller's.
-    fn claim(&self) -> bool {
-        let held = ONE | size_of::<Self>() as u64;
-        self.state.compare_exchange(0, held, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    /// Whether it can have room for so many bytes.
+    fn has_room(&self, bytes: usize) -> bool {
+        self.bytes - size_of::<Self>() >= bytes
     }
 
-    /// Room for a piece; null if there is none left. Only for the thread that holds it.
+    /// Whether it was free, and is now the caller's.
+    fn claim(&self) -> bool {
+        let state = &self.state.0;
+        // A look first: an exchange takes the line from whoever has it.
+        state.load(Ordering::Relaxed) == 0
+            && state.compare_exchange(0, ONE | HEAD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Makes it this thread's, who has claimed it.
+    fn held(&'static self) -> Hold {
+        Hold { previous: HELD.replace(self), here: PhantomData }
+    }
+
+    /// Room for a piece; null if there is none left. For those who hold it, or if it is shared.
     fn take(&self, layout: Layout) -> *mut u8 {
-        let mut state = self.state.load(Ordering::Relaxed);
+        let mut state = self.state.0.load(Ordering::Relaxed);
         loop {
             let taken = state as u32 as usize;
             let padding = (self.start.addr() + taken).wrapping_neg() % layout.align();
             let Some(end) = self.end(taken + padding, layout.size()) else { return ptr::null_mut() };
             let with = (state - taken as u64 + ONE) | end as u64;
-            match self.state.compare_exchange_weak(state, with, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return self.start.wrapping_add(taken + padding),
+            // Whoever had that place before was done with it when the state said so.
+            match self.state.0.compare_exchange_weak(state, with, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => {
+                    // Whoever frees the piece has got it from here.
+                    TAKEN.store(true, Ordering::Relaxed);
+                    return self.start.wrapping_add(taken + padding);
+                }
                 Err(other) => state = other,
             }
         }
@@ -133,7 +174,6 @@ impl Reserve {
 
     /// Where a piece of `bytes` ends that starts at byte `first`; `None` beyond the reserve's own end.
     fn end(&self, first: usize, bytes: usize) -> Option<usize> {
-        // Multiples of most alignments, so that hardly any padding keeps a stack from shrinking.
         bytes.checked_next_multiple_of(GRAIN)?.checked_add(first).filter(|&end| end <= self.bytes)
     }
 
@@ -143,14 +183,18 @@ impl Reserve {
         (first, self.end(first, bytes) == Some(state as u32 as usize))
     }
 
-    /// Whether `piece` is `bytes` long now, where it is. Only for the thread that holds it.
+    /// Whether `piece` is `bytes` long now, where it is.
     fn resize(&self, piece: *mut u8, old: usize, bytes: usize) -> bool {
+        if bytes <= old {
+            return true;
+        }
+        // Nobody takes anything from one that is neither held nor shared, so only its last piece could grow.
         let change = |state: u64| {
             let (first, last) = self.is_last(state, piece, old);
             let end = self.end(first, bytes).filter(|_| last)?;
             Some((state >> 32 << 32) | end as u64)
         };
-        self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, change).is_ok()
+        self.state.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, change).is_ok()
     }
 
     /// A piece is no longer needed.
@@ -164,30 +208,48 @@ impl Reserve {
     /// One piece, or the holder, fewer; `rest`: what has become of the others. What was written to a piece comes before whatever its
     /// place is taken for next.
     fn less(&self, rest: impl Fn(u64) -> u64) {
-        let change = |state: u64| Some(if state < 2 * ONE { 0 } else { rest(state) - ONE });
-        let _ = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
-    }
-
-    /// Whether this thread holds it.
-    fn is_held(&self) -> bool {
-        ptr::eq(HELD.get(), self)
+        let change = |state: u64| {
+            Some(match state >> 32 {
+                0 | 1 => 0,
+                // Only the holder is left, and all is free; or one piece of a reserve that nobody can take anything from.
+                2 => ONE | HEAD,
+                _ => rest(state) - ONE,
+            })
+        };
+        let _ = self.state.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
     }
 
     /// The reserve that `piece` was taken from.
+    #[inline]
     fn of(piece: *mut u8) -> Option<&'static Self> {
+        if TAKEN.load(Ordering::Relaxed) { Self::found(piece) } else { None }
+    }
+
+    #[cold]
+    fn found(piece: *mut u8) -> Option<&'static Self> {
         all().find(|reserve| (reserve.start.addr()..reserve.start.addr() + reserve.bytes).contains(&piece.addr()))
     }
 }
 
-/// From what this thread holds; null if it holds nothing or that is used up.
+/// From what this thread holds, else from what is shared; null if there is nothing.
+#[cold]
 fn take(layout: Layout) -> *mut u8 {
-    // SAFETY: `hold` has put it there; reserves are never freed.
-    unsafe { HELD.get().as_ref() }.map_or(ptr::null_mut(), |reserve| reserve.take(layout))
+    if ALONE.get() {
+        return ptr::null_mut();
+    }
+    for reserve in [HELD.get(), SHARED.load(Ordering::Acquire).cast_const()] {
+        // SAFETY: null, or put there by `Reserve::held` or `prepare`; reserves are never freed.
+        let piece = unsafe { reserve.as_ref() }.map_or(ptr::null_mut(), |reserve| reserve.take(layout));
+        if !piece.is_null() {
+            return piece;
+        }
+    }
+    ptr::null_mut()
 }
 
 // SAFETY: what the system gives, only it takes back. A piece of a reserve is aligned and of its own: `Reserve::take` counts on from the
-// end of the last piece in use, or of a later one. Nothing here allocates or unwinds: a thread's `HELD` is a constant at first
-// and has no destructor.
+// end of the last piece in use, or of a later one. Nothing here allocates or unwinds: what threads have of their own is a constant at
+// first and has no destructor.
 unsafe impl<S: GlobalAlloc> GlobalAlloc for Allocator<S> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -232,7 +294,7 @@ unsafe impl<S: GlobalAlloc> GlobalAlloc for Allocator<S> {
                     return moved;
                 }
             }
-            Some(reserve) if reserve.is_held() && reserve.resize(piece, layout.size(), bytes) => return piece,
+            Some(reserve) if reserve.resize(piece, layout.size(), bytes) => return piece,
             Some(_) => {}
         }
         // SAFETY: `bytes` is not 0 and fits, as demanded of the caller.

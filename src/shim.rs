@@ -13,12 +13,13 @@ use crate::wait;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
+use nagare_plan::footprint;
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Everything one process keeps.
@@ -39,8 +40,6 @@ pub struct Shim {
     floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
     /// How ranks wait inside our algorithms.
     pause: OnceCell<Option<Duration>>,
-    /// Bytes that one call may need in small pieces.
-    pieces: AtomicUsize,
     /// Whether calls are timed.
     pub timed: AtomicBool,
     /// Whether the program has asked for a communicator that may still be in the making.
@@ -102,16 +101,10 @@ impl Shim {
             floors: Default::default(),
             floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
-            pieces: AtomicUsize::new(0),
             timed: AtomicBool::new(false),
             duplicates: AtomicBool::new(false),
             open: AtomicBool::new(false),
         }))
-    }
-
-    /// Bytes that one call may need in small pieces.
-    pub fn pieces(&self) -> usize {
-        self.pieces.load(Ordering::Relaxed)
     }
 
     /// The pause between two looks for messages, `None` where the MPI library does the waiting.
@@ -160,10 +153,9 @@ impl Shim {
             Pool::of_world(self.real, wanted)
         });
         let notices = facts.and_then(|_| Notices::of_world(self.real));
-        if let Some(facts) = facts {
-            self.pieces.store(reserve::of_call(facts.topology.ranks()), Ordering::Relaxed);
-            // For the first call, which may come when there is no memory left.
-            drop(reserve::hold(self.pieces()));
+        if let Some(facts) = facts.filter(|_| notices.is_some()) {
+            // Before there is a call, there may be no memory left.
+            reserve::prepare(footprint::planning(&facts.topology));
         }
         if self.setup().config.enable {
             self.registry.open(self.real);

@@ -57,20 +57,21 @@ static void fill_pools(int bytes)
 {
     enum { MESSAGES = 128, TAG_POOLS = 6 };
     MPI_Request request[MESSAGES];
-    char *buffer = calloc((size_t)bytes, 1);
-    if (!buffer)
+    char *sent = calloc((size_t)bytes, 1), *received = calloc((size_t)bytes, 1);
+    if (!sent || !received)
         fail("out of memory");
     for (int shift = 1; shift < check_size; shift++) {
         const int to = (check_rank + shift) % check_size, from = (check_rank - shift + check_size) % check_size;
         for (int k = 0; k < MESSAGES; k++)
-            MPI_Isend(buffer, bytes * k / MESSAGES, MPI_BYTE, to, TAG_POOLS, MPI_COMM_WORLD, &request[k]);
+            MPI_Isend(sent, (int)((long)bytes * k / MESSAGES), MPI_BYTE, to, TAG_POOLS, MPI_COMM_WORLD, &request[k]);
         message_barrier(MPI_COMM_WORLD);
         for (int k = 0; k < MESSAGES; k++)
-            MPI_Recv(buffer, bytes, MPI_BYTE, from, TAG_POOLS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(received, bytes, MPI_BYTE, from, TAG_POOLS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int k = 0; k < MESSAGES; k++)
             MPI_Wait(&request[k], MPI_STATUS_IGNORE);
     }
-    free(buffer);
+    free(sent);
+    free(received);
 }
 
 /* Cycle by cycle another constructor and another order of the ranks. */

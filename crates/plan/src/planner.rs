@@ -174,10 +174,9 @@ impl Planner {
         })
     }
 
-    /// About how many bytes making the order of these tasks takes at a time, in networks of a dozen links to a route; 0 once it is made.
-    pub fn exchange_bytes(&self) -> usize {
-        let nodes = self.topology.node_count() as usize;
-        if self.exchange.get().is_some() { 0 } else { 512 * nodes * nodes }
+    /// Whether [`Self::exchange`] is made.
+    pub fn has_exchange(&self) -> bool {
+        self.exchange.get().is_some()
     }
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.

@@ -36,7 +36,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    // What is run is what is there now.
+    let _ = record::product();
+    let result = match command {
         Command::Conformance(options) => conformance::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Soak(options) => soak::run(&options),

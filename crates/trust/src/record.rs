@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::LazyLock;
 
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,23 +35,26 @@ pub struct Recorded {
 }
 
 /// What the preloaded library is made from.
-const SOURCES: [&str; 5] = ["src", "crates/plan/src", "crates/config/src", "build.rs", "Cargo.lock"];
+const SOURCES: [&str; 6] = ["src", "crates/plan", "crates/config", "build.rs", "Cargo.toml", "Cargo.lock"];
 
-/// [`Recorded::product`] of this checkout.
-fn product() -> String {
+/// [`Recorded::product`] of this checkout, from the first time it is asked for: later commits are not what is being run.
+pub fn product() -> &'static str {
+    static PRODUCT: LazyLock<String> = LazyLock::new(|| look_up().unwrap_or_default());
+    &PRODUCT
+}
+
+fn look_up() -> Option<String> {
     let git = |words: &[&str]| {
         let ran =
             Command::new("git").current_dir(root_directory()).args(words).arg("--").args(SOURCES).output().ok()?;
         ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).trim().to_owned())
     };
-    let commit = git(&["log", "-1", "--format=%h", "--abbrev=7"]).unwrap_or_default();
-    let changed = git(&["status", "--porcelain"]).is_some_and(|files| !files.is_empty());
-    if changed { commit + "+" } else { commit }
+    let commit = git(&["log", "-1", "--format=%h", "--abbrev=7"])?;
+    Some(if git(&["status", "--porcelain"])?.is_empty() { commit } else { commit + "+" })
 }
 
 fn of_this_product(rows: &[Row]) -> Vec<Recorded> {
-    let product = product();
-    rows.iter().map(|row| Recorded { row: row.clone(), product: product.clone() }).collect()
+    rows.iter().map(|row| Recorded { row: row.clone(), product: product().to_owned() }).collect()
 }
 
 fn directory() -> PathBuf {

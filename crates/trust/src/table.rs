@@ -19,7 +19,7 @@ fn markdown(rows: &[(String, Recorded)]) -> String {
         "# What was run, with which MPI\n\n\
          Written by `make compatibility` from `docs/compatibility/*.json`, which `make compatibility-tests`, `make conformance`, \
          `make fuzz` and `make soak` leave behind; do not edit. Versions are those the installations name. \
-         Product: the last commit to what is preloaded (`src/`, `crates/plan`, `crates/config`) before it was run; none: before these were noted.\n",
+         Product: the last commit to what is preloaded (`src/`, `crates/plan`, `crates/config`, dependencies) before it was run; none: before these were noted.\n",
     );
     if rows.is_empty() {
         text += "\nNothing has been recorded yet.\n";
