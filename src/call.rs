@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::memory;
 use crate::packed::Packer;
 use crate::private::Private;
-use crate::reserve;
+use crate::reserve::{self, Hold};
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Channel, MpiTransport};
@@ -45,6 +45,8 @@ pub struct Decision<'c> {
     pub bytes: u64,
     /// The blocks of Alltoallv.
     pub sides: Option<Sides>,
+    /// What the rest of the call is made of where there is no memory.
+    reserve: Option<Hold>,
 }
 
 /// Handles one call. `forward` is the library's own.
@@ -65,12 +67,16 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Err(reason) => passed_on(shim, collective, reason, bytes, forward),
         Ok(decision) => {
             let start = Instant::now();
-            let code = match run(shim, arguments, &decision) {
+            let outcome = run(shim, arguments, &decision);
+            let algorithm = decision.algorithm;
+            // The program's error handler may call and use it again, or never come back.
+            drop(decision);
+            let code = match outcome {
                 Ok(()) => 0,
                 Err(failure) => raise(shim, arguments, failure),
             };
             let elapsed = start.elapsed().as_nanos() as u64;
-            shim.statistics.count(collective, Choice::Run(decision.algorithm), bytes, elapsed);
+            shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
             code
         }
     }
@@ -121,6 +127,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     if arguments.is_below(bytes, record.floor(arguments.collective)) {
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small });
     }
+    let reserve = reserve::hold(shim.pieces());
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let shared = arguments.shared(bytes);
@@ -152,7 +159,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         return Err(Reason::Argument);
     }
     log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
-    Ok(Decision { record, place, private, algorithm, bytes: shared, sides })
+    Ok(Decision { record, place, private, algorithm, bytes: shared, sides, reserve })
 }
 
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
@@ -245,9 +252,11 @@ fn carry_out(
 ) -> Result<Staged, Failure> {
     let Decision { record, place, ref private, .. } = *decision;
     private.notices.check(private, call)?;
+    if decision.reserve.is_none() {
+        return Err(Failure::Memory);
+    }
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = program(decision, arguments.collective, root)?;
-    let _reserve = reserve::hold(footprint::running(record.size)).ok_or(Failure::Memory)?;
     let mut staged = Staged::new(packer, arguments, decision, &program.plan)?;
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     // Where blocks are cut out, what is in place is staged like any other contribution.
@@ -276,7 +285,6 @@ fn program(decision: &Decision, collective: Collective, root: Rank) -> Result<Ar
     if let Some(program) = record.known(&which) {
         return Ok(program);
     }
-    let _reserve = reserve::hold(footprint::planning(place.planner.topology())).ok_or(Failure::Memory)?;
     // More than is set aside, and so asked for.
     let takes_more = algorithm == Algorithm::ContentionFree && !place.planner.has_exchange();
     if takes_more && !memory::are_available(footprint::exchange(place.planner.topology())) {

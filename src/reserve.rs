@@ -2,10 +2,10 @@
 //! library's too, knows no way out where there is no memory but to end the process.
 //!
 //! ```text
-//!   the system has nothing for a thread ──► the reserve that it holds, if any: a plan, a call
+//!   the system has nothing for a thread ──► the reserve that it holds, if any: a call, from its choice to its end
 //!                                       ──► one that all threads share: whatever else they do
 //!
-//!   reserve  [ head │ piece │ piece │      never touched      ]
+//!   reserve  [ head │ piece │ piece │  not touched before it is needed  ]
 //! ```
 //!
 //! Reserves are kept for the next call and never given back, since a piece (of a plan) may outlive its call. What is freed before anything
@@ -65,15 +65,15 @@ pub struct Hold {
     here: PhantomData<*const Reserve>,
 }
 
-/// Largest reserve: what it has taken is counted in 32 bits.
-const LARGEST: usize = u32::MAX as usize;
+/// Largest room of a reserve: what it has taken is counted in 32 bits.
+const LARGEST: usize = 2 << 30;
 const ONE: u64 = 1 << 32;
 const HEAD: u64 = size_of::<Reserve>() as u64;
 const ALIGNMENT: usize = 64;
 /// Pieces are as long as multiples of this: hardly any padding between them keeps a stack from shrinking.
 const GRAIN: usize = 16;
 
-/// Sets aside `bytes` bytes for what all threads do outside of holds, and for the first hold; what can be had of them.
+/// Sets aside `bytes` bytes for what all threads do outside of holds, and as many for the first hold; what can be had of them.
 pub fn prepare(bytes: usize) {
     if let Some(shared) = Reserve::new(bytes) {
         // That of an earlier world has what it has.
@@ -84,8 +84,8 @@ pub fn prepare(bytes: usize) {
 
 /// Sets aside `bytes` bytes for this thread, or more, 2 GiB at most; `None` if there is no memory.
 pub fn hold(bytes: usize) -> Option<Hold> {
-    let wanted = bytes.min(LARGEST / 2);
-    let reserve = all().find(|reserve| reserve.has_room(wanted) && reserve.claim()).or_else(|| Reserve::new(wanted))?;
+    let room = bytes.min(LARGEST);
+    let reserve = all().find(|reserve| reserve.has_room(room) && reserve.claim()).or_else(|| Reserve::new(room))?;
     Some(reserve.held())
 }
 
@@ -112,9 +112,9 @@ fn all() -> impl Iterator<Item = &'static Reserve> {
 }
 
 impl Reserve {
-    /// Another one, claimed, with room for so many bytes.
+    /// Another one, claimed, with room for so many bytes, as far as there can be.
     fn new(room: usize) -> Option<&'static Self> {
-        let bytes = room + size_of::<Self>();
+        let bytes = room.min(LARGEST) + size_of::<Self>();
         let layout = Layout::from_size_align(bytes, ALIGNMENT).ok()?;
         // SAFETY: not empty: it has room for the head.
         let start = unsafe { System.alloc(layout) };

@@ -11,14 +11,14 @@ pub fn planning(topology: &Topology) -> usize {
     let network = topology.network().map_or(0, |network| {
         let parts = network.fabric().switch_count() + network.fabric().directed_link_count();
         // Routes are looked up on no more than this (`cost::Wires`).
-        192 * parts + 12 * parts.saturating_mul(nodes).min(1 << 23)
+        192 * parts + 12 * (parts.saturating_mul(nodes)).min(1 << 23)
     });
     (1 << 20) + (32 << 10) * topology.ranks() as usize + network
 }
 
 /// Bytes of the pieces of a call that has its plan, between so many ranks.
 pub fn running(ranks: u32) -> usize {
-    (1 << 20) + (8 << 10) * ranks as usize
+    (2 << 20) + (8 << 10) * ranks as usize
 }
 
 /// Bytes in use at a time while the order of a contention-free exchange is made.
