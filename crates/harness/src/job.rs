@@ -22,6 +22,7 @@ pub struct Job {
     directory: Option<OsString>,
     user: Option<u32>,
     limit: Duration,
+    alone: bool,
 }
 
 /// What a job left behind.
@@ -47,6 +48,7 @@ impl Job {
             directory: None,
             user: None,
             limit: Duration::from_secs(240),
+            alone: true,
         }
     }
 
@@ -103,7 +105,13 @@ impl Job {
         self
     }
 
-    /// Runs the job; one at a time, since tests share the cores.
+    /// Runs at the same time as others that say so.
+    pub fn beside_others(mut self) -> Self {
+        self.alone = false;
+        self
+    }
+
+    /// Runs the job; one at a time, since tests share the cores, unless it runs [`Self::beside_others`].
     pub fn run(self) -> Outcome {
         let (limit, description) = (self.limit, self.description());
         let mut first = None;
@@ -117,7 +125,7 @@ impl Job {
     /// Runs the job for as long as `go_on`, asked again and again, says so.
     pub fn run_watched(self, go_on: &mut dyn FnMut(&Running) -> bool) -> Outcome {
         static RUNNING: Mutex<()> = Mutex::new(());
-        let _one_at_a_time = RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _one_at_a_time = self.alone.then(|| RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let scratch = super::scratch_directory();
         let report = scratch.path().join("report.json");
         let mut command = self.command();

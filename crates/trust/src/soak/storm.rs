@@ -4,11 +4,11 @@ use super::Found;
 use crate::record::Row;
 use nagare_harness::{Job, Mpi, compile};
 
-/// Runs the threads for `seconds`, with every call on Nagare's algorithms.
+/// Runs the threads for `seconds`, beside those of other MPIs, with every call on Nagare's algorithms.
 pub fn run(mpi: Mpi, ranks: u32, name: &str, seconds: u64) -> Found {
     let program = compile(mpi, "tests/programs/storm.c");
     let arguments = ["threads=8", &format!("seconds={seconds}")];
-    let outcome = Job::forced(&program, ranks).arguments(&arguments).limit(300 + 12 * seconds).run();
+    let outcome = Job::forced(&program, ranks).beside_others().arguments(&arguments).limit(300 + 12 * seconds).run();
     let line = |start: &str| outcome.ended.stdout.lines().find_map(|l| l.strip_prefix(start)).unwrap_or("").to_owned();
     let skipped = line("SKIP storm");
     let (calls, fresh) = (line("PASS storm cases="), line("storm fresh="));
