@@ -4,11 +4,14 @@ use super::*;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
-use nagare_plan::fabric::{Generator, Placement, TierRates};
+use nagare_plan::fabric::{Fabric, Generator, TierRates};
 use nagare_plan::footprint;
 use nagare_plan::schedule::Program;
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
+
+#[path = "../../crates/plan/tests/support/network.rs"]
+mod network;
 
 thread_local! {
     static REFUSES: Cell<bool> = const { Cell::new(false) };
@@ -198,18 +201,14 @@ fn threads_share_a_reserve() {
 }
 
 /// The first `nodes` nodes of a network, or all of them, with `width` ranks each.
-fn on(generator: &Generator, nodes: Option<usize>, width: usize) -> Topology {
-    let fabric = generator.builder("network", &TierRates::uniform(100.0, 1.0)).unwrap().build().unwrap();
+fn on(fabric: Fabric, nodes: Option<usize>, width: usize) -> Topology {
     let ranks = nodes.unwrap_or(fabric.host_count()) * width;
-    let placement = Placement::by_slot(&fabric, ranks, width).unwrap();
-    let hosts = placement.hosts();
-    let levels = fabric.levels();
-    let mut names: Vec<String> = levels.iter().map(|level| level.name.clone()).collect();
-    let mut groups: Vec<Vec<u32>> =
-        levels.iter().map(|level| hosts.iter().map(|host| level.of_host[host.0 as usize]).collect()).collect();
-    names.push("node".to_owned());
-    groups.push(hosts.iter().map(|host| host.0).collect());
-    Topology::new(names, groups, vec![0; hosts.len()]).unwrap().on_network(Arc::new(fabric), hosts)
+    let placement = network::place(&fabric, "by slot", ranks, width);
+    network::planner(&Arc::new(fabric), &placement).topology().clone()
+}
+
+fn generated(generator: &Generator) -> Fabric {
+    generator.builder("network", &TierRates::uniform(100.0, 1.0)).unwrap().build().unwrap()
 }
 
 fn flat(nodes: u32, width: u32) -> Topology {
@@ -249,8 +248,10 @@ fn planning_needs_no_more_than_is_set_aside() {
         (torus(&[16, 16, 16]), 4),
         (Generator::Tree { children: vec![4, 64, 64] }, 16),
     ];
-    let topologies = whole.iter().flat_map(|network| [1, 3].map(|width| on(network, None, width)));
-    let topologies = topologies.chain(of_large.iter().map(|(network, nodes)| on(network, Some(*nodes), 1)));
+    let topologies = whole.iter().flat_map(|network| [1, 3].map(|width| on(generated(network), None, width)));
+    let topologies =
+        topologies.chain(["mlfm36", "wan2x8"].map(|name| on(Fabric::clone(&network::load(name)), None, 2)));
+    let topologies = topologies.chain(of_large.iter().map(|(network, nodes)| on(generated(network), Some(*nodes), 1)));
     let topologies = topologies.chain([(2, 1), (5, 3), (64, 4), (500, 1)].map(|(nodes, width)| flat(nodes, width)));
     let mut calls = 0;
     for topology in topologies.map(Arc::new) {
@@ -269,7 +270,8 @@ fn planning_needs_no_more_than_is_set_aside() {
 #[test]
 fn the_order_of_a_contention_free_exchange() {
     let networks = [Generator::Star { hosts: 64 }, torus(&[8, 8]), torus(&[5, 5, 5])];
-    for topology in networks.iter().map(|network| on(network, None, 1)).chain([flat(64, 2), flat(200, 1)]).map(Arc::new)
+    for topology in
+        networks.iter().map(|network| on(generated(network), None, 1)).chain([flat(64, 2), flat(200, 1)]).map(Arc::new)
     {
         let whole = footprint::exchange(&topology);
         // Holes in a stack are what it has beyond what is in use at a time.

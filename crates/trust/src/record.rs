@@ -35,7 +35,17 @@ pub struct Recorded {
 }
 
 /// What the preloaded library is made from.
-const SOURCES: [&str; 6] = ["src", "crates/plan", "crates/config", "build.rs", "Cargo.toml", "Cargo.lock"];
+const SOURCES: [&str; 9] = [
+    "src",
+    "crates/plan/src",
+    "crates/plan/Cargo.toml",
+    "crates/config/src",
+    "crates/config/Cargo.toml",
+    "build.rs",
+    "Cargo.toml",
+    "Cargo.lock",
+    ":(exclude)*/tests.rs",
+];
 
 /// [`Recorded::product`] of this checkout, from the first time it is asked for: later commits are not what is being run.
 pub fn product() -> &'static str {
