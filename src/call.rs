@@ -5,10 +5,8 @@ use crate::blocks::Side;
 use crate::communicator::{Communicator, Place, Traffic};
 use crate::datatype::{self, Shape, Typed};
 use crate::failure::Failure;
-use crate::memory;
 use crate::packed::Packer;
 use crate::private::Private;
-use crate::reserve::{self, Hold};
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Channel, MpiTransport};
@@ -18,7 +16,6 @@ use nagare_plan::choice::{Call, Choice, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::execute::{Executor, Flow, Pacing};
-use nagare_plan::footprint;
 use nagare_plan::schedule::{Program, Rank};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -45,8 +42,6 @@ pub struct Decision<'c> {
     pub bytes: u64,
     /// The blocks of Alltoallv.
     pub sides: Option<Sides>,
-    /// What the rest of the call is made of where there is no memory.
-    reserve: Option<Hold>,
 }
 
 /// Handles one call. `forward` is the library's own.
@@ -127,7 +122,6 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     if arguments.is_below(bytes, record.floor(arguments.collective)) {
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small });
     }
-    let reserve = reserve::hold(shim.pieces());
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
     let shared = arguments.shared(bytes);
@@ -159,7 +153,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
         return Err(Reason::Argument);
     }
     log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
-    Ok(Decision { record, place, private, algorithm, bytes: shared, sides, reserve })
+    Ok(Decision { record, place, private, algorithm, bytes: shared, sides })
 }
 
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
@@ -252,9 +246,6 @@ fn carry_out(
 ) -> Result<Staged, Failure> {
     let Decision { record, place, ref private, .. } = *decision;
     private.notices.check(private, call)?;
-    if decision.reserve.is_none() {
-        return Err(Failure::Memory);
-    }
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = program(decision, arguments.collective, root)?;
     let mut staged = Staged::new(packer, arguments, decision, &program.plan)?;
@@ -284,11 +275,6 @@ fn program(decision: &Decision, collective: Collective, root: Rank) -> Result<Ar
     let which = record.which(place, collective, algorithm, root, bytes);
     if let Some(program) = record.known(&which) {
         return Ok(program);
-    }
-    // More than is set aside, and so asked for.
-    let takes_more = algorithm == Algorithm::ContentionFree && !place.planner.has_exchange();
-    if takes_more && !memory::are_available(footprint::exchange(place.planner.topology())) {
-        return Err(Failure::Memory);
     }
     record.plan(place, which).ok_or(Failure::Stalled)
 }

@@ -31,7 +31,6 @@ mod pool;
 mod private;
 mod real;
 mod report;
-mod reserve;
 mod setup;
 mod shim;
 mod staged;

@@ -1,20 +1,10 @@
 //! Buffers of a call: reserved before the first message, reused afterwards.
 
-use crate::reserve;
 use parking_lot::Mutex;
 
 /// Buffers kept for reuse, and the largest one worth keeping.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 17 << 20;
-
-/// Whether there are `bytes` more.
-pub fn are_available(bytes: usize) -> bool {
-    let mut asked = Vec::<u8>::new();
-    let answer = reserve::without(|| asked.try_reserve_exact(bytes)).is_ok();
-    // Else the allocation, which is not used, might be left out.
-    std::hint::black_box(&asked);
-    answer
-}
 
 /// A cache line.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +35,7 @@ impl Buffer {
             return Some(Self(buffer));
         }
         let mut buffer = Vec::new();
-        reserve::without(|| buffer.try_reserve_exact(words)).ok()?;
+        buffer.try_reserve_exact(words).ok()?;
         buffer.resize(words, Line([0; 64]));
         Some(Self(buffer))
     }

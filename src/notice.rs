@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::private::Private;
 use crate::real::Real;
 use crate::real::handles::{ANY_SOURCE, STATUS_IGNORE};
-use crate::reserve;
 use mpi::ffi::{MPI_Comm, MPI_Status};
 use nagare_plan::schedule::Rank;
 use parking_lot::Mutex;
@@ -123,7 +122,7 @@ impl Notices {
         // Another thread that looks does it for this one.
         let Some(mut heard) = self.heard.try_lock() else { return };
         // What there is no memory for waits.
-        while reserve::without(|| heard.try_reserve(1)).is_ok() {
+        while heard.try_reserve(1).is_ok() {
             let Some(new) = receive(real, self.comm) else { return };
             note(&mut heard, new);
             self.any.store(true, Ordering::Relaxed);

@@ -6,20 +6,18 @@ use crate::facts::{self, Disagreement, Exchange, SharedFacts};
 use crate::notice::Notices;
 use crate::pool::Pool;
 use crate::real::{self, LibraryError, Real};
-use crate::reserve;
 use crate::setup::Setup;
 use crate::statistics::Statistics;
 use crate::wait;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
-use nagare_plan::footprint;
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Everything one process keeps.
@@ -40,8 +38,6 @@ pub struct Shim {
     floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
     /// How ranks wait inside our algorithms.
     pause: OnceCell<Option<Duration>>,
-    /// Bytes that one call may need in small pieces.
-    pieces: AtomicUsize,
     /// Whether calls are timed.
     pub timed: AtomicBool,
     /// Whether the program has asked for a communicator that may still be in the making.
@@ -103,16 +99,10 @@ impl Shim {
             floors: Default::default(),
             floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
-            pieces: AtomicUsize::new(0),
             timed: AtomicBool::new(false),
             duplicates: AtomicBool::new(false),
             open: AtomicBool::new(false),
         }))
-    }
-
-    /// Bytes that one call may need in small pieces.
-    pub fn pieces(&self) -> usize {
-        self.pieces.load(Ordering::Relaxed)
     }
 
     /// The pause between two looks for messages, `None` where the MPI library does the waiting.
@@ -158,12 +148,6 @@ impl Shim {
         let pool = facts.map(|facts| {
             let nodes = facts.topology.node_count();
             let wanted = Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX);
-            let pieces = footprint::planning(&facts.topology) + footprint::running(facts.topology.ranks());
-            self.pieces.store(pieces, Ordering::Relaxed);
-            if wanted {
-                // Before there is a call, there may be no memory left.
-                reserve::prepare(pieces);
-            }
             Pool::of_world(self.real, wanted)
         });
         let notices = facts.and_then(|_| Notices::of_world(self.real));

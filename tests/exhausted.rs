@@ -64,30 +64,3 @@ fn the_handler_that_mpi_starts_with_ends_the_job() {
         }
     }
 }
-
-/// Plans are made of many small pieces, by code that can only end the process where there is no memory: they have their own.
-#[test]
-fn a_system_that_refuses_every_small_piece() {
-    for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 2), (Mpi::OpenMpi5, 4), (Mpi::Mpich5, 2)] {
-        let program = compile(mpi, "tests/programs/refused.c");
-        // So many segments that windows are full.
-        let outcome = Job::forced(&program, ranks).arguments(&["bytes=1048576"]).limit(60).run().verified("refused");
-        let pieces = |line: &str| line.split_once("pieces=")?.1.split(' ').next()?.parse::<u64>().ok();
-        let refused: Vec<u64> = outcome.ended.stdout.lines().filter_map(pieces).collect();
-        // Plans of nine collectives on three communicators.
-        assert!(refused.len() == ranks as usize && refused.iter().all(|&n| n > 200), "{mpi:?}: {refused:?}");
-        assert!(outcome.report().ours("") > 0);
-    }
-}
-
-/// Where that is used up too, and there is no more to set aside: an error, not the end of the process.
-#[test]
-fn a_system_that_refuses_everything() {
-    for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 3)] {
-        let program = compile(mpi, "tests/programs/refused.c");
-        let job = Job::forced(&program, ranks).arguments(&["aligned=refused"]).set("NAGARE_LOG", "info").limit(60);
-        let outcome = job.run().verified("refused");
-        let said = outcome.messages().iter().filter(|message| message.contains("bcast: no memory")).count();
-        assert!(said >= 2 * ranks as usize, "{mpi:?}:\n{}", outcome.ended.output());
-    }
-}

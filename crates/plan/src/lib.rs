@@ -7,7 +7,6 @@ pub mod collective;
 pub mod cost;
 pub mod execute;
 pub mod fabric;
-pub mod footprint;
 mod laying;
 pub mod pattern;
 mod planner;

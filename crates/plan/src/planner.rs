@@ -174,11 +174,6 @@ impl Planner {
         })
     }
 
-    /// Whether [`Self::exchange`] is made.
-    pub fn has_exchange(&self) -> bool {
-        self.exchange.get().is_some()
-    }
-
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
     pub fn plan(&self, collective: Collective, algorithm: Algorithm, root: Rank, rank: Rank) -> Option<RankPlan> {
         self.plan_cut(collective, algorithm, root, rank, DEFAULT_CHUNKS)
