@@ -107,7 +107,7 @@ impl Arguments {
             return Err(Reason::Argument);
         }
         // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this call only.
-        unsafe { Communicator::of(shim, self.comm) }.ok_or(Reason::Argument)
+        unsafe { Communicator::of(shim, self.comm) }
     }
 
     /// The same, unless it is an intercommunicator's.

@@ -85,7 +85,7 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
             }
         };
         // SAFETY: the caller vouches for the communicator.
-        let Some(record) = (unsafe { Communicator::of(shim, comm) }) else { return -1 };
+        let Ok(record) = (unsafe { Communicator::of(shim, comm) }) else { return -1 };
         record.set_rules(shim, comm, rules);
         0
     })
@@ -170,7 +170,7 @@ fn diagnose(shim: &Shim) -> String {
 /// `comm` must be a valid communicator.
 unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
     // SAFETY: the caller vouches for the communicator; the record is used here only.
-    let Some(record) = (unsafe { Communicator::of(shim, comm) }) else {
+    let Ok(record) = (unsafe { Communicator::of(shim, comm) }) else {
         return "no facts about this communicator\n".to_owned();
     };
     if record.inter {

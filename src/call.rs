@@ -18,6 +18,7 @@ use nagare_plan::cost::Segments;
 use nagare_plan::execute::{Executor, Flow, Pacing};
 use nagare_plan::schedule::{Program, Rank};
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -111,7 +112,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
     }
     // SAFETY: not null; a handle that is freed or invented is an error in the program that the library itself detects or
     // not. The record is used during this call only.
-    let record = unsafe { Communicator::of(shim, comm) }.ok_or(Reason::Argument)?;
+    let record = unsafe { Communicator::of(shim, comm) }?;
     if record.inter {
         return Err(Reason::Intercommunicator);
     }
@@ -223,15 +224,31 @@ fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Fa
         let (rank, own) = (record.rank as c_int, private.rank(record.rank));
         Packer { real: shim.real, rank, private: private.comm, own }
     };
-    match carry_out(shim, arguments, decision, &packer, (call, &mut traffic)) {
-        Ok(staged) => staged.finish(&packer),
-        Err(failure) => {
-            // What peers have sent to a rank that gives up would match its later calls.
-            record.fail(failure);
-            if failure.is_news() {
-                traffic.resignation.tell(shim.real, private, record.rank, call, failure);
-            }
-            Err(failure)
+    // Until the call says how it ended, it was left.
+    let mut ending = Ending { shim, record, private, traffic: &mut traffic, call, failure: Some(Failure::Left) };
+    let staged = carry_out(shim, arguments, decision, &packer, (call, ending.traffic));
+    ending.failure = staged.as_ref().err().copied();
+    drop(ending);
+    staged?.finish(&packer)
+}
+
+/// The end of a call: dropped where it returns, and where an exception of the program's passes through it.
+struct Ending<'c> {
+    shim: &'c Shim,
+    record: &'c Communicator,
+    private: &'c Private,
+    traffic: &'c mut Traffic,
+    call: u32,
+    failure: Option<Failure>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let Some(failure) = self.failure else { return };
+        // What peers have sent to a rank that gives up would match its later calls.
+        self.record.fail(failure);
+        if failure.is_news() {
+            self.traffic.resignation.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
         }
     }
 }
@@ -248,7 +265,8 @@ fn carry_out(
     private.notices.check(private, call)?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = program(decision, arguments.collective, root)?;
-    let mut staged = Staged::new(packer, arguments, decision, &program.plan)?;
+    // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
+    let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
     let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     // Where blocks are cut out, what is in place is staged like any other contribution.
     let one_vector = arguments.collective.reduces() && !arguments.collective.scatters();
@@ -260,13 +278,8 @@ fn carry_out(
     // copies, which `staged` keeps.
     let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
     let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
-    if let Err(failure) = executor.run(&mut transport) {
-        // The library may still write to what it was given: none of it may be used again, nor the connection.
-        transport.abandon();
-        staged.abandon();
-        return Err(failure);
-    }
-    Ok(staged)
+    executor.run(&mut transport)?;
+    Ok(ManuallyDrop::into_inner(staged))
 }
 
 /// What this rank does, from an earlier call or planned now.
@@ -291,7 +304,7 @@ fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
             log::info!("{collective}: rank {peer} has given up, with error class {class}")
         }
         Failure::Memory => log::info!("{collective}: no memory"),
-        Failure::Mpi(_) | Failure::Stalled => {}
+        Failure::Mpi(_) | Failure::Stalled | Failure::Left => {}
     }
     let code = failure.code();
     // SAFETY: the communicator is valid: this call ran on it.

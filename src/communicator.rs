@@ -115,12 +115,29 @@ pub struct Registry {
     known: RwLock<HashMap<usize, usize>>,
     /// Held while a communicator gets its record, of which it must have one only.
     attaching: Mutex<()>,
+    /// Handles of the communicators that the program is freeing.
+    closing: Mutex<Vec<usize>>,
     witness: OnceCell<Witness>,
     live: Mutex<Live>,
     /// The largest epoch so far.
     epoch: AtomicI32,
     /// Duplicates that are never freed, since a call has failed there.
     kept: AtomicUsize,
+}
+
+/// A communicator that the program is freeing.
+pub struct Closing<'r> {
+    registry: &'r Registry,
+    handle: usize,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let mut closing = self.registry.closing.lock();
+        if let Some(at) = closing.iter().rposition(|&handle| handle == self.handle) {
+            closing.swap_remove(at);
+        }
+    }
 }
 
 /// Addresses of the records with a duplicate, by order of creation: freeing is collective, and communicators that share
@@ -138,6 +155,15 @@ impl Registry {
             // The world is entered once.
             let _ = self.witness.set(witness);
         }
+    }
+
+    /// From now on, until what is returned is dropped, all calls on `comm` are the library's: its attributes are deleted one after another,
+    /// ours among them, and the callbacks of others may call collectives. All ranks are in the function that frees it, so all do alike.
+    pub fn close(&self, comm: MPI_Comm) -> Closing<'_> {
+        let handle = comm.0 as usize;
+        self.closing.lock().push(handle);
+        DELETIONS.fetch_add(1, Ordering::Release);
+        Closing { registry: self, handle }
     }
 
     fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
@@ -232,48 +258,54 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
 }
 
 impl Communicator {
-    /// The record of `comm`, attached at the first call. `None` if the library does not let us attach one.
+    /// The record of `comm`, attached at the first call.
+    ///
+    /// # Errors
+    /// Why calls on it are the library's: it is being freed, or the library does not know it.
     ///
     /// # Safety
     /// `comm` must be a valid communicator, and the reference must not be used after the communicator is freed.
     #[inline]
-    pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
+    pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Self, Reason> {
         let recent = RECENT.get();
         if recent.comm == comm.0 as usize && recent.deletions == DELETIONS.load(Ordering::Acquire) {
             // SAFETY: the record was this communicator's when no fewer records had been deleted, so it still is.
-            return Some(unsafe { &*recent.record });
+            return Ok(unsafe { &*recent.record });
         }
         // SAFETY: as demanded of the caller.
         let record = unsafe { Self::look_up(shim, comm) }?;
         RECENT.set(Recent { comm: comm.0 as usize, deletions: DELETIONS.load(Ordering::Acquire), record });
-        Some(record)
+        Ok(record)
     }
 
     /// # Safety
     /// As for [`Self::of`].
-    unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Option<&'a Self> {
+    unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Self, Reason> {
         // The key is the library's again.
         if !shim.is_open() {
-            return None;
+            return Err(Reason::Outside);
         }
         let registry = &shim.registry;
+        if registry.closing.lock().contains(&(comm.0 as usize)) {
+            return Err(Reason::BeingFreed);
+        }
         let known = registry.known.read().get(&(comm.0 as usize)).copied();
         if let Some(address) = known {
             // SAFETY: an address is known only while the record it belongs to is alive.
-            return Some(unsafe { &*(address as *const Self) });
+            return Ok(unsafe { &*(address as *const Self) });
         }
-        let keyval = registry.keyval(shim.real).ok()?;
+        let keyval = registry.keyval(shim.real).map_err(|_| Reason::Argument)?;
         if registry.witness.get().is_some_and(|witness| !witness.accepts(shim.real, comm)) {
-            return None;
+            return Err(Reason::Argument);
         }
         let _one = registry.attaching.lock();
         let known = registry.known.read().get(&(comm.0 as usize)).copied();
         if let Some(address) = known {
             // SAFETY: as above: another thread has been faster.
-            return Some(unsafe { &*(address as *const Self) });
+            return Ok(unsafe { &*(address as *const Self) });
         }
         // SAFETY: as demanded of the caller.
-        unsafe { Self::attach(shim, comm, keyval) }
+        unsafe { Self::attach(shim, comm, keyval) }.ok_or(Reason::Argument)
     }
 
     /// # Safety

@@ -21,6 +21,8 @@ pub enum Failure {
     },
     /// The plan waits for nothing: an error in Nagare.
     Stalled,
+    /// The program's own code, called in the middle of a call, has left it by an exception or by the end of its thread.
+    Left,
     /// Another rank has given up the call or an earlier one, and said so.
     GivenUp {
         /// That rank.
@@ -38,26 +40,31 @@ impl Failure {
             Self::Memory => NO_MEM,
             Self::Length { .. } => TRUNCATE,
             Self::Stalled => INTERN,
+            Self::Left => OTHER,
         }
     }
 
     /// Whether this rank is the first to know, and the others would wait for it. An error of the library's own is as it is without us: other
     /// ranks have it too, or wait; and a library that has met one may not be good for another message.
     pub const fn is_news(self) -> bool {
-        matches!(self, Self::Memory | Self::Length { .. } | Self::Stalled)
+        matches!(self, Self::Memory | Self::Length { .. } | Self::Stalled | Self::Left)
     }
 }
 
-/// `MPI_ERR_NO_MEM`, `MPI_ERR_TRUNCATE`, `MPI_ERR_INTERN`.
+/// `MPI_ERR_NO_MEM`, `MPI_ERR_TRUNCATE`, `MPI_ERR_INTERN`, `MPI_ERR_OTHER`.
 #[cfg(mpi_family = "openmpi")]
 const NO_MEM: c_int = 39;
 #[cfg(mpi_family = "openmpi")]
 const TRUNCATE: c_int = 15;
 #[cfg(mpi_family = "openmpi")]
 const INTERN: c_int = 17;
+#[cfg(mpi_family = "openmpi")]
+const OTHER: c_int = 16;
 #[cfg(mpi_family = "mpich")]
 const NO_MEM: c_int = 34;
 #[cfg(mpi_family = "mpich")]
 const TRUNCATE: c_int = 14;
 #[cfg(mpi_family = "mpich")]
 const INTERN: c_int = 16;
+#[cfg(mpi_family = "mpich")]
+const OTHER: c_int = 15;

@@ -105,9 +105,4 @@ impl Packed {
         }
         Ok(())
     }
-
-    /// Gives the memory up without freeing it.
-    pub fn abandon(self) {
-        std::mem::forget(self.copy);
-    }
 }

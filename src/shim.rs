@@ -73,6 +73,7 @@ pub fn shim() -> Option<&'static Shim> {
 
 #[cold]
 fn first_shim() -> Option<&'static Shim> {
+    crate::boundary::end_at_panics();
     // A process may load its MPI library later: "none yet" is not remembered.
     SHIM.get_or_try_init(Shim::new).ok()?.as_ref()
 }

@@ -187,11 +187,6 @@ impl Staged {
         std::mem::replace(&mut self.buffers, empty)
     }
 
-    /// Gives up the copies without freeing them.
-    pub fn abandon(self) {
-        self.input.into_iter().chain(self.output).for_each(Packed::abandon);
-    }
-
     /// Unpacks what was received into a copy.
     ///
     /// # Errors

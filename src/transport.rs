@@ -65,6 +65,8 @@ struct Expected {
     peer: Rank,
     label: Label,
     units: u64,
+    /// Bytes of a message that may mean that this one never comes; the receive was asked to be cancelled then.
+    doubt: Option<u64>,
 }
 
 /// One call's transport.
@@ -131,9 +133,9 @@ impl<'r> MpiTransport<'r> {
         bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
     }
 
-    /// Gives up: takes back the receives, so that nothing more is written to the program's buffers, waits a while for what has met its other
-    /// end, and leaves the scratch memory to sends that may still be under way.
-    pub fn abandon(&mut self) {
+    /// Gives up what is under way: takes back the receives, so that nothing more is written to the program's buffers, waits a while for what has
+    /// met its other end, and leaves the scratch memory to sends that may still be under way.
+    fn give_up(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
         for (request, (_, expected)) in self.requests.iter_mut().zip(&self.tickets) {
@@ -162,6 +164,15 @@ impl<'r> MpiTransport<'r> {
         self.requests.push(request);
         self.tickets.push((ticket, expected));
         Ok(())
+    }
+}
+
+impl Drop for MpiTransport<'_> {
+    /// A call that comes to its end has nothing under way; one that fails may, and one that an exception of the program's operation passes through.
+    fn drop(&mut self) {
+        if !self.requests.is_empty() {
+            self.give_up();
+        }
     }
 }
 
@@ -231,7 +242,7 @@ impl Transport for MpiTransport<'_> {
                 &raw mut request,
             )
         };
-        self.start(ticket, Some(Expected { peer, label, units: into.units }), code, request)
+        self.start(ticket, Some(Expected { peer, label, units: into.units, doubt: None }), code, request)
     }
 
     fn reduce(&mut self, from: Place, into: Place) -> Result<(), Failure> {
@@ -310,11 +321,14 @@ impl MpiTransport<'_> {
         self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
     }
 
-    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's segments: ranks cut it differently.
-    fn look_for_strays(&self) -> Result<(), Failure> {
+    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's segments: either ranks cut it
+    /// differently, and what this rank waits for never comes, or it is of a later call whose number looks the same in a tag. Messages of one rank
+    /// meet their receives in order, so in the second case the one for this call has met its receive already, and the receive can no longer be
+    /// cancelled: trying it tells the two apart.
+    fn look_for_strays(&mut self) -> Result<(), Failure> {
         let private = self.channel.private;
-        for (_, expected) in &self.tickets {
-            let Some(Expected { peer, label, units }) = *expected else { continue };
+        for index in 0..self.tickets.len() {
+            let Some(Expected { peer, label, doubt: None, .. }) = self.tickets[index].1 else { continue };
             let mut found = 0;
             // SAFETY: MPI_Status is plain data.
             let mut status: MPI_Status = unsafe { std::mem::zeroed() };
@@ -324,19 +338,41 @@ impl MpiTransport<'_> {
             };
             check(code)?;
             if found != 0 && self.is_stray(status.MPI_TAG, label) {
-                return Err(self.wrong_length(peer, units, &status));
+                let bytes = self.bytes(&status);
+                if let Some(expected) = &mut self.tickets[index].1 {
+                    expected.doubt = Some(bytes);
+                }
+                // SAFETY: a receive that has not been completed by any call.
+                check(unsafe { (self.real.mpi.cancel)(&raw mut self.requests[index]) })?;
             }
         }
         Ok(())
     }
 
-    /// Says of a message that it is not of `units` units.
-    fn wrong_length(&self, peer: Rank, units: u64, status: &MPI_Status) -> Failure {
-        let mut got = 0;
-        let size = self.buffers.shape.size as u64;
+    /// Bytes of the message of that status.
+    fn bytes(&self, status: &MPI_Status) -> u64 {
+        let mut bytes = 0;
         // SAFETY: the status of a message.
-        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut got) };
-        Failure::Length { peer, expected: units * size, got: u64::try_from(got).unwrap_or(0) }
+        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut bytes) };
+        u64::try_from(bytes).unwrap_or(0)
+    }
+
+    /// Whether a receive that is complete has what it is for.
+    fn verify(&self, expected: Expected, status: &MPI_Status) -> Result<(), Failure> {
+        let Expected { peer, units, doubt, .. } = expected;
+        let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
+        if let Some(bytes) = doubt {
+            let mut cancelled = 0;
+            // SAFETY: the status of a receive that is complete.
+            check(unsafe { (self.real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
+            if cancelled != 0 {
+                return wrong(bytes);
+            }
+        }
+        let mut got = 0;
+        // SAFETY: the status of a receive of this type that is complete.
+        let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
+        if code == 0 && u64::try_from(got) == Ok(units) { Ok(()) } else { wrong(self.bytes(status)) }
     }
 
     /// Takes note of requests that are complete.
@@ -364,26 +400,22 @@ impl MpiTransport<'_> {
             let failed = self.statuses.iter().take(done.max(0) as usize).map(|s| s.MPI_ERROR).find(|&e| e != 0);
             return Err(Failure::Mpi(failed.unwrap_or(code)));
         }
-        let finished = &mut self.finished[..done.max(0) as usize];
-        // From the highest index down, so that swapping the last entry into the gap leaves the others where they are.
-        let mut wrong = None;
-        for (&index, status) in finished.iter().zip(&self.statuses) {
+        let finished = 0..done.max(0) as usize;
+        let mut outcome = Ok(());
+        for (&index, status) in self.finished[finished.clone()].iter().zip(&self.statuses) {
             let (ticket, expected) = self.tickets[index as usize];
             completed.push(ticket);
-            if let Some(Expected { peer, units, .. }) = expected {
-                let mut got = 0;
-                // SAFETY: the status of a receive of this type that is complete.
-                let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
-                if code != 0 || u64::try_from(got) != Ok(units) {
-                    wrong = Some((peer, units, *status));
-                }
+            if let Some(expected) = expected {
+                outcome = outcome.and_then(|()| self.verify(expected, status));
             }
         }
+        // From the highest index down, so that swapping the last entry into the gap leaves the others where they are.
+        let finished = &mut self.finished[finished];
         finished.sort_unstable_by(|a, b| b.cmp(a));
         for &index in finished.iter() {
             self.requests.swap_remove(index as usize);
             self.tickets.swap_remove(index as usize);
         }
-        wrong.map_or(Ok(()), |(peer, units, status)| Err(self.wrong_length(peer, units, &status)))
+        outcome
     }
 }

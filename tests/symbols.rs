@@ -37,7 +37,9 @@ fn expected(large_count: bool) -> Vec<String> {
         .map(|n| format!("nagare_{n}"))
         .to_vec();
     for prefix in ["MPI", "PMPI"] {
-        names.extend(["Finalize", "Init", "Init_thread"].map(|n| format!("{prefix}_{n}")));
+        names.extend(
+            ["Comm_disconnect", "Comm_free", "Finalize", "Init", "Init_thread"].map(|n| format!("{prefix}_{n}")),
+        );
         names.extend(collectives.map(|n| format!("{prefix}_{n}")));
         // What an MPI library lacks may not be there: Open MPI 4 has no MPI_Comm_idup_with_info.
         if !large_count {

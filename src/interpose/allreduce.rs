@@ -12,7 +12,7 @@ macro_rules! entry {
         /// # Safety
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $symbol(
+        pub unsafe extern "C-unwind" fn $symbol(
             send: *const c_void,
             receive: *mut c_void,
             count: $count,

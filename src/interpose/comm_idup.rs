@@ -16,7 +16,11 @@ macro_rules! entry {
         /// # Safety
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $idup(comm: RawHandle, made: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+        pub unsafe extern "C-unwind" fn $idup(
+            comm: RawHandle,
+            made: *mut MPI_Comm,
+            request: *mut MPI_Request,
+        ) -> c_int {
             guard(stringify!($idup), || {
                 if let Some(shim) = shim() {
                     shim.duplicates.store(true, Ordering::Release);

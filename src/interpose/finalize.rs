@@ -6,7 +6,7 @@ use crate::report;
 use crate::shim::shim;
 use std::ffi::c_int;
 
-fn finalize(function: &str) -> c_int {
+fn finalize(function: &'static str) -> c_int {
     guard(function, || {
         if let Some(shim) = shim() {
             report::at_finalize(shim);
@@ -24,13 +24,13 @@ fn finalize(function: &str) -> c_int {
 /// # Safety
 /// As the MPI standard demands of the caller.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
     finalize("MPI_Finalize")
 }
 
 /// # Safety
 /// As the MPI standard demands of the caller.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
     finalize("PMPI_Finalize")
 }

@@ -6,7 +6,7 @@ use crate::shim::shim;
 use std::ffi::{c_char, c_int};
 
 /// Lets the library initialise itself, then exchanges facts if that worked.
-fn enter(function: &str, initialise: impl FnOnce(&real::Functions) -> c_int) -> c_int {
+fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_int) -> c_int {
     guard(function, || {
         let shim = shim();
         if let Some(shim) = shim {
@@ -27,7 +27,7 @@ macro_rules! entry {
         /// # Safety
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+        pub unsafe extern "C-unwind" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
             // SAFETY: the caller's own arguments.
             enter(stringify!($init), |f| unsafe { (f.init)(argc, argv) })
         }
@@ -35,7 +35,7 @@ macro_rules! entry {
         /// # Safety
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $init_thread(
+        pub unsafe extern "C-unwind" fn $init_thread(
             argc: *mut c_int,
             argv: *mut *mut *mut c_char,
             required: c_int,

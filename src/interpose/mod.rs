@@ -8,6 +8,7 @@ mod allreduce;
 mod alltoall;
 mod alltoallv;
 mod bcast;
+mod comm_free;
 #[cfg(mpi_family = "openmpi")]
 mod comm_idup;
 mod finalize;
@@ -26,7 +27,7 @@ use std::ffi::c_int;
 
 /// Handles a collective: on our schedules or by `forward`, the library's own function.
 #[inline]
-fn collective(function: &str, arguments: &Arguments, forward: impl FnOnce(&Real) -> c_int) -> c_int {
+fn collective(function: &'static str, arguments: &Arguments, forward: impl FnOnce(&Real) -> c_int) -> c_int {
     guard(function, || match shim() {
         Some(shim) => call::handle(shim, arguments, || forward(shim.real)),
         None => real::real().map_or(real::MISSING, forward),

@@ -10,11 +10,11 @@ use std::ffi::{c_char, c_int, c_void};
 
 macro_rules! functions {
     ($($(#[$when:meta])? $name:ident: $symbol:literal ($($arg:ty),* $(,)?);)*) => {
-        /// Addresses of the functions Nagare calls. A function that the library lacks is replaced by one that returns
+        /// Addresses of the functions Nagare calls, through which an exception of the program's handlers and operations may pass. A function that the library lacks is replaced by one that returns
         /// [`MISSING`]; `bound` and `missing` tell which.
         #[allow(missing_docs, reason = "each field is the MPI function it is named after")]
         pub struct Functions {
-            $($(#[$when])? pub $name: unsafe extern "C" fn($($arg),*) -> c_int,)*
+            $($(#[$when])? pub $name: unsafe extern "C-unwind" fn($($arg),*) -> c_int,)*
             /// Symbols that were found.
             pub bound: Vec<&'static str>,
             /// Symbols that the library does not have.
@@ -29,14 +29,14 @@ macro_rules! functions {
                 $(
                     $(#[$when])?
                     let $name = {
-                        unsafe extern "C" fn $name($(_: $arg),*) -> c_int { MISSING }
+                        unsafe extern "C-unwind" fn $name($(_: $arg),*) -> c_int { MISSING }
                         // SAFETY: the symbol is the C function of that name, whose signature the MPI standard fixes.
                         let found = unsafe {
-                            library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(concat!($symbol, "\0").as_bytes())
+                            library.get::<unsafe extern "C-unwind" fn($($arg),*) -> c_int>(concat!($symbol, "\0").as_bytes())
                         };
                         match found {
                             Ok(symbol) => { bound.push($symbol); *symbol }
-                            Err(_) => { missing.push($symbol); $name as unsafe extern "C" fn($($arg),*) -> c_int }
+                            Err(_) => { missing.push($symbol); $name as unsafe extern "C-unwind" fn($($arg),*) -> c_int }
                         }
                     };
                 )*
@@ -94,6 +94,7 @@ functions! {
     iprobe: "PMPI_Iprobe" (c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     request_free: "PMPI_Request_free" (*mut MPI_Request);
     cancel: "PMPI_Cancel" (*mut MPI_Request);
+    test_cancelled: "PMPI_Test_cancelled" (*const MPI_Status, *mut c_int);
     reduce_local: "PMPI_Reduce_local" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
     op_commutative: "PMPI_Op_commutative" (MPI_Op, *mut c_int);
 
@@ -109,6 +110,7 @@ functions! {
     #[cfg(mpi_family = "openmpi")]
     comm_idup: "PMPI_Comm_idup" (RawHandle, *mut MPI_Comm, *mut MPI_Request);
     comm_free: "PMPI_Comm_free" (*mut MPI_Comm);
+    comm_disconnect: "PMPI_Comm_disconnect" (*mut MPI_Comm);
     comm_set_errhandler: "PMPI_Comm_set_errhandler" (MPI_Comm, MPI_Errhandler);
     comm_get_errhandler: "PMPI_Comm_get_errhandler" (MPI_Comm, *mut MPI_Errhandler);
     errhandler_free: "PMPI_Errhandler_free" (*mut MPI_Errhandler);
@@ -216,7 +218,7 @@ pub mod large {
         };
     }
 
-    unsafe extern "C" fn bcast_by_int(
+    unsafe extern "C-unwind" fn bcast_by_int(
         buffer: *mut c_void,
         count: MPI_Count,
         datatype: RawHandle,
@@ -226,7 +228,7 @@ pub mod large {
         by_int!(count => |mpi: &super::Functions, count| (mpi.bcast)(buffer, count, datatype, root, comm))
     }
 
-    unsafe extern "C" fn reduce_by_int(
+    unsafe extern "C-unwind" fn reduce_by_int(
         send: *const c_void,
         receive: *mut c_void,
         count: MPI_Count,
@@ -238,7 +240,7 @@ pub mod large {
         by_int!(count => |mpi: &super::Functions, count| (mpi.reduce)(send, receive, count, datatype, op, root, comm))
     }
 
-    unsafe extern "C" fn allreduce_by_int(
+    unsafe extern "C-unwind" fn allreduce_by_int(
         send: *const c_void,
         receive: *mut c_void,
         count: MPI_Count,
@@ -249,7 +251,7 @@ pub mod large {
         by_int!(count => |mpi: &super::Functions, count| (mpi.allreduce)(send, receive, count, datatype, op, comm))
     }
 
-    unsafe extern "C" fn alltoall_by_int(
+    unsafe extern "C-unwind" fn alltoall_by_int(
         send: *const c_void,
         send_count: MPI_Count,
         send_type: RawHandle,
@@ -263,7 +265,7 @@ pub mod large {
         })
     }
 
-    unsafe extern "C" fn gather_by_int(
+    unsafe extern "C-unwind" fn gather_by_int(
         send: *const c_void,
         send_count: MPI_Count,
         send_type: RawHandle,
@@ -278,7 +280,7 @@ pub mod large {
         })
     }
 
-    unsafe extern "C" fn allgather_by_int(
+    unsafe extern "C-unwind" fn allgather_by_int(
         send: *const c_void,
         send_count: MPI_Count,
         send_type: RawHandle,
@@ -292,7 +294,7 @@ pub mod large {
         })
     }
 
-    unsafe extern "C" fn reduce_scatter_block_by_int(
+    unsafe extern "C-unwind" fn reduce_scatter_block_by_int(
         send: *const c_void,
         receive: *mut c_void,
         count: MPI_Count,
@@ -305,7 +307,7 @@ pub mod large {
         })
     }
 
-    unsafe extern "C" fn reduce_scatter_by_int(
+    unsafe extern "C-unwind" fn reduce_scatter_by_int(
         send: *const c_void,
         receive: *mut c_void,
         counts: *const MPI_Count,
@@ -337,7 +339,7 @@ pub mod large {
         (0..entries).map(|at| unsafe { *from.add(at) }.try_into().ok()).collect()
     }
 
-    unsafe extern "C" fn alltoallv_by_int(
+    unsafe extern "C-unwind" fn alltoallv_by_int(
         send: *const c_void,
         send_counts: *const MPI_Count,
         send_at: *const MPI_Aint,

@@ -43,7 +43,7 @@ pub fn scratch_directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// Compiles `source` (relative to the project; C or Fortran) with the wrapper of `mpi`.
+/// Compiles `source` (relative to the project; C, C++ or Fortran) with the wrapper of `mpi`.
 pub fn compile(mpi: Mpi, source: &str) -> Program {
     compile_with(mpi, source, "", &[])
 }
@@ -63,6 +63,7 @@ pub fn compile_with(mpi: Mpi, source: &str, kind: &str, linker: &[String]) -> Pr
         let mut command = compiler(mpi, &source, &modules);
         let fresh = directory.join(format!("{name}.{}", std::process::id()));
         command.arg("-o").arg(&fresh).arg(&source).args(linker).args(["-lm", "-lpthread", "-ldl"]);
+        command.args(is_cpp(&source).then_some("-lstdc++"));
         let ended = run_limited(&mut command, Duration::from_secs(120));
         assert!(ended.success(), "{command:?}\n{}", ended.output());
         fs::rename(&fresh, &binary).expect("the compiled program");
@@ -77,10 +78,18 @@ fn compiler(mpi: Mpi, source: &Path, modules: &Path) -> Command {
     if fortran {
         // One routine is called with buffers of several types, as MPI programs in Fortran do.
         command.args(["-w", "-fallow-argument-mismatch", "-J"]).arg(modules);
+    } else if is_cpp(source) {
+        // The C interface from C++; the old C++ bindings have a library of their own.
+        command.args(["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-D_GNU_SOURCE"]);
+        command.args(["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]);
     } else {
         command.args(["-std=c11", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-I"]).arg(root_directory().join("c_api"));
     }
     command
+}
+
+fn is_cpp(source: &Path) -> bool {
+    source.extension().is_some_and(|e| e == "cc")
 }
 
 /// Whether `binary` is newer than everything that its source may include: the files beside it, and the C interface.

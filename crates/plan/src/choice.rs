@@ -52,13 +52,15 @@ pub enum Reason {
     Disabled,
     /// The library's own was measured as fast or faster on networks like this.
     Faster,
+    /// A communicator that is being freed, used by a callback that deletes an attribute of it.
+    BeingFreed,
     /// Ranks outside `MPI_COMM_WORLD`, or no such communicator (yet, or any more): sessions, spawned processes.
     Outside,
 }
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 15] = [
+    pub const ALL: [Reason; 16] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -73,6 +75,7 @@ impl Reason {
         Self::Communicators,
         Self::Disabled,
         Self::Faster,
+        Self::BeingFreed,
         Self::Outside,
     ];
 
@@ -93,6 +96,7 @@ impl Reason {
             Self::Communicators => "too many communicators",
             Self::Disabled => "switched off",
             Self::Faster => "stock as fast",
+            Self::BeingFreed => "being freed",
             Self::Outside => "outside the world",
         }
     }

@@ -1,0 +1,60 @@
+//! Code of the program that the MPI library calls in the middle of a call: handlers, operations and callbacks that throw, or that call collectives.
+
+use nagare_harness::{Job, Mpi, compile};
+
+/// With default rules every call is passed on (one node): nothing stands in the way there either.
+#[test]
+fn exceptions_reach_their_catch() {
+    for mpi in Mpi::ALL {
+        let program = compile(mpi, "tests/programs/exceptions.cc");
+        for throw in ["handler", "operation", "deletion"] {
+            // Stock ranks wait for ever for one that leaves a collective of three ranks.
+            let job = |job: Job| job.arguments(&[&format!("throw={throw}")]).run().verified("exceptions");
+            let stock = job(Job::stock(&program, 2));
+            let passed_on = job(Job::nagare(&program, 2));
+            let forced = job(Job::forced(&program, 2).arguments(&["ours=yes"]));
+            assert!(forced.report().calls("allreduce", "grouped_two_tree") > 0, "{:?}", forced.report());
+            let caught = |outcome: &nagare_harness::Outcome| {
+                let lines = outcome.ended.stdout.lines();
+                let mut caught: Vec<&str> = lines.filter(|line| line.starts_with("caught ")).collect();
+                caught.sort_unstable();
+                caught.into_iter().map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert!(!caught(&stock).is_empty());
+            assert_eq!(caught(&passed_on), caught(&stock), "{mpi:?}");
+            if throw == "operation" {
+                // A rank whose operation has not been called is told of the other.
+                let of = |word| forced.ended.stdout.lines().filter(|l| l.starts_with(word)).count();
+                assert!(of("caught what=operation,commutes") >= 1, "{mpi:?}: {}", forced.ended.output());
+                assert_eq!(of("caught what=operation,commutes") + of("told what=operation,commutes"), 2);
+            } else {
+                assert_eq!(caught(&forced), caught(&stock), "{mpi:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn collectives_while_their_communicator_is_freed() {
+    for mpi in Mpi::ALL {
+        let program = compile(mpi, "tests/programs/closing.c");
+        for mixed in ["mixed=no", "mixed=yes"] {
+            let outcome = Job::forced(&program, 4).arguments(&[mixed]).run().verified("closing");
+            assert!(outcome.report().ours("") > 100, "{:?}", outcome.report());
+            assert!(outcome.report().forwarded("", "being freed") > 40, "{:?}", outcome.report());
+        }
+    }
+}
+
+/// A message of a call whose number looks the same in a tag is no sign that ranks disagree. On the code before receives were asked to be
+/// cancelled the first of the distances failed in each of five runs.
+#[test]
+fn a_stopped_rank_is_not_one_that_disagrees() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let program = compile(mpi, "tests/programs/stalled.c");
+        for distance in ["distance=256", "distance=255"] {
+            let outcome = Job::forced(&program, 2).arguments(&[distance, "trials=400"]).run().verified("stalled");
+            assert!(outcome.report().calls("alltoallv", "two_level_ring") > 100_000, "{:?}", outcome.report());
+        }
+    }
+}
