@@ -12,9 +12,9 @@ pub const OUTCOMES: usize = ALGORITHMS.len() + Reason::ALL.len();
 pub const VALUES: usize = 5;
 
 /// Counters of one process.
-#[derive(Default)]
 pub struct Statistics {
-    rows: [[Row; OUTCOMES]; Collective::ALL.len()],
+    /// By collective, then by outcome. On the heap: this is made on the stack of the thread that calls MPI first, which may be small.
+    rows: Box<[Row]>,
 }
 
 #[derive(Default)]
@@ -43,10 +43,16 @@ pub fn outcome_name(index: usize) -> (&'static str, Option<Reason>) {
     }
 }
 
+impl Default for Statistics {
+    fn default() -> Self {
+        Self { rows: (0..Collective::ALL.len() * OUTCOMES).map(|_| Row::default()).collect() }
+    }
+}
+
 impl Statistics {
     /// Counts one call. `bytes`: of the vector, of a block, or all that this rank sends (Alltoallv).
     pub fn count(&self, collective: Collective, choice: Choice, bytes: u64, nanoseconds: u64) {
-        let row = &self.rows[collective as usize][outcome(choice)];
+        let row = &self.rows[collective as usize * OUTCOMES + outcome(choice)];
         row.calls.fetch_add(1, Relaxed);
         row.bytes.fetch_add(bytes, Relaxed);
         row.nanoseconds.fetch_add(nanoseconds, Relaxed);
@@ -62,7 +68,9 @@ impl Statistics {
 
     /// All counters: `[collective][outcome][calls, bytes, least + 1, most, nanoseconds]`, flattened.
     pub fn snapshot(&self) -> Vec<u64> {
-        let rows = self.rows.iter().flatten();
-        rows.flat_map(|r| [&r.calls, &r.bytes, &r.least, &r.most, &r.nanoseconds].map(|v| v.load(Relaxed))).collect()
+        self.rows
+            .iter()
+            .flat_map(|r| [&r.calls, &r.bytes, &r.least, &r.most, &r.nanoseconds].map(|v| v.load(Relaxed)))
+            .collect()
     }
 }

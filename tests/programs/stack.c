@@ -1,6 +1,6 @@
 /* How much stack the nine collectives take: in the thread that calls MPI_Init, which has its first calls on communicators, and in a thread of its own that calls
-   later. Threads run on memory of the program that is painted before. A line `stack thread=first|later call= bytes=` for each call, bytes in all of the deepest call so far;
-   first also has MPI_Init and MPI_Finalize. Options: count=5000 kib=512. Ends like every program that verifies. */
+   later. Threads run on memory of the program that is painted before each call. A line `stack thread=first|later call= bytes=` of rank 0 for each call: bytes from the
+   top of the stack to the deepest that was written to; the call of a thread's first collectives says most. Options: count=5000 kib=512. Ends like every program that verifies. */
 #include "nine.h"
 #include <pthread.h>
 
@@ -21,6 +21,17 @@ static long used(void)
     return (long)(bytes - untouched);
 }
 
+/* Paints what is below the caller's frame. */
+static void __attribute__((noinline)) paint(void)
+{
+    unsigned char here;
+    const size_t below = (size_t)(&here - memory);
+    if (below < bytes)
+        memset(memory, PAINT, below - 1024);
+    else
+        memset(memory, PAINT, bytes);
+}
+
 /* Of rank 0 alone: a line. */
 static void say(const char *call)
 {
@@ -32,11 +43,13 @@ static void say(const char *call)
 static void call_all(int *data, int *result)
 {
     for (int which = 0; which < COLLECTIVES; which++) {
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
+            char name[16];
+            snprintf(name, sizeof name, "%d.%d", which, c);
+            paint();
             check_cases += one(comms[c], which + c, which, count, data, result);
-        char name[16];
-        snprintf(name, sizeof name, "%d", which);
-        say(name);
+            say(name);
+        }
     }
 }
 
@@ -49,6 +62,7 @@ static void *run(void *ignored)
         MPI_Init_thread(&given_argc, &given_argv, MPI_THREAD_SERIALIZED, &provided);
         check_start("stack", "count,kib", given_argc, given_argv);
         say("init");
+        paint();
         data = calloc((size_t)count * (size_t)check_size + 1, sizeof *data);
         result = calloc((size_t)count * (size_t)check_size + 1, sizeof *result);
         comms[0] = MPI_COMM_WORLD;
@@ -65,7 +79,7 @@ static void in_thread(int first)
     pthread_attr_t attributes;
     pthread_t thread;
     is_first = first;
-    memset(memory, PAINT, bytes);
+    paint();
     if (pthread_attr_init(&attributes) || pthread_attr_setstack(&attributes, memory, bytes) ||
         pthread_create(&thread, &attributes, run, NULL) || pthread_join(thread, NULL))
         fail("no thread with a stack of %zu bytes", bytes);

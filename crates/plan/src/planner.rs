@@ -64,7 +64,8 @@ pub struct Planner {
     options: XorOptions,
     rail_options: RailOptions,
     exchange: OnceLock<Exchange>,
-    profiles: [[OnceLock<Option<Profile>>; ALGORITHMS.len()]; Collective::ALL.len()],
+    /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
+    profiles: Box<[OnceLock<Option<Profile>>]>,
 }
 
 impl Planner {
@@ -84,7 +85,7 @@ impl Planner {
             options: XorOptions::default(),
             rail_options: RailOptions::default(),
             exchange: OnceLock::new(),
-            profiles: Default::default(),
+            profiles: (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -227,7 +228,7 @@ impl Planner {
         if !spec.by_cost || !algorithm.implements(collective) {
             return None;
         }
-        let of_algorithm = &self.profiles[collective as usize][algorithm as usize];
+        let of_algorithm = &self.profiles[collective as usize * ALGORITHMS.len() + algorithm as usize];
         let profile = of_algorithm.get_or_init(|| {
             let mut wires = Wires::new(&self.topology, self.grouped());
             if algorithm == Algorithm::HalvingDoubling {
