@@ -79,7 +79,7 @@ fn fewer_settings(from: &Failing, index: usize) -> Option<Failing> {
 }
 
 /// Ways to make a call simpler.
-const SIMPLIFICATIONS: [fn(&mut Call); 12] = [
+const SIMPLIFICATIONS: [fn(&mut Call); 15] = [
     |call| call.items = 0,
     |call| call.items = 1,
     |call| call.items /= 2,
@@ -89,7 +89,18 @@ const SIMPLIFICATIONS: [fn(&mut Call); 12] = [
     |call| call.in_place = false,
     |call| call.large = false,
     |call| call.start = false,
-    |call| call.shape = Shape::Even,
+    |call| call.last = false,
+    |call| call.series.iter_mut().for_each(|series| series.times = series.times.div_ceil(2)),
+    |call| {
+        if call.series.take().is_some() {
+            call.shape = Shape::Even;
+        }
+    },
+    |call| {
+        if call.series.is_none() {
+            call.shape = Shape::Even;
+        }
+    },
     |call| call.root = 0,
     |call| (call.op, call.rounding) = (call.kind.operations().next().unwrap_or(call.op), false),
 ];
