@@ -143,7 +143,7 @@ static inline int operation_fits(enum operation operation, enum kind kind)
     case O_LAND:
     case O_LOR:
     case O_LXOR:
-        return c == C_SIGNED || c == C_UNSIGNED || c == C_LOGICAL;
+        return kind != K_F90_INTEGER && (c == C_SIGNED || c == C_UNSIGNED || c == C_LOGICAL);
     case O_MINLOC:
     case O_MAXLOC:
         return c == C_PAIR;

@@ -38,6 +38,8 @@ struct Row {
 }
 
 const INTEGER: &[&str] = &["sum", "prod", "max", "min", "band", "bor", "bxor", "land", "lor", "lxor"];
+/// No truth: Fortran has logical values for that.
+const FORTRAN_INTEGER: &[&str] = &["sum", "prod", "max", "min", "band", "bor", "bxor"];
 const BITS: &[&str] = &["bor", "band", "bxor"];
 const LOGICAL: &[&str] = &["lor", "land", "lxor"];
 const FLOATING: &[&str] = &["sum", "prod", "max", "min"];
@@ -74,7 +76,7 @@ const KINDS: &[Row] = &[
     row("short_int", 8, PAIR),
     row("long_double_int", 32, PAIR),
     row("f90_real", 8, FLOATING),
-    row("f90_integer", 4, INTEGER),
+    row("f90_integer", 4, FORTRAN_INTEGER),
     row("f90_complex", 16, COMPLEX),
 ];
 
