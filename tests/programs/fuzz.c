@@ -4,6 +4,7 @@
    avoid=stock|none (see calls.h) corrupt= (number of a statement whose result is spoiled before it is compared: the program must notice)
    byte= (of the receive buffer with its guards, which is spoiled; the middle) */
 #include "fuzz_message.h"
+#include "fuzz_stop.h"
 #include <pthread.h>
 
 struct run {
@@ -88,30 +89,17 @@ static void finish(struct run *run, const struct statement *s, const struct fuzz
     }
 }
 
-/* Whether this rank receives anything in the call. */
-static int has_data_for(const struct statement *s, const struct fuzz_comm *comm)
-{
-    for (int from = 0; from < comm->size; from++)
-        if (block_items(s, comm->size, from, comm->rank) > 0)
-            return 1;
-    return 0;
-}
-
-/* Many calls of different lengths, most of them without data for this rank. A slow rank sleeps before some in which it receives: by then the
-   others may have sent what belongs to much later ones. */
 static void carry_out_series(struct run *run, const struct statement *series, const struct fuzz_comm *comm)
 {
-    int naps = 8;
+    struct stopper stopper = stopper_new(series->ms, comm->rank == series->slow);
     for (int i = 0; i < series->times; i++) {
         struct statement s = *series;
         s.salt += i;
         describe(run->c, &s, comm);
-        if (naps > 0 && comm->rank == s.slow && has_data_for(&s, comm)) {
-            naps--;
-            usleep((useconds_t)s.ms * 1000);
-        }
+        stop_slow_rank(&stopper, &s, comm);
         call_end(call_begin(&s, comm, 0), comm, run->own[s.thread], &run->corrupt);
     }
+    stopper_free(&stopper);
 }
 
 /* The run whose communicators are being freed; last calls are for cases with one thread. */

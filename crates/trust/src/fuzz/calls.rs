@@ -113,7 +113,7 @@ impl Generator<'_> {
         let every = self.pick(&PERIODS).unwrap_or(1);
         let times = 2 * every.max(128) + self.below(50);
         let slow = 1 + self.below(known.most().saturating_sub(1));
-        let series = Series { times, every, slow, milliseconds: 5 + self.below(20) };
+        let series = Series { times, every, slow, milliseconds: 10 + self.below(20) };
         let (send, receive) = (vec![Type::plain()], vec![Type::plain()]);
         let items = 1 + u64::from(self.below(200));
         let what = What::from_name("alltoallv").unwrap_or(call.what);

@@ -141,7 +141,7 @@ pub struct Series {
     pub times: u32,
     /// A rank has data for a higher one every so many times.
     pub every: u32,
-    /// The rank that sleeps before it receives.
+    /// The rank that is stopped while it waits for data.
     pub slow: u32,
     /// For so long.
     pub milliseconds: u32,

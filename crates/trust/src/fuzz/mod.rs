@@ -31,7 +31,7 @@
 //! on the order: the result must then be within the error bound, and the same bits on all ranks of an Allreduce.
 //!
 //! A series (`times`) is an Alltoallv that is made so often, of `shape=rare`: a rank has data for a higher one every 256th time, each time of another
-//! length; rank `slow` sleeps before it receives, while those that need nothing of it run ahead. Types that overlap (`tables.rs`) are sent only;
+//! length; rank `slow` is stopped while it waits for data, and those that need nothing of it run ahead. Types that overlap (`tables.rs`) are sent only;
 //! what they name twice is the same value twice.
 //!
 //! What makes a program valid (`valid.rs`): all ranks do the same statements of a thread in the same order. A split gives one number to
