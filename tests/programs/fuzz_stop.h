@@ -8,7 +8,7 @@
 #include <time.h>
 
 /* How often in a series, how long before it is stopped the slow rank waits, and how long those that send to it let it wait. */
-enum { STOPS = 80, WAIT_BEFORE = 1000000, LATE = 3000 };
+enum { STOPS = 8, WAIT_BEFORE = 1000000, LATE = 3000 };
 
 struct stopper {
     int is_slow, left;
