@@ -8,7 +8,7 @@ use super::valid::Known;
 use super::what::What;
 
 /// Ways in which ranks of a series have data for each other: every so many calls. Calls are told apart by a number of 8 bits.
-const PERIODS: [u32; 6] = [17, 64, 255, 256, 256, 512];
+const PERIODS: [u32; 6] = [64, 255, 256, 256, 256, 256];
 
 impl Generator<'_> {
     /// Nine in ten are those that Nagare carries out.
@@ -111,7 +111,7 @@ impl Generator<'_> {
     /// An Alltoallv with the data of `call`, less of it, many times.
     pub(super) fn series(&mut self, call: Call, known: &Known) -> Call {
         let every = self.pick(&PERIODS).unwrap_or(1);
-        let times = 2 * every.max(128) + self.below(50);
+        let times = 4 * every.max(128) + self.below(50);
         let slow = 1 + self.below(known.most().saturating_sub(1));
         let series = Series { times, every, slow, milliseconds: 10 + self.below(20) };
         let (send, receive) = (vec![Type::plain()], vec![Type::plain()]);
