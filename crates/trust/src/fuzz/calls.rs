@@ -111,7 +111,7 @@ impl Generator<'_> {
     /// An Alltoallv with the data of `call`, less of it, many times.
     pub(super) fn series(&mut self, call: Call, known: &Known) -> Call {
         let every = self.pick(&PERIODS).unwrap_or(1);
-        let times = 4 * every.max(128) + self.below(50);
+        let times = 2 * every.max(128) + self.below(50);
         let slow = 1 + self.below(known.most().saturating_sub(1));
         let series = Series { times, every, slow, milliseconds: 10 + self.below(20) };
         let (send, receive) = (vec![Type::plain()], vec![Type::plain()]);
