@@ -4,7 +4,7 @@
 use nagare_harness::{Job, Mpi, Outcome, Program, compile, root_directory, scratch_directory};
 use std::fs;
 
-const FILES: [&str; 5] = ["basics", "communicators", "messages", "threads", "types"];
+const FILES: [&str; 6] = ["basics", "communicators", "messages", "threads", "types", "rarely"];
 
 fn interpreter(mpi: Mpi) -> Program {
     compile(mpi, "tests/programs/fuzz.c")
@@ -27,7 +27,7 @@ fn every_statement_is_carried_out() {
     let text: String = FILES.iter().map(|name| fs::read_to_string(cases(name)).expect("cases")).collect();
     fs::write(&file, text).expect("a file of cases");
     let path = file.display().to_string();
-    let all = [1, 2, 3, 11, 21, 22, 31, 41, 42, 43];
+    let all = [1, 2, 3, 11, 21, 22, 31, 41, 42, 43, 51, 52, 53, 54, 55];
     for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
         let program = interpreter(mpi);
         let outcome = Job::stock(&program, 3).arguments(&[&path]).run().verified("fuzz");
@@ -55,6 +55,9 @@ fn what_is_wrong_is_noticed() {
         ("basics", "3", "3", ""),
         ("messages", "21", "2", ""),
         ("communicators", "11", "101", "byte=64"),
+        ("rarely", "51", "2", ""),
+        ("rarely", "54", "2", ""),
+        ("rarely", "55", "1", ""),
     ] {
         let corrupt = format!("corrupt={corrupt}");
         let only = format!("only={case}");
@@ -88,6 +91,10 @@ fn a_file_that_makes_no_sense_is_refused_with_its_line() {
         ("case 1\ncall 1 what=allreduce op=max data=rounding\nend\n", 2, "data=rounding is for sums"),
         ("case 1\ncomm 1 make=dup\nfree 1\nfree 1\nend\n", 4, "there is no communicator 1 here"),
         ("case 1\ncomm 1 make=cart dims=1\ncomm 2 of=1 make=sub keep=0\nend\n", 3, "keeps no dimension"),
+        ("case 1\ncall 1 what=allgather items=4 receive=overlap\nend\n", 2, "overlap overlaps: it can be sent only"),
+        ("case 1\ncall 1 what=alltoall items=4 send=shrunk receive=plain\nend\n", 2, "blocks of shrunk would overlap"),
+        ("case 1\ncall 1 what=barrier last=1\nend\n", 2, "a last call needs a communicator"),
+        ("case 1\ncall 1 what=alltoallv times=2\nend\n", 2, "shape=rare and times= are for an alltoallv alone"),
         ("case 1\ncall 1 what=bcast\n", 2, "case 1 has no end"),
         ("call 1 what=bcast\n", 1, "expected `case`"),
     ] {

@@ -230,7 +230,18 @@ static inline int gather_types_broken(const struct layout *l, int size, size_t c
 #endif
 }
 
-/* Its binomial Scatter does the same. */
+/* Open MPI's binomial Gather (4.1.4, 5.0.11) receives what it passes on in the type with which the rank itself sends: wrong data where that
+   overlaps. */
+static inline int gather_overlap_broken(void)
+{
+#ifdef OPEN_MPI
+    return avoids();
+#else
+    return 0;
+#endif
+}
+
+/* MPICH's binomial Scatter does the same as its Gather. */
 static inline int scatter_types_broken(const struct layout *l, int size)
 {
 #ifdef MPICH_NUMVERSION

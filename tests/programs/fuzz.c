@@ -4,6 +4,7 @@
    avoid=stock|none (see calls.h) corrupt= (number of a statement whose result is spoiled before it is compared: the program must notice)
    byte= (of the receive buffer with its guards, which is spoiled; the middle) */
 #include "fuzz_message.h"
+#include "fuzz_stop.h"
 #include <pthread.h>
 
 struct run {
@@ -64,16 +65,16 @@ static void watch(void)
 
 static void describe(const struct test_case *c, const struct statement *s, const struct fuzz_comm *comm)
 {
-    static const char *const verbs[] = {"comm", "free", "call", "finish", "message"};
     char detail[200] = "";
     if (s->verb == V_CALL)
-        snprintf(detail, sizeof detail, " %s%s items=%zu kind=%s send=%s op=%s root=%d inplace=%d shape=%s", s->start ? "i" : "",
+        snprintf(detail, sizeof detail, " %s%s items=%zu kind=%s send=%s op=%s root=%d inplace=%d shape=%s salt=%d%s", s->start ? "i" : "",
                  what_names[s->what], s->items, kind_facts[s->kind].name, form_facts[entry(&s->send, comm->rank)].name,
-                 reduces(s->what) ? operation_facts[s->operation].name : "-", s->root, s->in_place, shape_names[s->shape]);
+                 reduces(s->what) ? operation_facts[s->operation].name : "-", s->root, s->in_place, shape_names[s->shape],
+                 s->salt, s->last ? " last" : "");
     if (s->verb == V_COMM)
         snprintf(detail, sizeof detail, " %s of=%d", make_names[s->make], s->of);
     snprintf(check_current, sizeof check_current, "case=%d statement=%d line=%d thread=%d %s comm=%d comm_rank=%d/%d%s", c->id, s->id,
-             s->line, s->thread, verbs[s->verb], s->comm, comm->rank, comm->size, detail);
+             s->line, s->thread, verb_names[s->verb], s->comm, comm->rank, comm->size, detail);
     memcpy(fuzz_where[s->thread], check_current, sizeof check_current);
 }
 
@@ -88,9 +89,48 @@ static void finish(struct run *run, const struct statement *s, const struct fuzz
     }
 }
 
+static void carry_out_series(struct run *run, const struct statement *series, const struct fuzz_comm *comm)
+{
+    struct stopper stopper = stopper_new(series->ms, comm->rank == series->slow);
+    for (int i = 0; i < series->times; i++) {
+        struct statement s = *series;
+        s.salt += i;
+        describe(run->c, &s, comm);
+        stop_slow_rank(&stopper, &s, comm);
+        call_end(call_begin(&s, comm, 0), comm, run->own[s.thread], &run->corrupt);
+    }
+    stopper_free(&stopper);
+}
+
+/* The run whose communicators are being freed; last calls are for cases with one thread. */
+static struct run *last_run;
+
+/* Carries out the last calls on a communicator: its attribute is being deleted, the communicator is still whole. */
+static void last_calls(MPI_Comm comm, int id)
+{
+    const struct test_case *c = last_run->c;
+    struct fuzz_comm dying = last_run->comm[id];
+    char before[sizeof check_current];
+    memcpy(before, check_current, sizeof before);
+    dying.comm = comm;
+    for (int i = 0; i < c->statements; i++) {
+        const struct statement *s = &c->statement[i];
+        if (s->verb != V_CALL || !s->last || s->comm != id)
+            continue;
+        describe(c, s, &dying);
+        call_end(call_begin(s, &dying, 0), &dying, last_run->own[0], &last_run->corrupt);
+    }
+    memcpy(check_current, before, sizeof before);
+}
+
 static void carry_out(struct run *run, int index)
 {
     const struct statement *s = &run->c->statement[index];
+    if (s->verb == V_STALL) {
+        if (check_rank == s->id)
+            usleep((useconds_t)s->ms * 1000);
+        return;
+    }
     struct fuzz_comm *comm = &run->comm[s->comm];
     describe(run->c, s, s->verb == V_COMM ? &run->comm[s->of] : comm);
     if (s->verb == V_COMM) {
@@ -105,9 +145,15 @@ static void carry_out(struct run *run, int index)
     switch (s->verb) {
     case V_FREE: /* else at the end of the case */
         if (!free_during_call_broken() || !is_under_way(run->c, V_CALL, s->comm, index))
-            free_labelled(&comm->comm, s->comm);
+            free_labelled(&comm->comm, s->comm, s->disconnect);
         break;
     case V_CALL:
+        if (s->last)
+            break;
+        if (s->times > 1) {
+            carry_out_series(run, s, comm);
+            break;
+        }
         run->pending[index] = call_begin(s, comm, is_under_way(run->c, V_MESSAGE, s->comm, index));
         if (!s->start) {
             call_end(run->pending[index], comm, run->own[s->thread], &run->corrupt);
@@ -163,7 +209,7 @@ static void clean_up(struct run *run)
         if (pending)
             fail("a message nobody sent is pending on communicator %d: source=%d tag=%d", k, status.MPI_SOURCE, status.MPI_TAG);
         if (k >= run->c->threads)
-            free_labelled(&comm->comm, k);
+            free_labelled(&comm->comm, k, 0);
         else if (k > 0)
             MPI_Comm_free(&comm->comm);
     }
@@ -178,6 +224,8 @@ static void run_case(const struct test_case *c, const MPI_Comm *own, struct corr
     if (!run)
         fail("out of memory: %zu bytes", sizeof *run);
     run->c = run->box.c = c;
+    last_run = run;
+    label_last = last_calls;
     run->own = own;
     run->corrupt = run->box.corrupt = corrupt;
     memset(fuzz_where, 0, sizeof fuzz_where);

@@ -14,6 +14,26 @@ static inline int types_differ(const struct statement *s)
     return differ;
 }
 
+static inline int sends_overlap(const struct statement *s)
+{
+    for (int i = 0; i < s->send.n; i++)
+        if (form_facts[s->send.at[i]].step)
+            return 1;
+    return 0;
+}
+
+/* The ranks between root and leaves of a binomial tree send what does not overlap. */
+static inline void plain_inside(struct statement *s, int size, int root)
+{
+    struct numbers send = {size, {0}};
+    for (int rank = 0; rank < size; rank++) {
+        const int above = (rank - root + size) % size, inner = above > 0 && above % 2 == 0 && above + 1 < size;
+        const int form = entry(&s->send, rank);
+        send.at[rank] = inner && form_facts[form].step ? T_PLAIN : form;
+    }
+    s->send = send;
+}
+
 static inline void all_plain(struct statement *s)
 {
     const struct numbers plain = {1, {T_PLAIN}};
@@ -37,6 +57,8 @@ static inline void avoid_broken(struct statement *s, int size, int root, int mes
         s->what = W_GATHERV;
         s->shape = SHAPE_EVEN;
     }
+    if (s->what == W_GATHER && sends_overlap(s) && gather_overlap_broken())
+        plain_inside(s, size, root);
     if (s->what == W_SCATTER && scatter_types_broken(l, size)) {
         s->what = W_SCATTERV;
         s->shape = SHAPE_EVEN;

@@ -59,6 +59,9 @@ static inline size_t block_items(const struct statement *s, int size, int from, 
         return to == size / 2 || (both_ways && from == size / 2) ? s->items : 0;
     case SHAPE_ZERO:
         return 0;
+    case SHAPE_RARE: /* upwards only: the lower ranks can run ahead */
+        return from < to && ((uint64_t)s->salt + scramble((uint64_t)from, (uint64_t)to)) % (uint64_t)s->every == 0 ? (1 + h % (units + 1)) * unit
+                                                                                                                   : 0;
     default:
         return s->items;
     }
@@ -99,10 +102,24 @@ static inline size_t data_index(const struct statement *s, int to)
     return ((size_t)s->salt << 40) + ((size_t)to << 26);
 }
 
-/* Writes block k as rank `from` has it for rank `to`. */
+/* Writes block k as rank `from` has it for rank `to`. Where the type that sends it overlaps, what is sent twice is the same value: values are
+   numbered by where they are sent from. */
 static inline void block_fill(struct buffer *buffer, const struct side_blocks *b, int k, const struct statement *s, int from, int to)
 {
-    buffer_fill(buffer, b->layout, b->at[k], b->elements[k], F_DATA, from, data_index(s, to));
+    const struct form_facts *f = &form_facts[entry(&s->send, from)];
+    const struct layout *l = b->layout;
+    const size_t index = data_index(s, to);
+    if (!f->step) {
+        buffer_fill(buffer, l, b->at[k], b->elements[k], F_DATA, from, index);
+        return;
+    }
+    size_t sent = 0;
+    for (size_t e = b->at[k]; e < b->at[k] + b->elements[k]; e++)
+        for (int i = 0; i < l->items; i++, sent++) {
+            const size_t place = sent / (size_t)f->items * (size_t)f->step + (size_t)f->at[sent % (size_t)f->items];
+            const value v = make_value(s->kind, F_DATA, from, index + place);
+            store_value(s->kind, item_at(buffer, l, e, i), &v);
+        }
 }
 
 static inline enum flavour contribution_flavour(const struct statement *s)

@@ -6,7 +6,8 @@
 
 enum { MAX_RANKS = 64, MAX_STATEMENTS = 1024, MAX_COMMS_OF_CASE = 1024, MAX_THREADS = 8 };
 
-enum verb { V_COMM, V_FREE, V_CALL, V_FINISH, V_MESSAGE };
+enum verb { V_COMM, V_FREE, V_CALL, V_FINISH, V_MESSAGE, V_STALL, VERBS };
+static const char *const verb_names[VERBS] = {"comm", "free", "call", "finish", "message", "stall"};
 
 enum make { M_DUP, M_IDUP, M_SPLIT, M_CART, M_SUB, M_GROUP, M_CREATE, M_MERGE, MAKES };
 static const char *const make_names[MAKES] = {"dup", "idup", "split", "cart", "sub", "group", "create", "merge"};
@@ -19,8 +20,8 @@ static const char *const what_names[WHATS] = {"bcast",   "reduce",  "allreduce",
                                               "reduce_scatter_block", "reduce_scatter", "barrier", "scatter", "gatherv", "scatterv",
                                               "allgatherv", "scan", "exscan"};
 
-enum shape { SHAPE_EVEN, SHAPE_RAGGED, SHAPE_SPARSE, SHAPE_ONE, SHAPE_ZERO, SHAPES };
-static const char *const shape_names[SHAPES] = {"even", "ragged", "sparse", "one", "zero"};
+enum shape { SHAPE_EVEN, SHAPE_RAGGED, SHAPE_SPARSE, SHAPE_ONE, SHAPE_ZERO, SHAPE_RARE, SHAPES };
+static const char *const shape_names[SHAPES] = {"even", "ragged", "sparse", "one", "zero", "rare"};
 
 /* One entry for each rank, or one for all. */
 struct numbers {
@@ -41,6 +42,8 @@ struct statement {
     /* comm */
     int of, reorder, low, high;
     enum make make;
+    /* free */
+    int disconnect;
     struct numbers colors, keys, dims, periods, keep, ranks;
     /* call */
     enum what what;
@@ -50,6 +53,11 @@ struct statement {
     size_t items;
     struct numbers send, receive;
     int root, in_place, salt, rounding, start, large;
+    /* Carried out when the communicator's attribute is deleted. */
+    int last;
+    /* shape=rare: how often the call is made, every how many times a rank has data for another, who is stopped while it waits, and for how
+       many milliseconds (also of a stall). */
+    int times, every, slow, ms;
     /* message */
     int from, to, tag, wild, early;
     /* finish: the index of the statement that started */
@@ -70,6 +78,12 @@ static inline int reduces(enum what what)
 static inline int rooted(enum what what)
 {
     return what == W_BCAST || what == W_REDUCE || what == W_GATHER || what == W_SCATTER || what == W_GATHERV || what == W_SCATTERV;
+}
+
+/* Whether a rank that sends has a block for each rank. */
+static inline int sends_blocks(enum what what)
+{
+    return what == W_ALLTOALL || what == W_ALLTOALLV || what == W_SCATTER || what == W_SCATTERV;
 }
 
 /* Whether blocks of different ranks may differ in size. */

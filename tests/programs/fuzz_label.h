@@ -9,12 +9,16 @@ static int label_key;
 /* By number of the communicator in the case: above 0 while it is there, below 0 when it is deleted. */
 static long labels_made[MAX_COMMS_OF_CASE];
 
+/* What the program does with a communicator whose attribute is being deleted. */
+static void (*label_last)(MPI_Comm comm, int id);
+
 static inline int label_deleted(MPI_Comm comm, int key, void *value, void *extra)
 {
-    (void)comm, (void)key, (void)extra;
+    (void)key, (void)extra;
     if (*(long *)value <= 0)
         fail("the attribute of communicator %ld is deleted twice", -*(long *)value - 1);
     *(long *)value = -*(long *)value;
+    label_last(comm, (int)(-*(long *)value - 1));
     return MPI_SUCCESS;
 }
 
@@ -42,7 +46,7 @@ static inline void label(MPI_Comm comm, int id)
     MPI_Comm_set_name(comm, name);
 }
 
-static inline void free_labelled(MPI_Comm *comm, int id)
+static inline void free_labelled(MPI_Comm *comm, int id, int disconnect)
 {
     int found, length;
     void *value;
@@ -54,7 +58,10 @@ static inline void free_labelled(MPI_Comm *comm, int id)
     snprintf(want, sizeof want, "communicator %d", id);
     if (strcmp(name, want) != 0)
         fail("communicator %d is named \"%s\"", id, name);
-    MPI_Comm_free(comm);
+    if (disconnect)
+        MPI_Comm_disconnect(comm);
+    else
+        MPI_Comm_free(comm);
 }
 
 /* At the end of a case: a library may keep a communicator until what is under way on it has ended. */

@@ -112,6 +112,10 @@ static inline void parse_field(struct statement *s, struct words *words, const c
         NUMBER("high", high, 0, 1)
         NAME(make, make_names, MAKES)
         LIST(colors) LIST(keys) LIST(dims) LIST(periods) LIST(keep) LIST(ranks)
+    } else if (s->verb == V_FREE) {
+        NUMBER("disconnect", disconnect, 0, 1)
+    } else if (s->verb == V_STALL) {
+        NUMBER("ms", ms, 0, 1000)
     } else if (s->verb == V_CALL || s->verb == V_MESSAGE) {
         NUMBER("comm", comm, 0, MAX_COMMS_OF_CASE - 1)
         if (strcmp(key, "items") == 0) {
@@ -127,6 +131,11 @@ static inline void parse_field(struct statement *s, struct words *words, const c
         NUMBER("salt", salt, 0, 1000000)
         NUMBER("start", start, 0, 1)
         NUMBER("large", large, 0, 1)
+        NUMBER("last", last, 0, 1)
+        NUMBER("times", times, 1, 100000)
+        NUMBER("every", every, 1, 100000)
+        NUMBER("slow", slow, 0, MAX_RANKS)
+        NUMBER("ms", ms, 0, 1000)
         if (strcmp(key, "data") == 0) {
             s->rounding = find_name("data", text, strlen(text), (const char *const[]){"exact", "rounding"}, 2, key);
             return;
@@ -166,6 +175,11 @@ static inline void check_forms(const struct statement *s, const struct numbers *
             problem("types of a reduction must not differ");
         if (reduces(s->what) && forms->at[i] != T_PLAIN && s->operation < O_USER)
             problem("predefined operations take plain types only");
+        const int receives = reduces(s->what) || forms == &s->receive ? s->what != W_BCAST || i != s->root : 0;
+        if (f->step && receives)
+            problem("%s overlaps: it can be sent only", f->name);
+        if (f->step && (size_t)f->step < form_span(f) && sends_blocks(s->what))
+            problem("blocks of %s would overlap", f->name);
     }
 }
 
@@ -183,12 +197,15 @@ static inline void check_call(struct statement *s, const struct words *words)
         problem("data=rounding is for sums of float, double, float_complex and complex");
     check_forms(s, &s->send);
     check_forms(s, &s->receive);
+    if ((s->shape == SHAPE_RARE) != (s->times > 1) || (s->times > 1 && (s->what != W_ALLTOALLV || s->in_place || s->start || s->last)))
+        problem("shape=rare and times= are for an alltoallv alone");
+    if (s->last && s->start)
+        problem("a last call is not started");
 }
 
 /* Reads a line that is no comment and neither `case` nor `end`; cuts it into words. */
 static inline void parse_statement(struct test_case *c, char *line)
 {
-    static const char *const verbs[] = {"comm", "free", "call", "finish", "message"};
     if (c->statements == MAX_STATEMENTS)
         problem("more than %d statements in a case", MAX_STATEMENTS);
     struct statement *s = &c->statement[c->statements++];
@@ -198,14 +215,15 @@ static inline void parse_statement(struct test_case *c, char *line)
     s->started = -1;
     s->colors = s->keys = s->periods = s->keep = s->ranks = zero;
     s->operation = O_SUM;
+    s->times = s->every = 1;
     char *rest, *word = strtok_r(line, " \t", &rest);
-    s->verb = (enum verb)find_name("statement", word, strlen(word), verbs, 5, "statement");
+    s->verb = (enum verb)find_name("statement", word, strlen(word), verb_names, VERBS, "statement");
     word = strtok_r(NULL, " \t", &rest);
     if (!word)
-        problem("%s: expected a number", verbs[s->verb]);
-    s->id = (int)parse_number(verbs[s->verb], word, 0, 1 << 24);
+        problem("%s: expected a number", verb_names[s->verb]);
+    s->id = (int)parse_number(verb_names[s->verb], word, 0, 1 << 24);
     if (s->verb == V_COMM || s->verb == V_FREE)
-        s->comm = (int)parse_number(verbs[s->verb], word, 0, MAX_COMMS_OF_CASE - 1);
+        s->comm = (int)parse_number(verb_names[s->verb], word, 0, MAX_COMMS_OF_CASE - 1);
     struct words words = {NULL, NULL};
     while ((word = strtok_r(NULL, " \t", &rest))) {
         char *equals = strchr(word, '=');

@@ -84,6 +84,8 @@ static inline void check_scope(struct test_case *c, struct scope *scope, int ind
     case V_CALL:
     case V_MESSAGE:
         expect_comm(scope, s->comm, s->thread);
+        if (s->last && (s->comm < c->threads || c->threads > 1))
+            problem("a last call needs a communicator that the case frees, and a case of one thread");
         for (int i = 0; i < index; i++)
             if ((c->statement[i].verb == V_CALL || c->statement[i].verb == V_MESSAGE) && c->statement[i].id == s->id)
                 problem("statement %d exists already", s->id);
@@ -101,6 +103,9 @@ static inline void check_scope(struct test_case *c, struct scope *scope, int ind
         if (c->statement[s->started].thread != s->thread)
             problem("statement %d belongs to thread %d", s->id, c->statement[s->started].thread);
         s->comm = c->statement[s->started].comm;
+        break;
+    default:
+        break;
     }
 }
 

@@ -2,26 +2,7 @@
 #ifndef FUZZ_TYPE_H
 #define FUZZ_TYPE_H
 
-#include "ops.h"
-
-enum form_of_type { T_PLAIN, T_CONTIGUOUS, T_VECTOR, T_INDEXED, T_NEGATIVE_LB, T_WIDE, T_SUBARRAY, T_NESTED, T_STRUCT, FORMS };
-
-/* Where the values of one element are, in extents of the kind, in type-map order. */
-static const struct form_facts {
-    const char *name;
-    int items;
-    int at[MAX_ITEMS];
-} form_facts[FORMS] = {
-    [T_PLAIN] = {"plain", 1, {0}},
-    [T_CONTIGUOUS] = {"contiguous", 3, {0, 1, 2}},
-    [T_VECTOR] = {"vector", 6, {0, 1, 4, 5, 8, 9}},
-    [T_INDEXED] = {"indexed", 6, {5, 6, 0, 9, 10, 11}},
-    [T_NEGATIVE_LB] = {"negative_lb", 2, {-2, 1}},
-    [T_WIDE] = {"wide", 1, {0}},
-    [T_SUBARRAY] = {"subarray", 4, {5, 6, 9, 10}},
-    [T_NESTED] = {"nested", 2, {0, 3}},
-    [T_STRUCT] = {"struct", 3, {1, 2, 6}},
-};
+#include "fuzz_form.h"
 
 /* Those of the case at hand have a type; written by the main thread while there is no other. */
 static struct layout fuzz_types[KINDS][FORMS];
@@ -36,44 +17,13 @@ static inline MPI_Datatype basic_type(enum kind kind)
         MPI_Type_create_struct(3, (int[]){1, 1, 3}, at, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE, MPI_BYTE}, &type);
         type = resized(type, 0, sizeof(struct mixed));
     }
-    return type;
-}
-
-static inline MPI_Datatype formed_type(MPI_Datatype old, MPI_Aint extent, enum form_of_type form)
-{
-    MPI_Datatype type = MPI_DATATYPE_NULL, inner;
-    switch (form) {
-    case T_CONTIGUOUS:
-        MPI_Type_contiguous(3, old, &type);
-        break;
-    case T_VECTOR:
-        MPI_Type_vector(3, 2, 4, old, &type);
-        break;
-    case T_INDEXED: /* out of order: the type map's order is not the address order */
-        MPI_Type_indexed(3, (int[]){2, 1, 3}, (int[]){5, 0, 9}, old, &type);
-        break;
-    case T_NEGATIVE_LB:
-        MPI_Type_create_hindexed(2, (int[]){1, 1}, (MPI_Aint[]){-2 * extent, extent}, old, &type);
-        type = resized(type, -3 * extent, 7 * extent);
-        break;
-    case T_WIDE:
-        MPI_Type_create_resized(old, 0, 3 * extent, &type);
-        break;
-    case T_SUBARRAY:
-        MPI_Type_create_subarray(2, (int[]){3, 4}, (int[]){2, 2}, (int[]){1, 1}, MPI_ORDER_C, old, &type);
-        break;
-    case T_NESTED:
-        MPI_Type_create_resized(old, 0, 3 * extent, &inner);
-        MPI_Type_contiguous(2, inner, &type);
-        MPI_Type_free(&inner);
-        break;
-    case T_STRUCT:
-        MPI_Type_create_struct(2, (int[]){2, 1}, (MPI_Aint[]){extent, 6 * extent}, (MPI_Datatype[]){old, old}, &type);
-        break;
-    case T_PLAIN:
-    case FORMS:
-        MPI_Type_dup(old, &type);
-    }
+    /* Unnamed and predefined: never freed. */
+    if (kind == K_F90_REAL)
+        MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type);
+    if (kind == K_F90_INTEGER)
+        MPI_Type_create_f90_integer(9, &type);
+    if (kind == K_F90_COMPLEX)
+        MPI_Type_create_f90_complex(15, MPI_UNDEFINED, &type);
     return type;
 }
 
@@ -193,7 +143,7 @@ static inline int operation_fits(enum operation operation, enum kind kind)
     case O_LAND:
     case O_LOR:
     case O_LXOR:
-        return c == C_SIGNED || c == C_UNSIGNED || c == C_LOGICAL;
+        return kind != K_F90_INTEGER && (c == C_SIGNED || c == C_UNSIGNED || c == C_LOGICAL);
     case O_MINLOC:
     case O_MAXLOC:
         return c == C_PAIR;

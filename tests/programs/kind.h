@@ -7,7 +7,7 @@
 enum kind {
     K_INT, K_DOUBLE, K_BYTE, K_INT64, K_COMPLEX, K_DOUBLE_INT, K_2INT, K_MATRIX,
     K_INT8, K_INT16, K_UINT8, K_UINT16, K_UINT32, K_UINT64, K_FLOAT, K_LONG_DOUBLE, K_FLOAT_COMPLEX, K_BOOL, K_CHAR,
-    K_FLOAT_INT, K_LONG_INT, K_SHORT_INT, K_LONG_DOUBLE_INT, K_STRUCT, KINDS
+    K_FLOAT_INT, K_LONG_INT, K_SHORT_INT, K_LONG_DOUBLE_INT, K_STRUCT, K_F90_REAL, K_F90_INTEGER, K_F90_COMPLEX, KINDS
 };
 
 /* Which operations a kind has (MPI-4, section 6.9.2). */
@@ -61,9 +61,12 @@ static const struct kind_facts kind_facts[KINDS] = {
     [K_SHORT_INT] = PAIR(short_int, short, 0),
     [K_LONG_DOUBLE_INT] = PAIR(long_double_int, long double, 1),
     [K_STRUCT] = {"struct", C_STRUCT, sizeof(struct mixed), sizeof(int), 0, 0},
+    [K_F90_REAL] = {"f90_real", C_FLOATING, sizeof(double), sizeof(double), 1, 0},
+    [K_F90_INTEGER] = {"f90_integer", C_SIGNED, sizeof(int), sizeof(int), 0, 0},
+    [K_F90_COMPLEX] = {"f90_complex", C_COMPLEX, 2 * sizeof(double), sizeof(double), 1, 0},
 };
 
-/* The predefined type of a kind; none for matrices and structs. */
+/* The named type of a kind; none for matrices, structs and the kinds of Fortran. */
 static inline MPI_Datatype kind_type(enum kind kind)
 {
     const MPI_Datatype types[KINDS] = {
@@ -73,6 +76,7 @@ static inline MPI_Datatype kind_type(enum kind kind)
         [K_UINT32] = MPI_UINT32_T, [K_UINT64] = MPI_UINT64_T, [K_FLOAT] = MPI_FLOAT, [K_LONG_DOUBLE] = MPI_LONG_DOUBLE,
         [K_FLOAT_COMPLEX] = MPI_C_FLOAT_COMPLEX, [K_BOOL] = MPI_C_BOOL, [K_CHAR] = MPI_CHAR, [K_FLOAT_INT] = MPI_FLOAT_INT,
         [K_LONG_INT] = MPI_LONG_INT, [K_SHORT_INT] = MPI_SHORT_INT, [K_LONG_DOUBLE_INT] = MPI_LONG_DOUBLE_INT, [K_STRUCT] = MPI_DATATYPE_NULL,
+        [K_F90_REAL] = MPI_DATATYPE_NULL, [K_F90_INTEGER] = MPI_DATATYPE_NULL, [K_F90_COMPLEX] = MPI_DATATYPE_NULL,
     };
     return types[kind];
 }

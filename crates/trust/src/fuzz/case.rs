@@ -36,13 +36,25 @@ pub enum Action {
         make: Make,
     },
     /// Frees a communicator.
-    Free(u64),
+    Free {
+        /// Its number.
+        id: u64,
+        /// By `MPI_Comm_disconnect`.
+        disconnect: bool,
+    },
     /// A collective call.
     Call(Call),
     /// A message between two ranks.
     Message(Message),
     /// Completes what was started under that number, and compares.
     Finish(u64),
+    /// One rank sleeps while the others go on.
+    Stall {
+        /// Its rank in the world.
+        rank: u32,
+        /// For so long.
+        milliseconds: u32,
+    },
 }
 
 /// How a communicator is made.
@@ -116,6 +128,23 @@ pub struct Call {
     pub start: bool,
     /// The function with counts of `MPI_Count`, where the library has it.
     pub large: bool,
+    /// Carried out later: when the communicator is freed, in the delete function of an attribute.
+    pub last: bool,
+    /// Made many times, of shape `Rare`.
+    pub series: Option<Series>,
+}
+
+/// An Alltoallv that is made many times, each time with other lengths and hardly any data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// How often.
+    pub times: u32,
+    /// A rank has data for a higher one every so many times.
+    pub every: u32,
+    /// The rank that is stopped while it waits for data.
+    pub slow: u32,
+    /// For so long.
+    pub milliseconds: u32,
 }
 
 /// How the blocks of a collective with a count for each rank differ.
@@ -131,11 +160,13 @@ pub enum Shape {
     One,
     /// All empty.
     Zero,
+    /// Those of a series: a rank has data for a higher one now and then.
+    Rare,
 }
 
 impl Shape {
     /// Every shape, the simplest first.
-    pub const ALL: [Self; 5] = [Self::Even, Self::Ragged, Self::Sparse, Self::One, Self::Zero];
+    pub const ALL: [Self; 6] = [Self::Even, Self::Ragged, Self::Sparse, Self::One, Self::Zero, Self::Rare];
 
     /// Name in cases.
     pub const fn name(self) -> &'static str {
@@ -145,6 +176,7 @@ impl Shape {
             Self::Sparse => "sparse",
             Self::One => "one",
             Self::Zero => "zero",
+            Self::Rare => "rare",
         }
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! Statements are proposed at random and taken if they are valid where they stand, so that what comes out is valid as a whole.
 
-use super::case::{Action, Call, Case, Make, Message, Shape, Statement};
+use super::case::{Action, Case, Make, Message, Statement};
 use super::settings::Settings;
 use super::sizes;
-use super::tables::{Kind, Type, common_values, is_user_defined};
 use super::valid::{Known, State};
-use super::what::What;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -31,15 +29,18 @@ pub fn case(seed: u64, id: u64, settings: &Settings) -> Case {
     generator.case
 }
 
-struct Generator<'a> {
-    random: Pcg64,
-    settings: &'a Settings,
+/// Percent of the calls that become a series.
+const SERIES: u32 = 1;
+
+pub(super) struct Generator<'a> {
+    pub(super) random: Pcg64,
+    pub(super) settings: &'a Settings,
     state: State,
     case: Case,
     /// Bytes that may still be moved.
-    budget: u64,
+    pub(super) budget: u64,
     /// The next number of a communicator, call or message.
-    next: u64,
+    pub(super) next: u64,
 }
 
 impl Generator<'_> {
@@ -50,7 +51,8 @@ impl Generator<'_> {
             58..72 => self.make(thread),
             72..78 => self.free(thread),
             78..87 => self.message(thread),
-            87..96 => self.finish(thread),
+            87..94 => self.finish(thread),
+            94..96 => self.stall(thread),
             _ => self.burst(thread),
         }
     }
@@ -66,15 +68,15 @@ impl Generator<'_> {
         valid
     }
 
-    fn below(&mut self, end: u32) -> u32 {
+    pub(super) fn below(&mut self, end: u32) -> u32 {
         self.random.random_range(0..end.max(1))
     }
 
-    fn chance(&mut self, percent: u32) -> bool {
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
 
-    fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
+    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         let index = self.below(items.len() as u32) as usize;
         items.get(index).copied()
     }
@@ -143,7 +145,8 @@ impl Generator<'_> {
         let own: Vec<u64> =
             self.state.comms_of(thread).into_iter().filter(|&c| c >= u64::from(self.case.threads)).collect();
         if let Some(id) = self.pick(&own) {
-            self.take(thread, Action::Free(id));
+            let disconnect = self.chance(20);
+            self.take(thread, Action::Free { id, disconnect });
         }
     }
 
@@ -155,7 +158,8 @@ impl Generator<'_> {
             let make = self.how(&known);
             if self.take(thread, Action::Comm { id, of, make }) {
                 self.call_on(thread, id);
-                self.take(thread, Action::Free(id));
+                let disconnect = self.chance(20);
+                self.take(thread, Action::Free { id, disconnect });
             }
         }
     }
@@ -170,7 +174,12 @@ impl Generator<'_> {
         let Some(known) = self.state.comm(comm).cloned() else { return };
         let Some(what) = self.what() else { return };
         let start = self.chance(10) && comm != self.newest_of_burst();
-        let call = self.proposal(what, comm, &known, start);
+        let mut call = self.proposal(what, comm, &known, start);
+        call.last = !start && self.case.threads == 1 && comm > 0 && self.chance(20);
+        // More ranks than that wait for each other too long in a library that exchanges empty blocks.
+        if !start && !call.last && known.most() <= 4 && self.chance(SERIES) {
+            call = self.series(call, &known);
+        }
         self.budget = self.budget.saturating_sub(sizes::cost(what, call.items * call.kind.bytes(), &known));
         self.take(thread, Action::Call(call));
     }
@@ -180,93 +189,6 @@ impl Generator<'_> {
         match self.case.statements.last() {
             Some(Statement { action: Action::Comm { id, .. }, .. }) => *id,
             _ => u64::MAX,
-        }
-    }
-
-    /// Nine in ten are those that Nagare carries out.
-    fn what(&mut self) -> Option<What> {
-        let all: Vec<What> = if self.chance(90) { What::ours().collect() } else { What::all().collect() };
-        self.pick(&all)
-    }
-
-    fn proposal(&mut self, what: What, comm: u64, known: &Known, start: bool) -> Call {
-        let call = self.call_with_data(what, comm, known, start);
-        if what.has_data() {
-            return call;
-        }
-        let (send, receive) = (vec![Type::plain()], vec![Type::plain()]);
-        Call { items: 0, salt: 0, kind: Kind::default(), send, receive, ..call }
-    }
-
-    fn call_with_data(&mut self, what: What, comm: u64, known: &Known, start: bool) -> Call {
-        let kind = self.kind(what);
-        let op = if what.reduces() { self.operation(kind) } else { "sum" };
-        let (send, receive) = self.types(what, op, known);
-        let common = common_values(send.iter().chain(&receive));
-        let width = (kind.bytes(), common);
-        let items = sizes::items(&mut self.random, what, width, known, self.settings.segment(), self.budget);
-        Call {
-            id: self.next,
-            comm,
-            what,
-            items,
-            kind,
-            send,
-            receive,
-            op,
-            root: if what.is_rooted() { self.below(known.least()) } else { 0 },
-            in_place: what.takes_in_place() && self.chance(25),
-            shape: self.shape(what),
-            salt: self.below(1000),
-            rounding: what.reduces() && kind.rounds() && op == "sum" && self.chance(50),
-            start,
-            large: self.chance(25),
-        }
-    }
-
-    fn kind(&mut self, what: What) -> Kind {
-        let all: Vec<Kind> = Kind::all().filter(|k| !what.reduces() || k.operations().next().is_some()).collect();
-        // The first ones are what programs use most, and what derived types are made of.
-        let few = if self.chance(50) { 4 } else { all.len() };
-        self.pick(&all[..few]).unwrap_or(all[0])
-    }
-
-    fn operation(&mut self, kind: Kind) -> &'static str {
-        let all: Vec<&str> = kind.operations().collect();
-        self.pick(&all).unwrap_or("user")
-    }
-
-    fn types(&mut self, what: What, op: &str, known: &Known) -> (Vec<Type>, Vec<Type>) {
-        let all = Type::all();
-        let basic = all[..1].to_vec();
-        if what.reduces() {
-            let one = if is_user_defined(op) { self.pick(all).into_iter().collect() } else { basic };
-            return (one.clone(), one);
-        }
-        let send = self.list_of_types(all, known);
-        let receive = if what.has_two_types() { self.list_of_types(all, known) } else { send.clone() };
-        (send, receive)
-    }
-
-    fn list_of_types(&mut self, all: &[Type], known: &Known) -> Vec<Type> {
-        let count = match self.below(100) {
-            0..55 => return all[..1].to_vec(),
-            55..80 => 1,
-            _ => known.most(),
-        };
-        (0..count).filter_map(|_| self.pick(all)).collect()
-    }
-
-    fn shape(&mut self, what: What) -> Shape {
-        if !what.has_shape() {
-            return Shape::Even;
-        }
-        match self.below(100) {
-            0..25 => Shape::Even,
-            25..65 => Shape::Ragged,
-            65..83 => Shape::Sparse,
-            83..95 => Shape::One,
-            _ => Shape::Zero,
         }
     }
 
@@ -291,6 +213,13 @@ impl Generator<'_> {
         self.take(thread, Action::Message(message));
     }
 
+    fn stall(&mut self, thread: u32) {
+        let most = if self.chance(20) { 30 } else { 5 };
+        let milliseconds = 1 + self.below(most);
+        let rank = self.below(self.settings.ranks);
+        self.take(thread, Action::Stall { rank, milliseconds });
+    }
+
     fn finish(&mut self, thread: u32) {
         let open = self.state.open_of(thread);
         if let Some(id) = self.pick(&open) {
@@ -312,8 +241,11 @@ impl Generator<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::case::Shape;
+    use super::super::tables::{Kind, Type};
     use super::super::text::read_cases;
     use super::super::valid::check;
+    use super::super::what::What;
     use super::*;
     use nagare_harness::Mpi;
     use std::collections::BTreeSet;
@@ -362,7 +294,20 @@ mod tests {
         let expected = expected.chain(Shape::ALL.iter().map(|shape| format!("shape={}", shape.name())));
         let makes = ["dup", "idup", "split", "cart", "sub", "group", "create", "merge"];
         let expected = expected.chain(makes.iter().map(|make| format!("make={make}")));
-        let bits = ["start=1", "inplace=1", "large=1", "wild=1", "early=1", "data=rounding", "items=0", "threads=3"];
+        let bits = [
+            "start=1",
+            "inplace=1",
+            "large=1",
+            "wild=1",
+            "early=1",
+            "data=rounding",
+            "items=0",
+            "threads=3",
+            "last=1",
+            "every=256",
+            "disconnect=1",
+            "stall",
+        ];
         let missing: Vec<String> =
             expected.chain(bits.map(str::to_owned)).filter(|word| !words.contains(word)).collect();
         assert!(missing.is_empty(), "{missing:?}");

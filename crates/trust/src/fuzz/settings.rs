@@ -43,7 +43,7 @@ impl Settings {
         settings.set_some(&mut random, 30, "NAGARE_AGGREGATORS", &["1", "2", "3"]);
         settings.set_some(&mut random, 20, "NAGARE_TORUS_ORDER", &["bandwidth", "alphabetical", "given"]);
         settings.set_some(&mut random, 30, "NAGARE_TORUS_PARTNERS", &["near", "bits"]);
-        settings.set_some(&mut random, 20, "NAGARE_WAIT", &["library", "pause"]);
+        settings.set_some(&mut random, 60, "NAGARE_WAIT", &["library", "pause"]);
         settings
     }
 

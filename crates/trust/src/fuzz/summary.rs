@@ -23,6 +23,10 @@ pub struct Summary {
     calls: BTreeMap<&'static str, u64>,
     nonblocking: u64,
     in_place: u64,
+    /// In delete functions of attributes.
+    last: u64,
+    series: u64,
+    stalls: u64,
     messages: u64,
     communicators: u64,
     kinds: BTreeMap<&'static str, u64>,
@@ -58,11 +62,14 @@ impl Summary {
                 call.send.iter().for_each(|t| *self.types.entry(t.name).or_default() += 1);
                 self.nonblocking += u64::from(call.start);
                 self.in_place += u64::from(call.in_place);
+                self.last += u64::from(call.last);
+                self.series += u64::from(call.series.is_some());
                 if call.what.reduces() {
                     *self.operations.entry(call.op).or_default() += 1;
                 }
             }
-            Action::Free(_) | Action::Finish(_) => {}
+            Action::Stall { .. } => self.stalls += 1,
+            Action::Free { .. } | Action::Finish(_) => {}
         }
     }
 
@@ -110,6 +117,11 @@ impl Summary {
         pairs.filter(|pair| !ran(pair)).map(|(collective, algorithm)| format!("{collective} by {algorithm}")).collect()
     }
 
+    /// Whether nothing at all was wrong.
+    pub fn is_all_right(&self) -> bool {
+        self.wrong == 0
+    }
+
     /// Whether nothing was wrong with Nagare only and, of a full run, every algorithm has carried out something.
     pub fn is_right(&self, full: bool) -> bool {
         self.wrong == self.of_library && (!full || self.missing().is_empty())
@@ -123,12 +135,25 @@ fn listed(f: &mut Formatter<'_>, title: &str, counts: &BTreeMap<&'static str, u6
 
 impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self { right, wrong, of_library, skipped, threads, nonblocking, in_place, messages, communicators, .. } =
-            self;
+        let Self {
+            right,
+            wrong,
+            of_library,
+            skipped,
+            threads,
+            nonblocking,
+            in_place,
+            messages,
+            communicators,
+            last,
+            series,
+            stalls,
+            ..
+        } = self;
         writeln!(f, "{right} cases right, {wrong} wrong ({of_library} of them without Nagare too), {skipped} skipped")?;
         writeln!(
             f,
-            "  {} calls ({nonblocking} non-blocking, {in_place} in place), {messages} messages, {communicators} communicators, {threads} cases with threads",
+            "  {} calls ({nonblocking} non-blocking, {in_place} in place, {last} in delete functions), {series} series, {stalls} stalls, {messages} messages, {communicators} communicators, {threads} cases with threads",
             self.calls()
         )?;
         listed(f, "collectives", &self.calls)?;

@@ -12,6 +12,19 @@ pub struct Type {
     pub name: &'static str,
     /// Values in one element.
     pub values: u64,
+    /// Whether a value is in it twice.
+    pub overlap: Overlap,
+}
+
+/// Whether a type names the same memory twice: such a type can be sent, and nothing can be received in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Overlap {
+    /// Every value once.
+    None,
+    /// An element names some of its values more than once.
+    Within,
+    /// An element shares values with the next: blocks side by side would as well.
+    Across,
 }
 
 struct Row {
@@ -25,6 +38,8 @@ struct Row {
 }
 
 const INTEGER: &[&str] = &["sum", "prod", "max", "min", "band", "bor", "bxor", "land", "lor", "lxor"];
+/// No truth: Fortran has logical values for that.
+const FORTRAN_INTEGER: &[&str] = &["sum", "prod", "max", "min", "band", "bor", "bxor"];
 const BITS: &[&str] = &["bor", "band", "bxor"];
 const LOGICAL: &[&str] = &["lor", "land", "lxor"];
 const FLOATING: &[&str] = &["sum", "prod", "max", "min"];
@@ -60,20 +75,39 @@ const KINDS: &[Row] = &[
     row("long_int", 16, PAIR),
     row("short_int", 8, PAIR),
     row("long_double_int", 32, PAIR),
+    row("f90_real", 8, FLOATING),
+    row("f90_integer", 4, FORTRAN_INTEGER),
+    row("f90_complex", 16, COMPLEX),
 ];
 
 /// The first is one value and nothing else.
 const TYPES: &[Type] = &[
-    Type { name: "plain", values: 1 },
-    Type { name: "contiguous", values: 3 },
-    Type { name: "vector", values: 6 },
-    Type { name: "indexed", values: 6 },
-    Type { name: "negative_lb", values: 2 },
-    Type { name: "wide", values: 1 },
-    Type { name: "subarray", values: 4 },
-    Type { name: "nested", values: 2 },
-    Type { name: "struct", values: 3 },
+    form("plain", 1, Overlap::None),
+    form("contiguous", 3, Overlap::None),
+    form("vector", 6, Overlap::None),
+    form("indexed", 6, Overlap::None),
+    form("negative_lb", 2, Overlap::None),
+    form("wide", 1, Overlap::None),
+    form("subarray", 4, Overlap::None),
+    form("nested", 2, Overlap::None),
+    form("struct", 3, Overlap::None),
+    form("deep", 2, Overlap::None),
+    form("overlap", 4, Overlap::Within),
+    form("repeated", 3, Overlap::Within),
+    form("overlap_struct", 6, Overlap::Within),
+    form("shrunk", 2, Overlap::Across),
+    form("large_contiguous", 3, Overlap::None),
+    form("large_vector", 6, Overlap::None),
+    form("large_hvector", 4, Overlap::None),
+    form("large_indexed", 6, Overlap::None),
+    form("large_struct", 3, Overlap::None),
+    form("large_nested", 2, Overlap::None),
+    form("large_subarray", 4, Overlap::None),
 ];
+
+const fn form(name: &'static str, values: u64, overlap: Overlap) -> Type {
+    Type { name, values, overlap }
+}
 
 impl Kind {
     /// Every kind, those that programs use most first.

@@ -1,6 +1,6 @@
 //! The text of cases, out and in; the language is described in `mod.rs`.
 
-use super::case::{Action, Call, Case, Make, Message, Shape, Statement};
+use super::case::{Action, Call, Case, Make, Message, Series, Shape, Statement};
 use super::tables::{Kind, Type, operation};
 use super::what::What;
 use anyhow::{Context, Result, bail};
@@ -23,7 +23,10 @@ impl Display for Statement {
         let thread = self.thread;
         match &self.action {
             Action::Comm { id, of, make } => write!(f, "comm {id} of={of} thread={thread} {make}"),
-            Action::Free(id) => write!(f, "free {id} thread={thread}"),
+            Action::Free { id, disconnect } => {
+                write!(f, "free {id} thread={thread} disconnect={}", u8::from(*disconnect))
+            }
+            Action::Stall { rank, milliseconds } => write!(f, "stall {rank} thread={thread} ms={milliseconds}"),
             Action::Finish(id) => write!(f, "finish {id} thread={thread}"),
             Action::Call(call) => write!(f, "call {} thread={thread} {call}", call.id),
             Action::Message(message) => write!(f, "message {} thread={thread} {message}", message.id),
@@ -57,6 +60,9 @@ impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> Written {
         let Self { comm, what, items, salt, .. } = self;
         write!(f, "comm={comm} what={what} start={} large={}", u8::from(self.start), u8::from(self.large))?;
+        if self.last {
+            write!(f, " last=1")?;
+        }
         if !what.has_data() {
             return Ok(());
         }
@@ -73,6 +79,9 @@ impl Display for Call {
         }
         if what.has_shape() {
             write!(f, " shape={}", self.shape.name())?;
+        }
+        if let Some(Series { times, every, slow, milliseconds }) = &self.series {
+            write!(f, " times={times} every={every} slow={slow} ms={milliseconds}")?;
         }
         if what.takes_in_place() {
             write!(f, " inplace={}", u8::from(self.in_place))?;
@@ -164,11 +173,15 @@ impl<'a> Words<'a> {
         let thread = self.number("thread", Some(0))?;
         let action = match first {
             "comm" => Action::Comm { id: self.id, of: self.number("of", None)?, make: self.make()? },
-            "free" => Action::Free(self.id),
+            "free" => Action::Free { id: self.id, disconnect: self.bit("disconnect")? },
+            "stall" => {
+                let rank = u32::try_from(self.id).with_context(|| format!("stall {}: no rank", self.id))?;
+                Action::Stall { rank, milliseconds: self.number("ms", None)? }
+            }
             "call" => Action::Call(self.call()?),
             "message" => Action::Message(self.message()?),
             "finish" => Action::Finish(self.id),
-            other => bail!("`{other}`: expected comm, free, call, message, finish or end"),
+            other => bail!("`{other}`: expected comm, free, call, message, finish, stall or end"),
         };
         self.all_used()?;
         Ok(Statement { thread, action })
@@ -229,7 +242,18 @@ impl<'a> Words<'a> {
             })?,
             start: self.bit("start")?,
             large: self.bit("large")?,
+            last: self.bit("last")?,
+            series: self.series()?,
         })
+    }
+
+    fn series(&mut self) -> Result<Option<Series>> {
+        if !self.values.contains_key("times") {
+            return Ok(None);
+        }
+        let (times, every) = (self.number("times", None)?, self.number("every", Some(1))?);
+        let (slow, milliseconds) = (self.number("slow", Some(0))?, self.number("ms", Some(0))?);
+        Ok(Some(Series { times, every, slow, milliseconds }))
     }
 
     fn message(&mut self) -> Result<Message> {

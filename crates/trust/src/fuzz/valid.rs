@@ -1,7 +1,7 @@
 //! Which programs are valid: what MPI asks of them, and what keeps every result determined.
 
-use super::case::{Action, Call, Case, Make, Message, Statement};
-use super::tables::{Type, common_values, is_user_defined};
+use super::case::{Action, Call, Case, Make, Message, Shape, Statement};
+use super::tables::{Overlap, Type, common_values, is_user_defined};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +39,7 @@ struct Open {
 /// What holds after some statements.
 #[derive(Clone, Debug)]
 pub struct State {
+    ranks: u32,
     threads: u32,
     comms: BTreeMap<u64, Known>,
     freed: BTreeSet<u64>,
@@ -51,7 +52,7 @@ impl State {
     pub fn new(ranks: u32, threads: u32) -> Self {
         let world = |thread| Known { thread, sizes: vec![ranks], grid: None };
         let comms = (0..threads).map(|thread| (u64::from(thread), world(thread))).collect();
-        Self { threads, comms, freed: BTreeSet::new(), open: BTreeMap::new(), used: BTreeSet::new() }
+        Self { ranks, threads, comms, freed: BTreeSet::new(), open: BTreeMap::new(), used: BTreeSet::new() }
     }
 
     /// Communicators that a thread has now, oldest first.
@@ -85,7 +86,7 @@ impl State {
                 );
                 self.comms.insert(*id, made);
             }
-            Action::Free(id) => {
+            Action::Free { id, .. } => {
                 self.owned(thread, *id)?;
                 ensure!(*id >= u64::from(self.threads), "communicator {id} is not the program's to free");
                 ensure!(self.open.values().all(|o| o.comm != *id), "communicator {id} is in use");
@@ -94,6 +95,10 @@ impl State {
             }
             Action::Call(call) => {
                 check_call(call, self.owned(thread, call.comm)?)?;
+                ensure!(
+                    !call.last || (self.threads == 1 && call.comm > 0 && !call.start),
+                    "a last call blocks, on a communicator that is freed, in a program of one thread"
+                );
                 let open = Open { thread, comm: call.comm, message: None };
                 self.start(call.id, call.start.then_some(open))?;
             }
@@ -108,6 +113,9 @@ impl State {
             Action::Finish(id) => {
                 ensure!(self.open.get(id).is_some_and(|o| o.thread == thread), "{id} is not open in thread {thread}");
                 self.open.remove(id);
+            }
+            Action::Stall { rank, .. } => {
+                ensure!(*rank < self.ranks, "there are {} ranks", self.ranks);
             }
         }
         Ok(())
@@ -218,6 +226,13 @@ fn check_call(call: &Call, comm: &Known) -> Result<()> {
     let common = common_values(lists.into_iter().flatten());
     ensure!(call.items.is_multiple_of(common), "items are no multiple of {common}");
     ensure!(call.items * call.kind.bytes() <= 4 << 20, "blocks are of at most 4 MiB");
+    check_overlap(call, comm)?;
+    let is_series = call.what.name() == "alltoallv" && !call.in_place && !call.start && !call.last;
+    ensure!(
+        call.series.is_some() == (call.shape == Shape::Rare) && (call.series.is_none() || is_series),
+        "a series is an alltoallv of shape rare"
+    );
+    ensure!(call.series.is_none_or(|s| s.times > 1 && s.every > 0), "a series takes place more than once");
     if call.what.reduces() {
         ensure!(call.send.len() == 1, "a reduction has one type");
         ensure!(call.kind.operations().any(|o| o == call.op), "{} is not defined for {}", call.op, call.kind.name());
@@ -229,6 +244,23 @@ fn check_call(call: &Call, comm: &Known) -> Result<()> {
     }
     ensure!(!call.what.is_rooted() || call.root < comm.least(), "the communicator has {} ranks", comm.least());
     ensure!(!call.in_place || call.what.takes_in_place(), "{} has no MPI_IN_PLACE", call.what);
+    Ok(())
+}
+
+/// What overlaps is sent only; where a rank has blocks for several ranks these must not share values.
+fn check_overlap(call: &Call, comm: &Known) -> Result<()> {
+    let receives = |rank: usize, many: bool| match call.what.name() {
+        "bcast" => (rank != call.root as usize || !many) && comm.most() > 1,
+        _ => call.what.reduces(),
+    };
+    for (rank, sent) in call.send.iter().enumerate() {
+        let alone = sent.overlap == Overlap::None || !receives(rank, call.send.len() > 1);
+        ensure!(alone, "{} overlaps: nothing can be received in it", sent.name);
+        ensure!(sent.overlap != Overlap::Across || !call.what.sends_blocks(), "blocks of {} overlap", sent.name);
+    }
+    let two = call.what.has_two_types();
+    let received = call.receive.iter().find(|t| two && t.overlap != Overlap::None);
+    ensure!(received.is_none(), "nothing can be received in a type that overlaps");
     Ok(())
 }
 

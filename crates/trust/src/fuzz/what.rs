@@ -100,6 +100,11 @@ impl What {
         self.has(&Pairs)
     }
 
+    /// Whether a rank that sends has a block for each rank.
+    pub fn sends_blocks(self) -> bool {
+        matches!(self.name(), "alltoall" | "alltoallv" | "scatter" | "scatterv")
+    }
+
     /// Whether it moves data.
     pub fn has_data(self) -> bool {
         self.name() != "barrier"
