@@ -1,7 +1,9 @@
 //! Derived datatypes: whether a buffer can be used as plain bytes, and copying between a typed buffer and packed bytes.
 
+use crate::contents;
 use crate::real::Real;
 use crate::real::handles::{PROC_NULL, STATUS_IGNORE};
+use crate::typemap::Bytes;
 #[cfg(mpi_large_count)]
 use mpi::ffi::MPI_Count;
 use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Datatype};
@@ -66,99 +68,11 @@ impl Shape {
         }
         #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
         let [extent, true_lb, true_extent] = [extent, true_lb, true_extent].map(|v: MPI_Aint| v as i64);
+        // A look at what it is made of is for those only for which it may be so.
         let dense = size == extent && size == true_extent && true_lb == 0;
-        Self { size, extent, true_lb, true_extent, plain: dense && in_order(real, datatype) }
+        let plain = dense && contents::bytes(real, datatype) == Bytes::Run { first: 0, count: size };
+        Self { size, extent, true_lb, true_extent, plain }
     }
-}
-
-/// Whether the type map of `datatype`, which is dense, is known to be in memory order. A dense type need not be: an indexed
-/// type may list its blocks backwards, and two types with gaps may fill each other's gaps.
-///
-/// It is if it is built, in ascending order, from types that are themselves dense and in order (MPI 4.0 section 5.1.13).
-fn in_order(real: &Real, datatype: MPI_Datatype) -> bool {
-    let mpi = &real.mpi;
-    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: the datatype is valid; the pointers are too.
-    let code = unsafe {
-        (mpi.type_get_envelope)(datatype, &raw mut integers, &raw mut addresses, &raw mut types, &raw mut combiner)
-    };
-    if code != 0 || types > INNER_TYPES as c_int {
-        return false;
-    }
-    if combiner == combiner::NAMED {
-        return true;
-    }
-    let mut integer = vec![0; integers as usize];
-    let mut address = vec![0; addresses as usize];
-    let mut inner = vec![real.handles.datatype_null; types as usize];
-    // SAFETY: the arrays are as long as the envelope announced.
-    let code = unsafe {
-        (mpi.type_get_contents)(
-            datatype,
-            integers,
-            addresses,
-            types,
-            integer.as_mut_ptr(),
-            address.as_mut_ptr(),
-            inner.as_mut_ptr(),
-        )
-    };
-    if code != 0 {
-        return false;
-    }
-    let ascending = blocks_ascend(combiner, &integer, &address);
-    let ordered = inner.iter().all(|&t| Shape::of(real, t).plain);
-    for mut datatype in inner {
-        let (mut i, mut a, mut t, mut named) = (0, 0, 0, 0);
-        // SAFETY: the contents of a type are valid types; those that are not predefined are new handles, freed here.
-        unsafe {
-            (mpi.type_get_envelope)(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut named);
-            if named != combiner::NAMED {
-                (mpi.type_free)(&raw mut datatype);
-            }
-        }
-    }
-    ascending && ordered
-}
-
-/// Types with more parts than this are packed without looking further.
-const INNER_TYPES: usize = 64;
-
-/// Whether a constructor with these contents (MPI 4.0 section 5.1.13) puts its blocks in ascending order.
-fn blocks_ascend(combiner: c_int, integers: &[c_int], addresses: &[MPI_Aint]) -> bool {
-    use combiner::{
-        CONTIGUOUS, DUP, HINDEXED, HINDEXED_BLOCK, HVECTOR, INDEXED, INDEXED_BLOCK, RESIZED, STRUCT, SUBARRAY, VECTOR,
-    };
-    let rising = |displacements: &[c_int]| displacements.is_sorted_by(|a, b| a < b);
-    let count = integers.first().map_or(0, |&c| c.max(0) as usize);
-    match combiner {
-        DUP | CONTIGUOUS | RESIZED | SUBARRAY => true,
-        VECTOR => integers.get(2).is_some_and(|&stride| stride > 0),
-        HVECTOR => addresses.first().is_some_and(|&stride| stride > 0),
-        INDEXED => integers.get(1 + count..).is_some_and(rising),
-        INDEXED_BLOCK => integers.get(2..).is_some_and(rising),
-        HINDEXED | HINDEXED_BLOCK | STRUCT => addresses.is_sorted_by(|a, b| a < b),
-        _ => false,
-    }
-}
-
-/// `MPI_COMBINER_X`: the same order in both families, counted from 0 in Open MPI and from 1 in MPICH.
-mod combiner {
-    use std::ffi::c_int;
-
-    const FIRST: c_int = if cfg!(mpi_family = "openmpi") { 0 } else { 1 };
-    pub const NAMED: c_int = FIRST;
-    pub const DUP: c_int = FIRST + 1;
-    pub const CONTIGUOUS: c_int = FIRST + 2;
-    pub const VECTOR: c_int = FIRST + 3;
-    pub const HVECTOR: c_int = FIRST + 5;
-    pub const INDEXED: c_int = FIRST + 6;
-    pub const HINDEXED: c_int = FIRST + 8;
-    pub const INDEXED_BLOCK: c_int = FIRST + 9;
-    pub const STRUCT: c_int = FIRST + 11;
-    pub const SUBARRAY: c_int = FIRST + 12;
-    pub const RESIZED: c_int = FIRST + 17;
-    pub const HINDEXED_BLOCK: c_int = FIRST + 18;
 }
 
 /// Elements of one message at most: a count of type `int` with room to spare.
