@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::memory;
 use crate::packed::Packer;
 use crate::private::Private;
+use crate::real::handles::is_op;
 use crate::reserve::{self, Hold};
 use crate::shim::Shim;
 use crate::staged::Staged;
@@ -165,7 +166,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
 fn combinable(shim: &Shim, op: MPI_Op, arguments: &Arguments, shape: &Shape) -> Result<(), Reason> {
     let handles = &shim.real.handles;
-    if op == handles.op_null || shape.extent <= 0 {
+    if op == handles.op_null || !is_op(op) || shape.extent <= 0 {
         return Err(Reason::Argument);
     }
     if let Some(class) = handles.op_class(op) {

@@ -3,6 +3,7 @@
 //! Nothing here is an error of the program, so nothing is asked that could be one: types made with large counts are asked about
 //! with large counts, and predefined types that have no name are not freed. What is not known, or too much to look at, is scattered.
 
+use crate::datatype;
 use crate::real::Real;
 use crate::typemap::{self, Bytes, Constructor, Inner};
 #[cfg(mpi_large_count)]
@@ -14,7 +15,7 @@ use std::ffi::c_int;
 const TYPES: usize = 64;
 
 /// Levels of types within types, for the sake of small stacks.
-const LEVELS: usize = 24;
+const LEVELS: usize = 12;
 
 /// Arguments of one constructor that are looked at.
 const NUMBERS: usize = 4096;
@@ -69,12 +70,8 @@ impl Look<'_> {
         let Some(envelope) = envelope(self.real, datatype) else {
             return (Inner { bytes: Bytes::Scattered, extent: 0 }, false);
         };
-        let (mut lb, mut extent) = (0, 0);
-        // SAFETY: the contents of a type are valid types; the pointers are valid.
-        unsafe { (self.real.mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
-        #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
-        let extent = extent as i64;
-        let inner = Inner { bytes: self.bytes(datatype, &envelope, levels), extent };
+        let bytes = self.bytes(datatype, &envelope, levels);
+        let inner = Inner { bytes, extent: datatype::extent(self.real, datatype) };
         (inner, is_made(envelope.combiner))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::contents;
 use crate::real::Real;
-use crate::real::handles::{PROC_NULL, STATUS_IGNORE};
+use crate::real::handles::{PROC_NULL, STATUS_IGNORE, is_datatype};
 use crate::typemap::Bytes;
 #[cfg(mpi_large_count)]
 use mpi::ffi::MPI_Count;
@@ -24,12 +24,22 @@ pub struct Typed {
 #[inline]
 pub fn size(real: &Real, datatype: MPI_Datatype) -> Option<u64> {
     let mut size = 0;
-    if datatype == real.handles.datatype_null {
+    if datatype == real.handles.datatype_null || !is_datatype(datatype) {
         return None;
     }
-    // SAFETY: the datatype is not null; the library checks the rest itself.
+    // SAFETY: the handle is that of a datatype, unless it was freed, which no library checks.
     let code = unsafe { (real.mpi.type_size_x)(datatype, &raw mut size) };
     if code == 0 { u64::try_from(size).ok() } else { None }
+}
+
+/// Distance from one element to the next, bytes, of a valid datatype.
+pub fn extent(real: &Real, datatype: MPI_Datatype) -> i64 {
+    let (mut lb, mut extent) = (0, 0);
+    // SAFETY: the caller's datatype is valid, the pointers are too.
+    unsafe { (real.mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
+    #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
+    let extent = extent as i64;
+    extent
 }
 
 /// Where the elements of a type lie.
@@ -59,15 +69,15 @@ impl Shape {
     /// Shape of a valid datatype.
     pub fn of(real: &Real, datatype: MPI_Datatype) -> Self {
         let mpi = &real.mpi;
-        let (mut size, mut lb, mut extent, mut true_lb, mut true_extent) = (0, 0, 0, 0, 0);
+        let extent = extent(real, datatype);
+        let (mut size, mut true_lb, mut true_extent) = (0, 0, 0);
         // SAFETY: the caller's datatype is valid (it has been sized before), the pointers are too.
         unsafe {
             (mpi.type_size_x)(datatype, &raw mut size);
-            (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent);
             (mpi.type_get_true_extent)(datatype, &raw mut true_lb, &raw mut true_extent);
         }
         #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
-        let [extent, true_lb, true_extent] = [extent, true_lb, true_extent].map(|v: MPI_Aint| v as i64);
+        let [true_lb, true_extent] = [true_lb, true_extent].map(|v: MPI_Aint| v as i64);
         // A look at what it is made of is for those only for which it may be so.
         let dense = size == extent && size == true_extent && true_lb == 0;
         let plain = dense && contents::bytes(real, datatype) == Bytes::Run { first: 0, count: size };
@@ -93,17 +103,11 @@ impl Large {
             return Ok(Self { count, datatype, owned: false });
         }
         let mpi = &real.mpi;
-        let shape_extent = {
-            let (mut lb, mut extent) = (0, 0);
-            // SAFETY: valid datatype and pointers.
-            unsafe { (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
-            extent
-        };
         let (chunks, rest) = (count / CHUNK, count % CHUNK);
         let mut chunk = real.handles.datatype_null;
         let mut whole = real.handles.datatype_null;
         let lengths = [chunks as c_int, rest as c_int];
-        let displacements = [0, chunks as MPI_Aint * CHUNK as MPI_Aint * shape_extent];
+        let displacements = [0, chunks as MPI_Aint * CHUNK as MPI_Aint * extent(real, datatype) as MPI_Aint];
         // SAFETY: all handles are valid, the arrays have two entries; the intermediate type may be freed after use.
         unsafe {
             check((mpi.type_contiguous)(CHUNK as c_int, datatype, &raw mut chunk))?;

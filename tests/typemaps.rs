@@ -4,15 +4,13 @@ use nagare_harness::{Job, MACHINE, Mpi, Outcome, Program, compile};
 
 const MOVED: [&str; 5] = ["bcast", "gather", "allgather", "alltoall", "alltoallv"];
 
-fn ranks(mpi: Mpi) -> u32 {
-    if matches!(mpi, Mpi::OpenMpi4 | Mpi::OpenMpi5) { 4 } else { 3 }
-}
+/// On two nodes of [`MACHINE`].
+const RANKS: u32 = 4;
 
 /// By the default rules for several nodes, and every call by us, also where the library's own would go wrong.
 fn both_ways(program: &Program, types: &str) -> [Outcome; 2] {
-    let ranks = ranks(program.mpi);
-    let default = Job::nagare(program, ranks).set("NAGARE_TOPOLOGY", MACHINE);
-    let forced = Job::forced(program, ranks).set("NAGARE_SEGMENT", "4K").arguments(&["avoid=none"]);
+    let default = Job::nagare(program, RANKS).set("NAGARE_TOPOLOGY", MACHINE);
+    let forced = Job::forced(program, RANKS).set("NAGARE_SEGMENT", "4K").arguments(&["avoid=none"]);
     [default, forced].map(|job| job.arguments(&[&format!("types={types}")]).limit(120).run())
 }
 
@@ -28,7 +26,7 @@ fn assert_ran([default, forced]: &[Outcome; 2]) {
 fn of_every_constructor() {
     for mpi in Mpi::ALL {
         let program = compile(mpi, "tests/programs/typemaps.c");
-        Job::stock(&program, ranks(mpi)).run().verified("typemaps");
+        Job::stock(&program, RANKS).run().verified("typemaps");
         assert_ran(&both_ways(&program, "all").map(|outcome| outcome.verified("typemaps")));
     }
 }
@@ -52,7 +50,7 @@ fn overlapping_large_parametrised_and_deep() {
 fn of_parametrised_types_in_fortran() {
     for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
         let program = compile(mpi, "tests/programs/typemaps_f.f90");
-        Job::stock(&program, ranks(mpi)).run().verified("typemaps_f");
+        Job::stock(&program, RANKS).run().verified("typemaps_f");
         assert_ran(&both_ways(&program, "all").map(|outcome| outcome.verified("typemaps_f")));
     }
 }
