@@ -1,7 +1,8 @@
 //! What a datatype was made of, as the MPI library remembers it (MPI 4.0 section 5.1.13).
 //!
-//! Nothing here is an error of the program, so nothing is asked that could be one: types made with large counts are asked about
-//! with large counts, and predefined types that have no name are not freed. What is not known, or too much to look at, is scattered.
+//! Nothing here is an error of the program, so nothing is asked that could be one: types made with large counts are
+//! asked about with large counts, and predefined types that have no name are not freed. What is not known, or too much
+//! to look at, is scattered.
 
 use crate::datatype;
 use crate::real::Real;
@@ -57,7 +58,8 @@ impl Look<'_> {
         let part = |mut datatype| {
             let (part, owned) = self.part(datatype, levels);
             if owned {
-                // SAFETY: the library gave us this handle, of a type that is not predefined, and it is not used any more.
+                // SAFETY: the library gave us this handle, of a type that is not predefined, and it is not used any
+                // more.
                 unsafe { (self.real.mpi.type_free)(&raw mut datatype) };
             }
             part
@@ -183,7 +185,8 @@ fn contents(real: &Real, datatype: MPI_Datatype, of: &Envelope) -> Option<Conten
     (code == 0).then(|| Contents { integers, others: others.collect(), types })
 }
 
-/// The constructor of that combiner and its numbers, as [`typemap::bytes`] wants them; `None` for those that are not followed.
+/// The constructor of that combiner and its numbers, as [`typemap::bytes`] wants them; `None` for those that are not
+/// followed.
 fn arguments(combiner: c_int, mut numbers: Vec<i64>, others: &[i64]) -> Option<(Constructor, Vec<i64>)> {
     use self::combiner::{
         CONTIGUOUS, DUP, HINDEXED, HINDEXED_BLOCK, HVECTOR, INDEXED, INDEXED_BLOCK, RESIZED, STRUCT, SUBARRAY, VECTOR,
@@ -212,7 +215,8 @@ fn is_predefined(combiner: c_int) -> bool {
     combiner == NAMED || combiner == VALUE_INDEX || (F90_REAL..=F90_INTEGER).contains(&combiner)
 }
 
-/// Whether a handle of a type of that combiner, got from another type, is to be freed. Of what a later standard adds that is not known.
+/// Whether a handle of a type of that combiner, got from another type, is to be freed. Of what a later standard adds
+/// that is not known.
 fn is_made(combiner: c_int) -> bool {
     (combiner::NAMED..=combiner::HINDEXED_BLOCK).contains(&combiner) && !is_predefined(combiner)
 }

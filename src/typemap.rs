@@ -1,7 +1,8 @@
 //! Which bytes of memory a datatype names, followed from the inside out (MPI 4.0 section 5.1).
 //!
-//! A constructor places copies of its inner types, and its type map is theirs, one after another. So its bytes are consecutive,
-//! in the order of the type map, exactly if those of every copy are and each copy begins where the one before it ends:
+//! A constructor places copies of its inner types, and its type map is theirs, one after another. So its bytes are
+//! consecutive, in the order of the type map, exactly if those of every copy are and each copy begins where the one
+//! before it ends:
 //!
 //! ```text
 //!   indexed, lengths 2 1 1, displacements 0 1 3, of an int      0 1|1|3    size and extent of four ints, but not four in a row
@@ -90,9 +91,9 @@ pub enum Constructor {
     },
 }
 
-/// Bytes of a type made of `inner` by `constructor` with the arguments `numbers`: in the order of `MPI_Type_get_contents` (section
-/// 5.1.13), integers before addresses, without the order of a subarray, whose number of dimensions comes first. Numbers that make no
-/// sense make no sense of the type either.
+/// Bytes of a type made of `inner` by `constructor` with the arguments `numbers`: in the order of
+/// `MPI_Type_get_contents` (section 5.1.13), integers before addresses, without the order of a subarray, whose number
+/// of dimensions comes first. Numbers that make no sense make no sense of the type either.
 pub fn bytes(constructor: Constructor, numbers: &[i64], inner: &[Inner]) -> Bytes {
     built(constructor, numbers, inner).unwrap_or(Bytes::Scattered)
 }

@@ -1,4 +1,5 @@
-//! Types made at random, whose bytes are listed one by one as the standard's definitions place them (MPI 4.0 section 5.1.2).
+//! Types made at random, whose bytes are listed one by one as the standard's definitions place them (MPI 4.0 section
+//! 5.1.2).
 
 use super::{Bytes, Constructor, Inner, bytes};
 use proptest::collection::vec;
