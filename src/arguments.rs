@@ -214,7 +214,7 @@ impl Arguments {
     /// The block of `rank`, which gathers, in its result.
     pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
         let Typed { address, count, datatype } = self.output;
-        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(Shape::of(real, datatype).extent);
+        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(datatype::extent(real, datatype));
         Typed { address: address.wrapping_byte_offset(before as isize), ..self.output }
     }
 

@@ -7,6 +7,7 @@ use crate::datatype::{self, Shape, Typed};
 use crate::failure::Failure;
 use crate::packed::Packer;
 use crate::private::Private;
+use crate::real::handles::is_op;
 use crate::shim::Shim;
 use crate::staged::Staged;
 use crate::transport::{Channel, MpiTransport};
@@ -160,7 +161,7 @@ fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.
 fn combinable(shim: &Shim, op: MPI_Op, arguments: &Arguments, shape: &Shape) -> Result<(), Reason> {
     let handles = &shim.real.handles;
-    if op == handles.op_null || shape.extent <= 0 {
+    if op == handles.op_null || !is_op(op) || shape.extent <= 0 {
         return Err(Reason::Argument);
     }
     if let Some(class) = handles.op_class(op) {

@@ -1,7 +1,9 @@
 //! Derived datatypes: whether a buffer can be used as plain bytes, and copying between a typed buffer and packed bytes.
 
+use crate::contents;
 use crate::real::Real;
-use crate::real::handles::{PROC_NULL, STATUS_IGNORE};
+use crate::real::handles::{PROC_NULL, STATUS_IGNORE, is_datatype};
+use crate::typemap::Bytes;
 #[cfg(mpi_large_count)]
 use mpi::ffi::MPI_Count;
 use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Datatype};
@@ -22,12 +24,22 @@ pub struct Typed {
 #[inline]
 pub fn size(real: &Real, datatype: MPI_Datatype) -> Option<u64> {
     let mut size = 0;
-    if datatype == real.handles.datatype_null {
+    if datatype == real.handles.datatype_null || !is_datatype(datatype) {
         return None;
     }
-    // SAFETY: the datatype is not null; the library checks the rest itself.
+    // SAFETY: the handle is that of a datatype, unless it was freed, which no library checks.
     let code = unsafe { (real.mpi.type_size_x)(datatype, &raw mut size) };
     if code == 0 { u64::try_from(size).ok() } else { None }
+}
+
+/// Distance from one element to the next, bytes, of a valid datatype.
+pub fn extent(real: &Real, datatype: MPI_Datatype) -> i64 {
+    let (mut lb, mut extent) = (0, 0);
+    // SAFETY: the caller's datatype is valid, the pointers are too.
+    unsafe { (real.mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
+    #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
+    let extent = extent as i64;
+    extent
 }
 
 /// Where the elements of a type lie.
@@ -57,108 +69,20 @@ impl Shape {
     /// Shape of a valid datatype.
     pub fn of(real: &Real, datatype: MPI_Datatype) -> Self {
         let mpi = &real.mpi;
-        let (mut size, mut lb, mut extent, mut true_lb, mut true_extent) = (0, 0, 0, 0, 0);
+        let extent = extent(real, datatype);
+        let (mut size, mut true_lb, mut true_extent) = (0, 0, 0);
         // SAFETY: the caller's datatype is valid (it has been sized before), the pointers are too.
         unsafe {
             (mpi.type_size_x)(datatype, &raw mut size);
-            (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent);
             (mpi.type_get_true_extent)(datatype, &raw mut true_lb, &raw mut true_extent);
         }
         #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
-        let [extent, true_lb, true_extent] = [extent, true_lb, true_extent].map(|v: MPI_Aint| v as i64);
+        let [true_lb, true_extent] = [true_lb, true_extent].map(|v: MPI_Aint| v as i64);
+        // A look at what it is made of is for those only for which it may be so.
         let dense = size == extent && size == true_extent && true_lb == 0;
-        Self { size, extent, true_lb, true_extent, plain: dense && in_order(real, datatype) }
+        let plain = dense && contents::bytes(real, datatype) == Bytes::Run { first: 0, count: size };
+        Self { size, extent, true_lb, true_extent, plain }
     }
-}
-
-/// Whether the type map of `datatype`, which is dense, is known to be in memory order. A dense type need not be: an indexed
-/// type may list its blocks backwards, and two types with gaps may fill each other's gaps.
-///
-/// It is if it is built, in ascending order, from types that are themselves dense and in order (MPI 4.0 section 5.1.13).
-fn in_order(real: &Real, datatype: MPI_Datatype) -> bool {
-    let mpi = &real.mpi;
-    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: the datatype is valid; the pointers are too.
-    let code = unsafe {
-        (mpi.type_get_envelope)(datatype, &raw mut integers, &raw mut addresses, &raw mut types, &raw mut combiner)
-    };
-    if code != 0 || types > INNER_TYPES as c_int {
-        return false;
-    }
-    if combiner == combiner::NAMED {
-        return true;
-    }
-    let mut integer = vec![0; integers as usize];
-    let mut address = vec![0; addresses as usize];
-    let mut inner = vec![real.handles.datatype_null; types as usize];
-    // SAFETY: the arrays are as long as the envelope announced.
-    let code = unsafe {
-        (mpi.type_get_contents)(
-            datatype,
-            integers,
-            addresses,
-            types,
-            integer.as_mut_ptr(),
-            address.as_mut_ptr(),
-            inner.as_mut_ptr(),
-        )
-    };
-    if code != 0 {
-        return false;
-    }
-    let ascending = blocks_ascend(combiner, &integer, &address);
-    let ordered = inner.iter().all(|&t| Shape::of(real, t).plain);
-    for mut datatype in inner {
-        let (mut i, mut a, mut t, mut named) = (0, 0, 0, 0);
-        // SAFETY: the contents of a type are valid types; those that are not predefined are new handles, freed here.
-        unsafe {
-            (mpi.type_get_envelope)(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut named);
-            if named != combiner::NAMED {
-                (mpi.type_free)(&raw mut datatype);
-            }
-        }
-    }
-    ascending && ordered
-}
-
-/// Types with more parts than this are packed without looking further.
-const INNER_TYPES: usize = 64;
-
-/// Whether a constructor with these contents (MPI 4.0 section 5.1.13) puts its blocks in ascending order.
-fn blocks_ascend(combiner: c_int, integers: &[c_int], addresses: &[MPI_Aint]) -> bool {
-    use combiner::{
-        CONTIGUOUS, DUP, HINDEXED, HINDEXED_BLOCK, HVECTOR, INDEXED, INDEXED_BLOCK, RESIZED, STRUCT, SUBARRAY, VECTOR,
-    };
-    let rising = |displacements: &[c_int]| displacements.is_sorted_by(|a, b| a < b);
-    let count = integers.first().map_or(0, |&c| c.max(0) as usize);
-    match combiner {
-        DUP | CONTIGUOUS | RESIZED | SUBARRAY => true,
-        VECTOR => integers.get(2).is_some_and(|&stride| stride > 0),
-        HVECTOR => addresses.first().is_some_and(|&stride| stride > 0),
-        INDEXED => integers.get(1 + count..).is_some_and(rising),
-        INDEXED_BLOCK => integers.get(2..).is_some_and(rising),
-        HINDEXED | HINDEXED_BLOCK | STRUCT => addresses.is_sorted_by(|a, b| a < b),
-        _ => false,
-    }
-}
-
-/// `MPI_COMBINER_X`: the same order in both families, counted from 0 in Open MPI and from 1 in MPICH.
-mod combiner {
-    use std::ffi::c_int;
-
-    const FIRST: c_int = if cfg!(mpi_family = "openmpi") { 0 } else { 1 };
-    pub const NAMED: c_int = FIRST;
-    pub const DUP: c_int = FIRST + 1;
-    pub const CONTIGUOUS: c_int = FIRST + 2;
-    pub const VECTOR: c_int = FIRST + 3;
-    pub const HVECTOR: c_int = FIRST + 5;
-    pub const INDEXED: c_int = FIRST + 6;
-    pub const HINDEXED: c_int = FIRST + 8;
-    pub const INDEXED_BLOCK: c_int = FIRST + 9;
-    pub const STRUCT: c_int = FIRST + 11;
-    pub const SUBARRAY: c_int = FIRST + 12;
-    pub const RESIZED: c_int = FIRST + 17;
-    pub const HINDEXED_BLOCK: c_int = FIRST + 18;
 }
 
 /// Elements of one message at most: a count of type `int` with room to spare.
@@ -179,17 +103,11 @@ impl Large {
             return Ok(Self { count, datatype, owned: false });
         }
         let mpi = &real.mpi;
-        let shape_extent = {
-            let (mut lb, mut extent) = (0, 0);
-            // SAFETY: valid datatype and pointers.
-            unsafe { (mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
-            extent
-        };
         let (chunks, rest) = (count / CHUNK, count % CHUNK);
         let mut chunk = real.handles.datatype_null;
         let mut whole = real.handles.datatype_null;
         let lengths = [chunks as c_int, rest as c_int];
-        let displacements = [0, chunks as MPI_Aint * CHUNK as MPI_Aint * shape_extent];
+        let displacements = [0, chunks as MPI_Aint * CHUNK as MPI_Aint * extent(real, datatype) as MPI_Aint];
         // SAFETY: all handles are valid, the arrays have two entries; the intermediate type may be freed after use.
         unsafe {
             check((mpi.type_contiguous)(CHUNK as c_int, datatype, &raw mut chunk))?;

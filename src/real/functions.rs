@@ -131,7 +131,9 @@ functions! {
     type_size_x: "PMPI_Type_size_x" (MPI_Datatype, *mut i64);
     type_get_extent: "PMPI_Type_get_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
     type_get_true_extent: "PMPI_Type_get_true_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+    #[cfg(not(mpi_large_count))]
     type_get_envelope: "PMPI_Type_get_envelope" (MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
+    #[cfg(not(mpi_large_count))]
     type_get_contents: "PMPI_Type_get_contents" (
         MPI_Datatype, c_int, c_int, c_int, *mut c_int, *mut MPI_Aint, *mut MPI_Datatype,
     );
@@ -185,6 +187,13 @@ pub mod large {
         );
         unpack: "PMPI_Unpack_c" (
             *const c_void, MPI_Count, *mut MPI_Count, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm,
+        );
+        type_get_envelope: "PMPI_Type_get_envelope_c" (
+            MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int,
+        );
+        type_get_contents: "PMPI_Type_get_contents_c" (
+            MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count,
+            *mut c_int, *mut MPI_Aint, *mut MPI_Count, *mut MPI_Datatype,
         );
     }
 

@@ -115,6 +115,18 @@ impl Handles {
     }
 }
 
+/// Whether a handle is that of a datatype, freed or not. MPICH's say in bits 26 to 29 of what kind they are; of another
+/// kind the program's error is the collective's to raise, not that of an inquiry of ours. Open MPI's are addresses,
+/// which nobody can check.
+pub fn is_datatype(datatype: MPI_Datatype) -> bool {
+    cfg!(mpi_family = "openmpi") || datatype.0 as usize >> 26 & 0xf == 3
+}
+
+/// Whether a handle is that of an operation; see [`is_datatype`].
+pub fn is_op(op: MPI_Op) -> bool {
+    cfg!(mpi_family = "openmpi") || op.0 as usize >> 26 & 0xf == 6
+}
+
 impl OpClass {
     /// Whether the standard defines the operation on types of that class.
     pub fn accepts(self, class: TypeClass) -> bool {

@@ -29,6 +29,10 @@ static void type_null(struct arguments *a) { a->type = MPI_DATATYPE_NULL; }
 static void type_uncommitted(struct arguments *a) { a->type = uncommitted; }
 static void receive_type_null(struct arguments *a) { a->receive_type = MPI_DATATYPE_NULL; }
 static void receive_type_uncommitted(struct arguments *a) { a->receive_type = uncommitted; }
+/* MPICH's handles are numbers that say of what kind they are. */
+static void type_of_other_kind(struct arguments *a) { a->type = (MPI_Datatype)(intptr_t)MPI_SUM; }
+static void receive_type_of_other_kind(struct arguments *a) { a->receive_type = (MPI_Datatype)(intptr_t)MPI_SUM; }
+static void op_of_other_kind(struct arguments *a) { a->op = (MPI_Op)(intptr_t)MPI_INT; }
 static void op_null(struct arguments *a) { a->op = MPI_OP_NULL; }
 static void op_one_sided(struct arguments *a) { a->op = MPI_REPLACE; }
 static void op_not_for_double(struct arguments *a) { a->op = MPI_BAND, a->type = MPI_DOUBLE, a->count = a->last_count = ELEMENTS / 2; }
@@ -62,6 +66,9 @@ static const struct invalid invalids[] = {
     {"type_uncommitted", EVERY, type_uncommitted},
     {"receive_type_null", TYPED_TWICE, receive_type_null},
     {"receive_type_uncommitted", TYPED_TWICE, receive_type_uncommitted},
+    {"type_of_other_kind", EVERY, type_of_other_kind},
+    {"receive_type_of_other_kind", TYPED_TWICE, receive_type_of_other_kind},
+    {"op_of_other_kind", REDUCING, op_of_other_kind},
     {"op_null", REDUCING, op_null},
     {"op_one_sided", REDUCING, op_one_sided},
     {"op_not_for_double", REDUCING, op_not_for_double},
@@ -86,6 +93,8 @@ static int stock_crashes(enum collective which, const char *what)
 #ifdef OPEN_MPI
     /* A handle is an address: that of a freed communicator is read as if it were one. */
     if (listed("comm_freed,comm_freed_used", what))
+        return 1;
+    if (listed("type_of_other_kind,receive_type_of_other_kind,op_of_other_kind", what))
         return 1;
     /* Null buffers are not looked for. */
     if (listed("send_null,receive_null", what))
