@@ -20,6 +20,7 @@ macro_rules! entry {
             op: RawHandle,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(send, receive, count, datatype, op, comm));
             let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
             let arguments = Arguments {
                 collective: Collective::Allreduce,

@@ -21,6 +21,7 @@ macro_rules! entry {
             receive_type: RawHandle,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(send, send_count, send_type, receive, receive_count, receive_type, comm));
             let arguments = Arguments {
                 collective: Collective::Alltoall,
                 input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },

@@ -25,6 +25,17 @@ macro_rules! entry {
             receive_type: RawHandle,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(
+                send,
+                send_counts,
+                send_displacements,
+                send_type,
+                receive,
+                receive_counts,
+                receive_displacements,
+                receive_type,
+                comm
+            ));
             let side = |address, datatype: RawHandle| Typed { address, count: 0, datatype: datatype.into() };
             let arguments = Arguments {
                 collective: Collective::Alltoallv,

@@ -33,6 +33,7 @@ macro_rules! entry {
             root: c_int,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(buffer, count, datatype, root, comm));
             let arguments = arguments(buffer, i64::from(count), datatype, root, comm);
             collective(stringify!($symbol), &arguments, |$functions| {
                 // SAFETY: the caller's own arguments.

@@ -17,6 +17,7 @@ macro_rules! entry {
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $idup(comm: RawHandle, made: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+            super::next::go_on!($idup(comm, made, request));
             guard(stringify!($idup), || {
                 if let Some(shim) = shim() {
                     shim.duplicates.store(true, Ordering::Release);

@@ -25,6 +25,7 @@ fn finalize(function: &str) -> c_int {
 /// As the MPI standard demands of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Finalize() -> c_int {
+    super::next::go_on!(MPI_Finalize());
     finalize("MPI_Finalize")
 }
 

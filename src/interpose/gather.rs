@@ -22,6 +22,7 @@ macro_rules! entry {
             root: c_int,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(send, send_count, send_type, receive, receive_count, receive_type, root, comm));
             let arguments = Arguments {
                 collective: Collective::Gather,
                 input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },

@@ -28,6 +28,7 @@ macro_rules! entry {
         /// As the MPI standard demands of the caller.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+            super::next::go_on!($init(argc, argv));
             // SAFETY: the caller's own arguments.
             enter(stringify!($init), |f| unsafe { (f.init)(argc, argv) })
         }
@@ -41,6 +42,7 @@ macro_rules! entry {
             required: c_int,
             provided: *mut c_int,
         ) -> c_int {
+            super::next::go_on!($init_thread(argc, argv, required, provided));
             // SAFETY: the caller's own arguments.
             enter(stringify!($init_thread), |f| unsafe { (f.init_thread)(argc, argv, required, provided) })
         }

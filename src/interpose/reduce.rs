@@ -21,6 +21,7 @@ macro_rules! entry {
             root: c_int,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(send, receive, count, datatype, op, root, comm));
             let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
             let arguments = Arguments {
                 collective: Collective::Reduce,

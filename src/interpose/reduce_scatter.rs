@@ -21,6 +21,7 @@ macro_rules! entry {
             op: RawHandle,
             comm: RawHandle,
         ) -> c_int {
+            super::next::go_on!($symbol(send, receive, counts, datatype, op, comm));
             let buffer = |address| Typed { address, count: 0, datatype: datatype.into() };
             let arguments = Arguments {
                 collective: Collective::ReduceScatter,
