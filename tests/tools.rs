@@ -97,7 +97,7 @@ fn a_tool_that_communicates() {
     }
 }
 
-/// A tool that the program opens itself comes after the MPI library, whose functions are found first, as without Nagare.
+/// A tool that the program opens itself comes after the MPI library, whose functions are found first.
 #[test]
 fn a_tool_that_is_opened() {
     for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
@@ -106,6 +106,56 @@ fn a_tool_that_is_opened() {
         let stock = Job::stock(&program, RANKS).arguments(&[&load]).run().verified("tooled");
         let outcome = Job::forced(&program, RANKS).arguments(&[&load]).run().verified("tooled");
         assert_eq!((lines(&stock, "tool_"), lines(&outcome, "tool_")), (vec![], vec![]), "{}", mpi.name());
+        assert_ours(mpi, &outcome, 0);
+    }
+}
+
+/// Fortran's wrappers of Open MPI call `PMPI_X`, those of MPICH `MPI_X`: a tool in C sees what it sees without Nagare.
+#[test]
+fn programs_in_fortran() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let program = compile(mpi, "tests/programs/coll_mpif.f90");
+        for name in ["tool_count", "tool_fortran"] {
+            let tool = shared(mpi, &format!("tests/programs/{name}.c"));
+            let sizes = ["sizes=20000"];
+            let stock = Job::stock(&program, 3).tool_before(&tool).arguments(&sizes).run().verified("coll_mpif");
+            let seen = lines(&stock, name);
+            assert_eq!(seen.is_empty(), mpi == Mpi::OpenMpi4 && name == "tool_count", "{seen:?}");
+            let job = Job::forced(&program, 3).arguments(&sizes);
+            for job in [job.clone().tool_before(&tool), job.tool_behind(&tool)] {
+                let outcome = job.run().verified("coll_mpif");
+                assert_eq!(lines(&outcome, name), seen, "{}", mpi.name());
+                outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+            }
+        }
+    }
+}
+
+/// Python opens the MPI library with local scope, and finds what is preloaded first.
+#[test]
+fn programs_in_python() {
+    for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
+        let program = Program::python(mpi, "tests/programs/buffers.py");
+        let tool = shared(mpi, "tests/programs/tool_count.c");
+        let seen = |outcome: &Outcome| lines(outcome, "tool_count").iter().map(|l| l.to_string()).collect::<Vec<_>>();
+        let stock = seen(&Job::stock(&program, 2).tool_before(&tool).run().verified("buffers"));
+        let job = Job::forced(&program, 2);
+        for job in [job.clone().tool_before(&tool), job.tool_behind(&tool)] {
+            let outcome = job.run().verified("buffers");
+            assert_eq!((stock.len(), seen(&outcome)), (2, stock.clone()), "{}", mpi.name());
+            outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+        }
+    }
+}
+
+/// What Nagare calls is looked up in the MPI library, whatever else has the names.
+#[test]
+fn our_messages_go_to_the_mpi_library() {
+    for mpi in Mpi::ALL {
+        let program = compile(mpi, "tests/programs/tooled.c");
+        let covers = shared(mpi, "tests/programs/tool_covers.c");
+        // The program's own messages go by MPI_X, which is not covered.
+        let outcome = Job::forced(&program, RANKS).tool_before(&covers).run().verified("tooled");
         assert_ours(mpi, &outcome, 0);
     }
 }

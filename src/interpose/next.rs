@@ -1,5 +1,5 @@
 //! What follows our `MPI_X` in the order of symbols: a tool of the profiling interface that was loaded after us
-//! (docs/tools.md). Such a tool is called first, as without Nagare, and comes back by the `PMPI_X` that it finds, which is ours.
+//! (docs/tools.md). It is called first, as without Nagare, and comes back by the `PMPI_X` that it finds, which is ours.
 
 use crate::real::is_mpi_library;
 use std::ffi::{CStr, c_void};
