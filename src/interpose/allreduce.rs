@@ -9,32 +9,31 @@ use std::ffi::{c_int, c_void};
 
 macro_rules! entry {
     ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $symbol(
-            send: *const c_void,
-            receive: *mut c_void,
-            count: $count,
-            datatype: RawHandle,
-            op: RawHandle,
-            comm: RawHandle,
-        ) -> c_int {
-            let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
-            let arguments = Arguments {
-                collective: Collective::Allreduce,
-                input: buffer(send.cast_mut()),
-                output: buffer(receive),
-                blocks: None,
-                counts: None,
-                op: Some(op.into()),
-                root: 0,
-                comm: comm.into(),
-            };
-            collective(stringify!($symbol), &arguments, |$functions| {
-                // SAFETY: the caller's own arguments.
-                unsafe { ($real)(send, receive, count, datatype, op, comm) }
-            })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $symbol(
+                send: *const c_void,
+                receive: *mut c_void,
+                count: $count,
+                datatype: RawHandle,
+                op: RawHandle,
+                comm: RawHandle,
+            ) -> c_int {
+                let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
+                let arguments = Arguments {
+                    collective: Collective::Allreduce,
+                    input: buffer(send.cast_mut()),
+                    output: buffer(receive),
+                    blocks: None,
+                    counts: None,
+                    op: Some(op.into()),
+                    root: 0,
+                    comm: comm.into(),
+                };
+                collective(stringify!($symbol), &arguments, |$functions| {
+                    // SAFETY: the caller's own arguments.
+                    unsafe { ($real)(send, receive, count, datatype, op, comm) }
+                })
+            }
         }
     };
 }

@@ -23,21 +23,20 @@ fn arguments(buffer: *mut c_void, count: i64, datatype: RawHandle, root: c_int, 
 
 macro_rules! entry {
     ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $symbol(
-            buffer: *mut c_void,
-            count: $count,
-            datatype: RawHandle,
-            root: c_int,
-            comm: RawHandle,
-        ) -> c_int {
-            let arguments = arguments(buffer, i64::from(count), datatype, root, comm);
-            collective(stringify!($symbol), &arguments, |$functions| {
-                // SAFETY: the caller's own arguments.
-                unsafe { ($real)(buffer, count, datatype, root, comm) }
-            })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $symbol(
+                buffer: *mut c_void,
+                count: $count,
+                datatype: RawHandle,
+                root: c_int,
+                comm: RawHandle,
+            ) -> c_int {
+                let arguments = arguments(buffer, i64::from(count), datatype, root, comm);
+                collective(stringify!($symbol), &arguments, |$functions| {
+                    // SAFETY: the caller's own arguments.
+                    unsafe { ($real)(buffer, count, datatype, root, comm) }
+                })
+            }
         }
     };
 }

@@ -26,20 +26,19 @@ unsafe fn closing(shim: &Shim, comm: *mut c_void, free: impl FnOnce() -> c_int) 
 
 macro_rules! entry {
     ($symbol:ident, $free:ident) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $symbol(comm: *mut c_void) -> c_int {
-            guard(stringify!($symbol), || {
-                let Ok(real) = real::real() else { return real::MISSING };
-                // SAFETY: the caller's own argument.
-                let free = || unsafe { (real.mpi.$free)(comm.cast()) };
-                match shim() {
-                    // SAFETY: as above.
-                    Some(shim) => unsafe { closing(shim, comm, free) },
-                    None => free(),
-                }
-            })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $symbol(comm: *mut c_void) -> c_int {
+                guard(stringify!($symbol), || {
+                    let Ok(real) = real::real() else { return real::MISSING };
+                    // SAFETY: the caller's own argument.
+                    let free = || unsafe { (real.mpi.$free)(comm.cast()) };
+                    match shim() {
+                        // SAFETY: as above.
+                        Some(shim) => unsafe { closing(shim, comm, free) },
+                        None => free(),
+                    }
+                })
+            }
         }
     };
 }

@@ -13,21 +13,16 @@ use std::sync::atomic::Ordering;
 
 macro_rules! entry {
     ($idup:ident) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $idup(
-            comm: RawHandle,
-            made: *mut MPI_Comm,
-            request: *mut MPI_Request,
-        ) -> c_int {
-            guard(stringify!($idup), || {
-                if let Some(shim) = shim() {
-                    shim.duplicates.store(true, Ordering::Release);
-                }
-                // SAFETY: the caller's own arguments.
-                real::real().map_or(real::MISSING, |real| unsafe { (real.mpi.comm_idup)(comm, made, request) })
-            })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $idup(comm: RawHandle, made: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+                guard(stringify!($idup), || {
+                    if let Some(shim) = shim() {
+                        shim.duplicates.store(true, Ordering::Release);
+                    }
+                    // SAFETY: the caller's own arguments.
+                    real::real().map_or(real::MISSING, |real| unsafe { (real.mpi.comm_idup)(comm, made, request) })
+                })
+            }
         }
     };
 }

@@ -21,16 +21,14 @@ fn finalize(function: &'static str) -> c_int {
     })
 }
 
-/// # Safety
-/// As the MPI standard demands of the caller.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
-    finalize("MPI_Finalize")
+super::next::exported! {
+    pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
+        finalize("MPI_Finalize")
+    }
 }
 
-/// # Safety
-/// As the MPI standard demands of the caller.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
-    finalize("PMPI_Finalize")
+super::next::exported! {
+    pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
+        finalize("PMPI_Finalize")
+    }
 }

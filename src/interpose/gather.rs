@@ -9,33 +9,32 @@ use std::ffi::{c_int, c_void};
 
 macro_rules! entry {
     ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $symbol(
-            send: *const c_void,
-            send_count: $count,
-            send_type: RawHandle,
-            receive: *mut c_void,
-            receive_count: $count,
-            receive_type: RawHandle,
-            root: c_int,
-            comm: RawHandle,
-        ) -> c_int {
-            let arguments = Arguments {
-                collective: Collective::Gather,
-                input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },
-                output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type.into() },
-                blocks: None,
-                counts: None,
-                op: None,
-                root,
-                comm: comm.into(),
-            };
-            collective(stringify!($symbol), &arguments, |$functions| {
-                // SAFETY: the caller's own arguments.
-                unsafe { ($real)(send, send_count, send_type, receive, receive_count, receive_type, root, comm) }
-            })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $symbol(
+                send: *const c_void,
+                send_count: $count,
+                send_type: RawHandle,
+                receive: *mut c_void,
+                receive_count: $count,
+                receive_type: RawHandle,
+                root: c_int,
+                comm: RawHandle,
+            ) -> c_int {
+                let arguments = Arguments {
+                    collective: Collective::Gather,
+                    input: Typed { address: send.cast_mut(), count: i64::from(send_count), datatype: send_type.into() },
+                    output: Typed { address: receive, count: i64::from(receive_count), datatype: receive_type.into() },
+                    blocks: None,
+                    counts: None,
+                    op: None,
+                    root,
+                    comm: comm.into(),
+                };
+                collective(stringify!($symbol), &arguments, |$functions| {
+                    // SAFETY: the caller's own arguments.
+                    unsafe { ($real)(send, send_count, send_type, receive, receive_count, receive_type, root, comm) }
+                })
+            }
         }
     };
 }

@@ -24,25 +24,23 @@ fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_
 
 macro_rules! entry {
     ($init:ident, $init_thread:ident) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-            // SAFETY: the caller's own arguments.
-            enter(stringify!($init), |f| unsafe { (f.init)(argc, argv) })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+                // SAFETY: the caller's own arguments.
+                enter(stringify!($init), |f| unsafe { (f.init)(argc, argv) })
+            }
         }
 
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $init_thread(
-            argc: *mut c_int,
-            argv: *mut *mut *mut c_char,
-            required: c_int,
-            provided: *mut c_int,
-        ) -> c_int {
-            // SAFETY: the caller's own arguments.
-            enter(stringify!($init_thread), |f| unsafe { (f.init_thread)(argc, argv, required, provided) })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $init_thread(
+                argc: *mut c_int,
+                argv: *mut *mut *mut c_char,
+                required: c_int,
+                provided: *mut c_int,
+            ) -> c_int {
+                // SAFETY: the caller's own arguments.
+                enter(stringify!($init_thread), |f| unsafe { (f.init_thread)(argc, argv, required, provided) })
+            }
         }
     };
 }

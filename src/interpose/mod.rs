@@ -14,6 +14,7 @@ mod comm_idup;
 mod finalize;
 mod gather;
 mod init;
+mod next;
 mod reduce;
 mod reduce_scatter;
 mod reduce_scatter_block;

@@ -9,33 +9,32 @@ use std::ffi::{c_int, c_void};
 
 macro_rules! entry {
     ($symbol:ident, $count:ty, $functions:ident => $real:expr) => {
-        /// # Safety
-        /// As the MPI standard demands of the caller.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $symbol(
-            send: *const c_void,
-            receive: *mut c_void,
-            count: $count,
-            datatype: RawHandle,
-            op: RawHandle,
-            root: c_int,
-            comm: RawHandle,
-        ) -> c_int {
-            let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
-            let arguments = Arguments {
-                collective: Collective::Reduce,
-                input: buffer(send.cast_mut()),
-                output: buffer(receive),
-                blocks: None,
-                counts: None,
-                op: Some(op.into()),
-                root,
-                comm: comm.into(),
-            };
-            collective(stringify!($symbol), &arguments, |$functions| {
-                // SAFETY: the caller's own arguments.
-                unsafe { ($real)(send, receive, count, datatype, op, root, comm) }
-            })
+        super::next::exported! {
+            pub unsafe extern "C-unwind" fn $symbol(
+                send: *const c_void,
+                receive: *mut c_void,
+                count: $count,
+                datatype: RawHandle,
+                op: RawHandle,
+                root: c_int,
+                comm: RawHandle,
+            ) -> c_int {
+                let buffer = |address| Typed { address, count: i64::from(count), datatype: datatype.into() };
+                let arguments = Arguments {
+                    collective: Collective::Reduce,
+                    input: buffer(send.cast_mut()),
+                    output: buffer(receive),
+                    blocks: None,
+                    counts: None,
+                    op: Some(op.into()),
+                    root,
+                    comm: comm.into(),
+                };
+                collective(stringify!($symbol), &arguments, |$functions| {
+                    // SAFETY: the caller's own arguments.
+                    unsafe { ($real)(send, receive, count, datatype, op, root, comm) }
+                })
+            }
         }
     };
 }

@@ -28,8 +28,14 @@ pub struct Found {
     pub path: String,
 }
 
-/// Finds the loaded MPI library by the names of the loaded objects: `libmpi.so.*` (Open MPI; MPICH's ABI family) or
-/// `libmpich.so.*` (Debian's MPICH).
+/// Whether an object is an MPI library, by the name of its file: `libmpi.so.*` (Open MPI; MPICH's ABI family) or `libmpich.so.*`
+/// (Debian's MPICH).
+pub fn is_mpi_library(path: &[u8]) -> bool {
+    let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    [b"libmpi.so".as_slice(), b"libmpich.so"].iter().any(|name| file.starts_with(name))
+}
+
+/// Finds the loaded MPI library by the names of the loaded objects.
 ///
 /// # Errors
 /// [`LibraryError`] if there is none or it cannot be opened.
@@ -38,11 +44,7 @@ pub fn locate() -> Result<Found, LibraryError> {
     // SAFETY: the callback matches the signature dl_iterate_phdr expects, does not unwind, and gets a pointer to `paths`
     // that is valid for the duration of the call.
     unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut paths).cast()) };
-    let is_mpi = |path: &&String| {
-        let file = path.rsplit('/').next().unwrap_or_default();
-        file.starts_with("libmpi.so") || file.starts_with("libmpich.so")
-    };
-    let path = paths.iter().find(is_mpi).ok_or(LibraryError::NotLoaded)?.clone();
+    let path = paths.iter().find(|path| is_mpi_library(path.as_bytes())).ok_or(LibraryError::NotLoaded)?.clone();
     // SAFETY: the object is already loaded (RTLD_NOLOAD), so no initialiser runs.
     let library = unsafe { Library::open(Some(&path), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     match library {

@@ -9,7 +9,7 @@ mod library;
 
 pub use functions::{Functions, MISSING};
 pub use handles::Handles;
-pub use library::{LibraryError, locate};
+pub use library::{LibraryError, is_mpi_library, locate};
 
 use once_cell::sync::OnceCell;
 

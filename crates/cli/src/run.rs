@@ -68,7 +68,8 @@ fn prepare(args: &RunArgs) -> anyhow::Result<Prepared> {
     match launcher {
         Some(launcher) => {
             words.extend(preload.arguments(launcher.kind, arguments)?);
-            Ok(Prepared { words, preload: None, found, obstacles: program::obstacles(arguments, family) })
+            let obstacles = program::obstacles(launcher.kind, arguments, family);
+            Ok(Prepared { words, preload: None, found, obstacles })
         }
         None => {
             words.extend(arguments.iter().cloned());

@@ -90,6 +90,42 @@ fn programs_that_get_the_library_are_started_without_a_word() {
     assert_eq!(stderr(&output), "");
 }
 
+/// A library has no interpreter, as a statically linked program has none.
+#[test]
+fn values_of_launchers_options_are_not_taken_for_programs() {
+    let site = Programs::new();
+    launcher(site.0.path(), "mpiexec", "HYDRA build details:\n    Version:      4.0.2\n", "exit 0");
+    launcher(site.0.path(), "srun", "slurm 23.11.4", "exit 0");
+    let (tool, static_one, good) = (site.name("libnagare.so"), site.name("static"), site.name("mpich"));
+    let said = |launcher: &str, options: &[&str], program: &str| {
+        let launcher = site.name(launcher);
+        let words = [&["--dry-run", "--mpi", "mpich", "--", &launcher], options, &["-n", "2", program]].concat();
+        stderr(&site.run(&words))
+    };
+    for options in [
+        &["-genv", "LD_PRELOAD", &tool][..],
+        &["-genv", "FOO", &static_one],
+        &["-env", "LD_PRELOAD", &tool, "-ppn", "2", "-launcher-exec", &static_one],
+        &["-genv", "FOO=1", "-wdir", "/tmp", "-n", "1", &good, ":", "-env", "FOO", &static_one],
+    ] {
+        assert_eq!(said("mpiexec", options, &good), "", "{options:?}");
+        assert!(said("mpiexec", options, &static_one).contains("is statically linked"), "{options:?}");
+    }
+    assert_eq!(said("srun", &["--task-prolog", &static_one, "-J", &tool], &good), "");
+    let words = [
+        "--dry-run",
+        "--",
+        &site.name("mpirun"),
+        "--launch-agent",
+        &static_one,
+        "--mca",
+        "a",
+        &tool,
+        &site.name("open_mpi"),
+    ];
+    assert_eq!(stderr(&site.run(&words)), "");
+}
+
 #[test]
 fn statically_linked() {
     let site = Programs::new();

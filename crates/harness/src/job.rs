@@ -19,6 +19,8 @@ pub struct Job {
     parts: Vec<(u32, Vec<(String, String)>)>,
     variables: Vec<(String, String)>,
     library: Option<Family>,
+    /// Preloaded before Nagare and behind it.
+    tools: [Option<OsString>; 2],
     directory: Option<OsString>,
     user: Option<u32>,
     limit: Duration,
@@ -45,6 +47,7 @@ impl Job {
             parts: vec![(ranks, Vec::new())],
             variables: program.variables.clone(),
             library: None,
+            tools: [None, None],
             directory: None,
             user: None,
             limit: Duration::from_secs(240),
@@ -65,6 +68,18 @@ impl Job {
     /// Preloads the library of that family, be it the fitting one or not.
     pub fn preload(mut self, family: Family) -> Self {
         self.library = Some(family);
+        self
+    }
+
+    /// Preloads another library before Nagare, or without it.
+    pub fn tool_before(mut self, tool: &Program) -> Self {
+        self.tools[0] = tool.words.first().cloned();
+        self
+    }
+
+    /// Preloads another library behind Nagare.
+    pub fn tool_behind(mut self, tool: &Program) -> Self {
+        self.tools[1] = tool.words.first().cloned();
         self
     }
 
@@ -175,12 +190,16 @@ impl Job {
     }
 
     fn add_part(&self, command: &mut Command, ranks: u32, own: &[(String, String)]) {
-        let library = self.library.map(|f| f.library().display().to_string());
-        match (self.program.mpi.family(), library) {
-            (Family::OpenMpi, Some(path)) => command.arg("-x").arg(format!("LD_PRELOAD={path}")),
-            (Family::Mpich, Some(path)) => command.args(["-env", "LD_PRELOAD", &path]),
-            (_, None) => command,
-        };
+        let library = self.library.map(|f| f.library().into_os_string());
+        let [before, behind] = &self.tools;
+        let preloads: Vec<_> = [before, &library, behind].into_iter().flatten().map(|p| p.to_string_lossy()).collect();
+        if !preloads.is_empty() {
+            let preloads = preloads.join(":");
+            match self.program.mpi.family() {
+                Family::OpenMpi => command.arg("-x").arg(format!("LD_PRELOAD={preloads}")),
+                Family::Mpich => command.args(["-env", "LD_PRELOAD", &preloads]),
+            };
+        }
         command.args(["-n", &ranks.to_string()]);
         if !own.is_empty() {
             command.arg("env").args(own.iter().map(|(n, v)| format!("{n}={v}")));

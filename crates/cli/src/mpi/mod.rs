@@ -3,6 +3,7 @@
 pub mod elf;
 pub mod launcher;
 pub mod library;
+mod options;
 #[cfg(test)]
 mod parsers;
 pub mod preload;

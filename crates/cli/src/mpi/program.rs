@@ -2,8 +2,9 @@
 
 use super::Family;
 use super::elf::{Dynamic, Machine};
-use super::launcher::resolve;
+use super::launcher::{Kind, resolve};
 use super::library::FILE_NAME;
+use super::options::candidates;
 use rustix::process::{getegid, geteuid};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -37,15 +38,15 @@ pub fn obstacle(path: &Path, dynamic: &Dynamic) -> Option<String> {
 /// One line for each application context of a launcher's arguments whose program will not get the library of `family`.
 ///
 /// Which word is the program only the launcher knows. What comes behind a program of that family are its own arguments; before it,
-/// values of options are no executable files, or ordinary ones.
-pub fn obstacles(arguments: &[String], family: Family) -> Vec<String> {
+/// values of options that we do not know are no executable files, or ordinary ones.
+pub fn obstacles(kind: Kind, arguments: &[String], family: Family) -> Vec<String> {
     let contexts = arguments.split(|word| word == ":");
-    contexts.filter_map(|words| words.iter().find_map(|word| judge(word, family))?).collect()
+    contexts.filter_map(|words| candidates(kind, words).into_iter().find_map(|word| judge(word, family))?).collect()
 }
 
 /// `None`: nothing is known by this word; `Some(None)`: a program that gets the library.
 fn judge(word: &str, family: Family) -> Option<Option<String>> {
-    let path = if word.starts_with('-') { None } else { resolve(word).ok() }?;
+    let path = resolve(word).ok()?;
     let dynamic = Dynamic::read(&path).ok()??;
     if let Some(obstacle) = obstacle(&path, &dynamic) {
         return Some(Some(format!("{word} {obstacle}")));
