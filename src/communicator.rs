@@ -396,7 +396,7 @@ impl Communicator {
     pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Arc<Private>, Reason> {
         let mut private = self.private.lock();
         let private = private.get_or_insert_with(|| {
-            let made = self.make_private(shim, comm, place);
+            let made = crate::stack::on_large(|| self.make_private(shim, comm, place));
             if made.is_ok() {
                 shim.registry.enter(self);
             }

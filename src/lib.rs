@@ -34,6 +34,7 @@ mod real;
 mod report;
 mod setup;
 mod shim;
+mod stack;
 mod staged;
 mod statistics;
 mod tags;

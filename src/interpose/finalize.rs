@@ -9,9 +9,11 @@ use std::ffi::c_int;
 fn finalize(function: &'static str) -> c_int {
     guard(function, || {
         if let Some(shim) = shim() {
-            report::at_finalize(shim);
             // First: callbacks that the program attached to MPI_COMM_SELF may still call collectives.
-            shim.leave_world();
+            crate::stack::on_large(|| {
+                report::at_finalize(shim);
+                shim.leave_world();
+            });
         }
         match real::real() {
             // SAFETY: the program asks for it.

@@ -16,7 +16,7 @@ fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_
         let Ok(real) = real::real() else { return real::MISSING };
         let code = initialise(&real.mpi);
         if let (0, Some(shim)) = (code, shim) {
-            shim.enter_world();
+            crate::stack::on_large(|| shim.enter_world());
         }
         code
     })
