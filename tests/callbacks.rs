@@ -58,3 +58,14 @@ fn a_stopped_rank_is_not_one_that_disagrees() {
         }
     }
 }
+
+/// The thread is cancelled where it pauses between two looks for messages. Where the MPI library does the waiting, and makes no call of the
+/// kernel meanwhile, a thread stays in its call, with Nagare or without.
+#[test]
+fn a_cancelled_thread() {
+    for mpi in Mpi::ALL {
+        let program = compile(mpi, "tests/programs/cancelled.c");
+        let outcome = Job::forced(&program, 3).set("NAGARE_WAIT", "pause").run().verified("cancelled");
+        assert!(outcome.report().calls("allreduce", "grouped_two_tree") >= 3, "{:?}", outcome.report());
+    }
+}
