@@ -22,8 +22,8 @@ fn disagree(mpi: Mpi, ranks: u32, counts: &[(u32, u32)]) {
     for collective in COLLECTIVES {
         for (other, count) in counts {
             let words = [format!("collective={collective}"), format!("count={count}"), format!("other={other}")];
-            let words: Vec<&str> = words.iter().map(String::as_str).chain(["watchdog=20"]).collect();
-            let outcome = Job::forced(&program, ranks).arguments(&words).limit(60).run();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let outcome = Job::forced(&program, ranks).arguments(&words).run();
             let output = outcome.ended.output();
             assert!(!outcome.ended.success(), "{words:?}: nobody has noticed\n{output}");
             assert!(!output.contains("CORRUPT"), "{words:?}\n{output}");

@@ -34,7 +34,7 @@ fn hello_in_rust() {
     cargo.args(["build", "--quiet", "--example", "hello", "--manifest-path"]);
     cargo.arg(nagare_harness::root_directory().join("Cargo.toml")).arg("--target-dir").arg(target);
     cargo.env("MPICC", "mpicc.openmpi");
-    let ended = run_limited(&mut cargo, Duration::from_secs(300));
+    let ended = run_limited(&mut cargo, Duration::from_secs(900));
     assert!(ended.success(), "{}", ended.output());
     says_ok(&Program::executable(Mpi::OpenMpi4, target.join("debug/examples/hello")), 4);
 }

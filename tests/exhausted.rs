@@ -7,7 +7,7 @@ const LARGE_SEGMENTS: (&str, &str) = ("NAGARE_SEGMENT", "16M");
 
 fn job(program: &Program, ranks: u32) -> Job {
     // The C library would find 64 MiB of address space that it has set aside for other threads.
-    Job::forced(program, ranks).set(LARGE_SEGMENTS.0, LARGE_SEGMENTS.1).set("MALLOC_ARENA_MAX", "1").limit(30)
+    Job::forced(program, ranks).set(LARGE_SEGMENTS.0, LARGE_SEGMENTS.1).set("MALLOC_ARENA_MAX", "1")
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn where_some_ranks_need_none() {
         let program = compile(mpi, "tests/programs/exhausted.c");
         for collective in ["reduce", "allreduce"] {
             let named = format!("collective={collective}");
-            let words = [&[count, &named, "needed=some", "watchdog=20"], more].concat();
+            let words = [&[count, &named, "needed=some"], more].concat();
             let outcome = job(&program, ranks).set("NAGARE_LOG", "info").arguments(&words).run().verified("exhausted");
             let output = outcome.ended.output();
             let errors = |call: u32| {
@@ -71,7 +71,7 @@ fn a_system_that_refuses_every_small_piece() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 2), (Mpi::OpenMpi5, 4), (Mpi::Mpich5, 2)] {
         let program = compile(mpi, "tests/programs/refused.c");
         // So many segments that windows are full.
-        let outcome = Job::forced(&program, ranks).arguments(&["bytes=1048576"]).limit(60).run().verified("refused");
+        let outcome = Job::forced(&program, ranks).arguments(&["bytes=1048576"]).run().verified("refused");
         let pieces = |line: &str| line.split_once("pieces=")?.1.split(' ').next()?.parse::<u64>().ok();
         let refused: Vec<u64> = outcome.ended.stdout.lines().filter_map(pieces).collect();
         // Plans of nine collectives on three communicators.
@@ -85,7 +85,7 @@ fn a_system_that_refuses_every_small_piece() {
 fn a_system_that_refuses_everything() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::Mpich4, 3)] {
         let program = compile(mpi, "tests/programs/refused.c");
-        let job = Job::forced(&program, ranks).arguments(&["aligned=refused"]).set("NAGARE_LOG", "info").limit(60);
+        let job = Job::forced(&program, ranks).arguments(&["aligned=refused"]).set("NAGARE_LOG", "info");
         let outcome = job.run().verified("refused");
         let said = outcome.messages().iter().filter(|message| message.contains("bcast: no memory")).count();
         assert!(said >= 2 * ranks as usize, "{mpi:?}:\n{}", outcome.ended.output());

@@ -11,7 +11,7 @@ fn collectives(mpi: Mpi) -> Program {
 
 /// Every call carried out by Nagare; few of many types and operations where there are more ranks than cores.
 fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
-    let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment).limit(300);
+    let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment);
     let outcome = job.arguments(&["avoid=none"]).arguments(options).run().verified("collectives");
     outcome.report().assert_ran("grouped_two_tree", Some("xor"));
     outcome.report().assert_ran_blocks();
