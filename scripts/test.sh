@@ -55,7 +55,8 @@ parts() {
     for command in conformance fuzz soak; do
         echo "$command $PWD $PWD/target/debug/nagare-trust $command --quick"
     done
-    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/ ${ignored[*]}/"
+    # A blank at the end of a line would join the next one to it.
+    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/"
 }
 
 part python-mpis "$PWD" scripts/python-mpis.sh &
