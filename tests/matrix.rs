@@ -26,15 +26,34 @@ fn openmpi_few_ranks() {
 
 #[test]
 fn openmpi_more_ranks() {
-    forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
     forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000,20000"]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn openmpi_most_ranks() {
+    forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
     forced(Mpi::OpenMpi4, 16, "8K", &["thin=16", "sizes=0,1,3,4097,65536", "comms=world,reversed,part,merged"]);
 }
 
 #[test]
 fn openmpi_all_roots() {
     forced(Mpi::OpenMpi4, 7, "64", &["roots=all", "sizes=1,1000", "thin=4"]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn openmpi_all_roots_of_more_ranks() {
     forced(Mpi::OpenMpi4, 13, "1K", &["roots=all", "sizes=2,4097", "thin=8", "comms=world,part"]);
+}
+
+/// One sweep where waiting ranks do not yield, as MPICH's never do for its users.
+#[test]
+fn mpich_that_does_not_yield() {
+    let job = Job::forced(&collectives(Mpi::Mpich4), 2).without_yielding();
+    let outcome = job.arguments(&["avoid=none", "thin=16", "sizes=1,1000,4097"]).run().verified("collectives");
+    outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+    outcome.report().assert_ran_blocks();
 }
 
 #[test]
