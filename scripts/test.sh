@@ -64,7 +64,7 @@ part libraries "$PWD" make --no-print-directory libraries
 part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail; compile"
 wait
 start=$SECONDS
-parts | xargs -P 2 -L 1 bash -c 'part "$@"' part
+parts | xargs -P 3 -L 1 bash -c 'part "$@"' part
 part doctests "$PWD" cargo test --workspace --doc --target-dir target
 
 echo
