@@ -1,6 +1,7 @@
 # make          builds the library for every MPI found, and the `nagare` command
 # make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
-# make test     installs what the tests need and runs all of them
+# make test     installs what the tests need, and runs what must pass before a change lands; under ten minutes
+# make test-all the tests that take long as well
 # make check    formatting, lints, documentation, generated files
 # make bench    the tables and plots of docs/benchmarks.md; more than an hour
 # make kernels  FT and IS on two emulated clusters, stock and Nagare in turn; a few minutes
@@ -16,11 +17,14 @@
 
 SHELL := bash
 CARGO := cargo
-TRUST = $(CARGO) run --quiet --target-dir target -p nagare-trust --
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build demo bench kernels test test-unit test-mpi test-trust conformance fuzz soak compatibility compatibility-tests check licences audit fuzz-parsers instructions packages-build packages-test FORCE
+.PHONY: build libraries demo bench kernels test test-all conformance fuzz soak compatibility compatibility-tests check check-installed test-installed test-all-installed licences audit fuzz-parsers instructions packages-build packages-test FORCE
+
+MPICC ?= $(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc)
+# Commands of the workspace, with the same dependencies as its tests.
+COMMAND = MPICC=$(MPICC) $(CARGO) build --quiet --workspace --target-dir target --bin
 
 build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
 ifeq ($(WRAPPERS),)
@@ -29,6 +33,7 @@ ifeq ($(WRAPPERS),)
 endif
 
 target/%/release/libnagare.so: FORCE
+	@$(if $(filter $*,$(firstword $(WRAPPERS))),,scripts/share-build.sh target/$(firstword $(WRAPPERS))/release target/$*/release)
 	@MPICC=mpicc.$* $(CARGO) build --quiet --release -p nagare --target-dir target/$*
 	@echo "built $@"
 
@@ -52,45 +57,48 @@ kernels: packages-build
 	@$(MAKE) --no-print-directory build
 	@scripts/kernels.sh
 
-test: packages-build packages-test
-	@$(MAKE) --no-print-directory build
-	@scripts/python-mpis.sh
-	@$(MAKE) --no-print-directory test-unit test-mpi test-trust
+# What jobs of the tests preload, and what `nagare bench` starts.
+libraries: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so) $(foreach f,$(firstword $(WRAPPERS)),target/$(f)/release/nagare-bench)
 
-# Separate, since what is installed above decides WRAPPERS.
-test-unit:
-	$(CARGO) test --no-fail-fast --workspace --exclude nagare --target-dir target
+# Make starts again, since what is installed decides WRAPPERS.
+test test-all: packages-build packages-test
+	@$(MAKE) --no-print-directory $@-installed
 
-test-mpi:
-	MPICC=$(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc) $(CARGO) test --no-fail-fast -p nagare --target-dir target
+test-installed:
+	@MPICC=$(MPICC) scripts/test.sh
 
-# What the three below run, in a few minutes.
-test-trust:
-	@for command in conformance fuzz soak; do $(TRUST) $$command --quick || exit 1; done
+test-all-installed:
+	@MPICC=$(MPICC) scripts/test.sh --all
 
 conformance fuzz soak compatibility-tests: packages-build packages-test
 	@$(MAKE) --no-print-directory build
 	@scripts/python-mpis.sh
-	@$(TRUST) $(@:compatibility-%=%)
+	@$(COMMAND) nagare-trust && target/debug/nagare-trust $(@:compatibility-%=%)
 	@$(MAKE) --no-print-directory compatibility
 
 compatibility:
-	@$(TRUST) table > docs/compatibility.md.new && mv docs/compatibility.md.new docs/compatibility.md
+	@$(COMMAND) nagare-trust && target/debug/nagare-trust table > docs/compatibility.md.new && mv docs/compatibility.md.new docs/compatibility.md
 
-check:
+check: packages-build
+	@$(MAKE) --no-print-directory check-installed
+
+# One family's check is the other's as well, but for what depends on an MPI.
+check-installed: LINT = $(CARGO) clippy --quiet --workspace --all-targets --features nagare-bench/program
+check-installed:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --quiet --workspace --exclude nagare --all-targets --target-dir target -- -D warnings
-	@for family in $(WRAPPERS); do \
+	MPICC=$(MPICC) $(LINT) --target-dir target -- -D warnings
+	@for family in $(filter-out $(MPICC:mpicc.%=%),$(WRAPPERS)); do \
 	  echo "clippy for $$family"; \
-	  MPICC=mpicc.$$family $(CARGO) clippy --quiet -p nagare --all-targets --target-dir target/$$family -- -D warnings && \
-	  MPICC=mpicc.$$family $(CARGO) clippy --quiet -p nagare-bench --features program --all-targets --target-dir target/$$family -- -D warnings || exit 1; done
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --exclude nagare --no-deps --document-private-items --target-dir target
-	RUSTDOCFLAGS="-D warnings" MPICC=mpicc.$(firstword $(WRAPPERS)) $(CARGO) doc --quiet -p nagare --no-deps --document-private-items --target-dir target/$(firstword $(WRAPPERS))
-	$(CARGO) run --quiet --target-dir target -p nagare-cli -- env --markdown | diff -u docs/environment.md - || \
+	  scripts/share-build.sh target/debug target/$$family/debug && \
+	  MPICC=mpicc.$$family $(LINT) --target-dir target/$$family -- -D warnings || exit 1; done
+	RUSTDOCFLAGS="-D warnings" MPICC=$(MPICC) $(CARGO) doc --quiet --workspace --exclude nagare-cli --no-deps --document-private-items --target-dir target
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet -p nagare-cli --no-deps --document-private-items --target-dir target
+	@$(COMMAND) nagare-trust --bin nagare
+	target/debug/nagare env --markdown | diff -u docs/environment.md - || \
 	  { echo "docs/environment.md is not current: nagare env --markdown > docs/environment.md"; exit 1; }
-	@set -o pipefail; $(CARGO) run --quiet --target-dir target -p nagare-trust -- licences | diff -u docs/licences.md - || \
+	@set -o pipefail; target/debug/nagare-trust licences | diff -u docs/licences.md - || \
 	  { echo "docs/licences.md is not current (make licences), or names a licence that is not allowed"; exit 1; }
-	@set -o pipefail; $(CARGO) run --quiet --target-dir target -p nagare-trust -- table | diff -u docs/compatibility.md - || \
+	@set -o pipefail; target/debug/nagare-trust table | diff -u docs/compatibility.md - || \
 	  { echo "docs/compatibility.md is not current: make compatibility"; exit 1; }
 
 fuzz: fuzz-parsers
@@ -102,7 +110,7 @@ fuzz-parsers:
 	$(CARGO) test --quiet --target-dir target -p nagare-cli --bin nagare parsers
 
 licences:
-	@$(TRUST) licences > docs/licences.md.new && mv docs/licences.md.new docs/licences.md
+	@$(COMMAND) nagare-trust && target/debug/nagare-trust licences > docs/licences.md.new && mv docs/licences.md.new docs/licences.md
 
 audit:
 	@scripts/audit.sh

@@ -22,8 +22,8 @@ fn disagree(mpi: Mpi, ranks: u32, counts: &[(u32, u32)]) {
     for collective in COLLECTIVES {
         for (other, count) in counts {
             let words = [format!("collective={collective}"), format!("count={count}"), format!("other={other}")];
-            let words: Vec<&str> = words.iter().map(String::as_str).chain(["watchdog=20"]).collect();
-            let outcome = Job::forced(&program, ranks).arguments(&words).limit(60).run();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let outcome = Job::forced(&program, ranks).arguments(&words).run();
             let output = outcome.ended.output();
             assert!(!outcome.ended.success(), "{words:?}: nobody has noticed\n{output}");
             assert!(!output.contains("CORRUPT"), "{words:?}\n{output}");
@@ -36,7 +36,13 @@ fn disagree(mpi: Mpi, ranks: u32, counts: &[(u32, u32)]) {
 
 #[test]
 fn open_mpi() {
-    disagree(Mpi::OpenMpi4, 4, &COUNTS);
+    disagree(Mpi::OpenMpi4, 4, &COUNTS[..1]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn open_mpi_with_other_counts() {
+    disagree(Mpi::OpenMpi4, 4, &COUNTS[1..]);
 }
 
 #[test]

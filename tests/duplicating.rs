@@ -6,8 +6,8 @@ use nagare_harness::{Job, Mpi, compile};
 fn duplicates_in_the_making() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 5), (Mpi::OpenMpi5, 3), (Mpi::Mpich4, 3)] {
         let program = compile(mpi, "tests/programs/duplicating.c");
-        Job::stock(&program, ranks).arguments(&["watchdog=30"]).run().verified("duplicating");
-        let forced = Job::forced(&program, ranks).arguments(&["watchdog=30"]).run().verified("duplicating");
+        Job::stock(&program, ranks).run().verified("duplicating");
+        let forced = Job::forced(&program, ranks).run().verified("duplicating");
         let ours = forced
             .report()
             .counts()

@@ -106,8 +106,8 @@ fn errors_that_end_the_job() {
         let third = if mpich { ("Alltoallv", "comm_freed_used") } else { ("Alltoallv", "comm_null") };
         for (call, what) in [("Bcast", "root_too_large"), ("Allreduce", "op_not_for_double"), third] {
             let arguments = [&*format!("call={call}"), &*format!("what={what}")];
-            let stock = heard(&Job::stock(&program, 2).arguments(&arguments).limit(60));
-            let forced = heard(&Job::forced(&program, 2).arguments(&arguments).limit(60));
+            let stock = heard(&Job::stock(&program, 2).arguments(&arguments));
+            let forced = heard(&Job::forced(&program, 2).arguments(&arguments));
             let (expected, words) = (last_words(&stock), last_words(&forced));
             assert!(expected.iter().any(|line| line.contains(&format!("MPI_{call}"))), "{}", stock.ended.output());
             assert_eq!(words, expected, "{}\n{}", stock.ended.output(), forced.ended.output());

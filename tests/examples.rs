@@ -31,10 +31,10 @@ fn hello_in_rust() {
     // Where cargo put this test's own build; `cargo test` has made the examples already, unless one test was asked for.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--example", "hello", "--manifest-path"]);
+    cargo.args(["build", "--quiet", "--workspace", "--example", "hello", "--manifest-path"]);
     cargo.arg(nagare_harness::root_directory().join("Cargo.toml")).arg("--target-dir").arg(target);
     cargo.env("MPICC", "mpicc.openmpi");
-    let ended = run_limited(&mut cargo, Duration::from_secs(300));
+    let ended = run_limited(&mut cargo, Duration::from_secs(900));
     assert!(ended.success(), "{}", ended.output());
     says_ok(&Program::executable(Mpi::OpenMpi4, target.join("debug/examples/hello")), 4);
 }

@@ -7,7 +7,7 @@ const LARGE_SEGMENTS: (&str, &str) = ("NAGARE_SEGMENT", "16M");
 
 fn job(program: &Program, ranks: u32) -> Job {
     // The C library would find 64 MiB of address space that it has set aside for other threads.
-    Job::forced(program, ranks).set(LARGE_SEGMENTS.0, LARGE_SEGMENTS.1).set("MALLOC_ARENA_MAX", "1").limit(30)
+    Job::forced(program, ranks).set(LARGE_SEGMENTS.0, LARGE_SEGMENTS.1).set("MALLOC_ARENA_MAX", "1")
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn where_some_ranks_need_none() {
         let program = compile(mpi, "tests/programs/exhausted.c");
         for collective in ["reduce", "allreduce"] {
             let named = format!("collective={collective}");
-            let words = [&[count, &named, "needed=some", "watchdog=20"], more].concat();
+            let words = [&[count, &named, "needed=some"], more].concat();
             let outcome = job(&program, ranks).set("NAGARE_LOG", "info").arguments(&words).run().verified("exhausted");
             let output = outcome.ended.output();
             let errors = |call: u32| {

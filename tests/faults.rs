@@ -73,7 +73,7 @@ fn what_need_not_be_the_same_may_differ() {
 #[test]
 fn strict_on_one_rank_ends_the_job() {
     for (mpi, ranks) in DEBIAN {
-        let job = Job::forced(&hello(mpi), ranks - 1).and_ranks(1, "NAGARE_STRICT", "1").limit(60);
+        let job = Job::forced(&hello(mpi), ranks - 1).and_ranks(1, "NAGARE_STRICT", "1");
         let outcome = job.run();
         let ended = &outcome.ended;
         assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
@@ -86,8 +86,7 @@ fn strict_on_one_rank_ends_the_job() {
 #[test]
 fn ranks_without_the_library() {
     for (mpi, ranks) in DEBIAN {
-        let job =
-            Job::forced(&hello(mpi), ranks - 1).set("NAGARE_STRICT", "1").and_ranks(1, "LD_PRELOAD", "").limit(60);
+        let job = Job::forced(&hello(mpi), ranks - 1).set("NAGARE_STRICT", "1").and_ranks(1, "LD_PRELOAD", "");
         let outcome = job.run();
         let ended = &outcome.ended;
         assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
@@ -103,7 +102,7 @@ fn ranks_without_the_library() {
 
 /// Runs with this fabric file on all ranks.
 fn with_fabric(mpi: Mpi, all: &Path) -> Outcome {
-    let job = Job::nagare(&hello(mpi), 2).set("NAGARE_ALGORITHM", FORCED).limit(60);
+    let job = Job::nagare(&hello(mpi), 2).set("NAGARE_ALGORITHM", FORCED);
     job.set("NAGARE_TOPOLOGY", all.to_str().expect("UTF-8")).run()
 }
 
@@ -173,7 +172,7 @@ fn fabric_files_that_may_not_be_read_or_may_be_written() {
             let job = job.set("LD_PRELOAD", &path("libnagare.so")).set("NAGARE_ALGORITHM", FORCED);
             let report = path(&format!("home/{name}.json"));
             let job = job.set("NAGARE_TOPOLOGY", &path(name)).set("NAGARE_REPORT", &report);
-            let mut outcome = job.directory(&path("home")).limit(60).run();
+            let mut outcome = job.directory(&path("home")).run();
             outcome.report = Report::read(Path::new(&report));
             outcome
         };
@@ -212,7 +211,7 @@ fn fabric_files_that_differ_between_ranks() {
                 }
             }
             let path = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
-            let job = Job::nagare(&hello(mpi), ranks - 1).set("NAGARE_TOPOLOGY", "fabric.toml").limit(60);
+            let job = Job::nagare(&hello(mpi), ranks - 1).set("NAGARE_TOPOLOGY", "fabric.toml");
             job.directory(&path("first")).and_ranks(1, "--chdir", &path(directory)).run()
         };
         let last = ranks - 1;
@@ -227,7 +226,7 @@ fn fabric_files_that_differ_between_ranks() {
 #[test]
 fn the_wrong_library_on_one_rank() {
     let library = Family::Mpich.library();
-    let job = Job::forced(&hello(Mpi::OpenMpi4), 2).set("NAGARE_STRICT", "1").limit(60);
+    let job = Job::forced(&hello(Mpi::OpenMpi4), 2).set("NAGARE_STRICT", "1");
     let outcome = job.and_ranks(1, "LD_PRELOAD", library.to_str().expect("UTF-8")).run();
     assert!(!outcome.ended.success() && !outcome.ended.stdout.contains("OK"), "{}", outcome.ended.output());
     let waiting = outcome.messages().iter().filter(|m| m.contains("expected libnagare.so in all")).count();

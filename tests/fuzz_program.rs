@@ -61,7 +61,7 @@ fn what_is_wrong_is_noticed() {
     ] {
         let corrupt = format!("corrupt={corrupt}");
         let only = format!("only={case}");
-        let mut words = vec![only.as_str(), corrupt.as_str(), "watchdog=60"];
+        let mut words = vec![only.as_str(), corrupt.as_str(), "watchdog=300"];
         words.extend((!byte.is_empty()).then_some(byte));
         let path = cases(file);
         let outcome = Job::stock(&program, 3).arguments(&[&path]).arguments(&words).run();

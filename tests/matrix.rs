@@ -3,7 +3,6 @@
 
 use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile};
 use nagare_plan::algorithm::ALGORITHMS;
-use nagare_plan::collective::Collective;
 
 fn collectives(mpi: Mpi) -> Program {
     compile(mpi, "tests/programs/collectives.c")
@@ -11,7 +10,7 @@ fn collectives(mpi: Mpi) -> Program {
 
 /// Every call carried out by Nagare; few of many types and operations where there are more ranks than cores.
 fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
-    let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment).limit(300);
+    let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment);
     let outcome = job.arguments(&["avoid=none"]).arguments(options).run().verified("collectives");
     outcome.report().assert_ran("grouped_two_tree", Some("xor"));
     outcome.report().assert_ran_blocks();
@@ -27,15 +26,34 @@ fn openmpi_few_ranks() {
 
 #[test]
 fn openmpi_more_ranks() {
-    forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
     forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000,20000"]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn openmpi_most_ranks() {
+    forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
     forced(Mpi::OpenMpi4, 16, "8K", &["thin=16", "sizes=0,1,3,4097,65536", "comms=world,reversed,part,merged"]);
 }
 
 #[test]
 fn openmpi_all_roots() {
     forced(Mpi::OpenMpi4, 7, "64", &["roots=all", "sizes=1,1000", "thin=4"]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn openmpi_all_roots_of_more_ranks() {
     forced(Mpi::OpenMpi4, 13, "1K", &["roots=all", "sizes=2,4097", "thin=8", "comms=world,part"]);
+}
+
+/// One sweep where waiting ranks do not yield, as MPICH's never do for its users.
+#[test]
+fn mpich_that_does_not_yield() {
+    let job = Job::forced(&collectives(Mpi::Mpich4), 2).without_yielding();
+    let outcome = job.arguments(&["avoid=none", "thin=16", "sizes=1,1000,4097"]).run().verified("collectives");
+    outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+    outcome.report().assert_ran_blocks();
 }
 
 #[test]
@@ -45,36 +63,52 @@ fn mpich() {
     forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
 }
 
-/// Whoever has a block for whom, whichever rank they are gathered at, and whatever is combined on the way.
-#[test]
-fn every_algorithm_that_moves_blocks() {
-    for spec in ALGORITHMS {
-        for collective in Collective::ALL {
-            if matches!(collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce)
-                || !spec.collectives.contains(&collective)
-            {
-                continue;
-            }
-            for (mpi, ranks, segment, options) in [
-                (Mpi::OpenMpi4, 3, "256", ["sizes=0,1,63,64,65,1000", "thin=2"]),
-                (Mpi::OpenMpi4, 8, "1K", ["sizes=2,255,257,20000", "thin=12"]),
-                (Mpi::Mpich4, 3, "1K", ["sizes=0,1,256,1000", "thin=8"]),
-            ] {
-                // Types times operations times ways to share are many.
-                let options = if collective.scatters() { [options[0], "thin=24"] } else { options };
-                let (name, algorithm) = (collective.name(), spec.name);
-                let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment);
-                let job = job.set("NAGARE_TOPOLOGY", MACHINE).set("NAGARE_ALGORITHM", &format!("{name}={algorithm}"));
-                let job = job.arguments(&[&format!("only={name}"), "avoid=none", "roots=all"]).arguments(&options);
-                let outcome = job.run().verified("collectives");
-                let report = outcome.report();
-                assert!(report.calls(name, algorithm) > 0, "{report:?}");
-                let left = report.reasons().into_iter().filter(|r| r != "one rank" && r != "no data");
-                let expected = if collective.reduces() { vec!["operation does not commute"] } else { Vec::new() };
-                assert_eq!(left.collect::<Vec<_>>(), expected, "{report:?}");
-            }
+/// Every algorithm on each of its collectives, all roots: those that scatter reductions, and the others. Ranks switch while the job runs.
+fn every_algorithm(mpi: Mpi, ranks: u32, segment: &str, [sizes, thin]: [&str; 2]) {
+    let pairs =
+        ALGORITHMS.iter().flat_map(|spec| spec.collectives.iter().map(move |collective| (*collective, spec.name)));
+    // Types times operations times ways to share are many.
+    let (scatter, others): (Vec<_>, Vec<_>) = pairs.partition(|(collective, _)| collective.scatters());
+    for (pairs, thin) in [(scatter, "thin=24"), (others, thin)] {
+        let rules: Vec<String> =
+            pairs.iter().map(|(collective, name)| format!("{}={name}", collective.name())).collect();
+        let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment);
+        let words = [&format!("rules={}", rules.join("/")), "avoid=none", "roots=all", sizes, thin];
+        let outcome = job.arguments(&words).run().verified("collectives");
+        let report = outcome.report();
+        for (collective, algorithm) in &pairs {
+            let name = collective.name();
+            assert!(report.calls(name, algorithm) > 0, "no {name} on {algorithm}: {report:?}");
+            let reason = "operation does not commute";
+            assert_eq!(report.forwarded(name, reason) > 0, collective.reduces(), "{name}: {report:?}");
+            // The same calls of all algorithms: none of them has left more to the library than another.
+            let first = pairs.iter().find(|(other, _)| other == collective).map_or("", |(_, first)| first);
+            assert_eq!(
+                report.calls(name, algorithm),
+                report.calls(name, first),
+                "{name}: {algorithm}, {first}: {report:?}"
+            );
         }
+        let known = ["one rank", "no data", "operation does not commute"];
+        assert!(report.reasons().iter().all(|reason| known.contains(&reason.as_str())), "{report:?}");
     }
+}
+
+#[test]
+fn every_algorithm_of_three_ranks() {
+    every_algorithm(Mpi::OpenMpi4, 3, "256", ["sizes=0,1,63,64,65,1000", "thin=2"]);
+    every_algorithm(Mpi::Mpich4, 3, "1K", ["sizes=0,1,256,1000", "thin=8"]);
+}
+
+#[test]
+fn every_algorithm_of_eight_ranks() {
+    every_algorithm(Mpi::OpenMpi4, 8, "1K", ["sizes=2,255,257,20000", "thin=12"]);
+}
+
+#[test]
+fn every_algorithm_under_newer_mpis() {
+    every_algorithm(Mpi::OpenMpi5, 4, "1K", ["sizes=1,257,1000", "thin=12"]);
+    every_algorithm(Mpi::Mpich5, 3, "1K", ["sizes=1,257,1000", "thin=12"]);
 }
 
 /// Halves of a vector along the dimensions of a network, on nodes of several and of unequally many ranks.

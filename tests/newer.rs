@@ -79,7 +79,7 @@ fn bound_to_nagare(mpi: Mpi) -> Vec<String> {
     command.args(&program.words[1..]).env("LD_PRELOAD", mpi.family().library());
     command.env("LD_DEBUG", "bindings").env("LD_DEBUG_OUTPUT", scratch.path().join("bindings"));
     command.env("NAGARE_ALGORITHM", FORCED).env("NAGARE_TOPOLOGY", MACHINE);
-    let ended = run_limited(&mut command, Duration::from_secs(60));
+    let ended = run_limited(&mut command, Duration::from_secs(300));
     assert!(ended.success(), "{}", ended.output());
     let mut names = Vec::new();
     for file in std::fs::read_dir(scratch.path()).expect("the files").flatten() {

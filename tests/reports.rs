@@ -80,11 +80,8 @@ fn reports_that_cannot_be_written() {
     ];
     for (number, (target, why)) in cases.into_iter().enumerate() {
         let (mpi, ranks) = DEBIAN[number % 2];
-        let outcome = Job::forced(&compile(mpi, "examples/hello.c"), ranks)
-            .set("NAGARE_REPORT", &target)
-            .limit(60)
-            .run()
-            .passed();
+        let outcome =
+            Job::forced(&compile(mpi, "examples/hello.c"), ranks).set("NAGARE_REPORT", &target).run().passed();
         let messages = outcome.messages();
         assert_eq!(messages.len(), 1, "{}", outcome.ended.output());
         assert!(messages[0].contains("NAGARE_REPORT") && messages[0].contains(why), "{}", messages[0]);

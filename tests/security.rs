@@ -134,7 +134,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 fn strace_works() -> bool {
-    let ended = run_limited(Command::new("sh").args(["-c", "strace -o /dev/null true"]), Duration::from_secs(20));
+    let ended = run_limited(Command::new("sh").args(["-c", "strace -o /dev/null true"]), Duration::from_secs(300));
     if !ended.success() {
         eprintln!("skipped: strace is missing, or this system does not let it trace: {}", ended.output());
     }
@@ -148,7 +148,7 @@ fn ranks_read_write_and_execute_what_the_documentation_says() {
     }
     let scratch = scratch_directory();
     let (fabric, report) = (scratch.path().join("fabric.toml"), scratch.path().join("report.json"));
-    let host = run_limited(&mut Command::new("hostname"), Duration::from_secs(5)).stdout;
+    let host = run_limited(&mut Command::new("hostname"), Duration::from_secs(300)).stdout;
     fs::write(&fabric, format!("hosts = ['{}', 'other']\nswitches = ['s']\nbandwidth = 1\nlink = [{{ from = ['{0}', 'other'], to = 's' }}]", host.trim()))
         .expect("a file");
     let (fabric, report) = (fabric.display().to_string(), report.display().to_string());
@@ -187,7 +187,7 @@ fn ranks_ask_for_the_variables_that_the_documentation_names() {
     let source = root_directory().join("tests/programs/asked.c");
     let mut compiler = Command::new("gcc");
     compiler.args(["-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-o"]).arg(&counter).arg(source).arg("-ldl");
-    let ended = run_limited(&mut compiler, Duration::from_secs(60));
+    let ended = run_limited(&mut compiler, Duration::from_secs(300));
     assert!(ended.success(), "{}", ended.output());
     let documented: BTreeSet<String> = documented("What it asks the environment").into_iter().collect();
     for mpi in MPIS {
@@ -223,7 +223,7 @@ fn ranks_ask_for_the_variables_that_the_documentation_names() {
         let mut alone = Command::new("env");
         alone.arg(format!("LD_PRELOAD={}:{}", counter.display(), mpi.family().library().display()));
         alone.arg(format!("ASKED_FILE={}", asked.display())).args(["sort", "/dev/null"]);
-        assert!(run_limited(&mut alone, Duration::from_secs(20)).success());
+        assert!(run_limited(&mut alone, Duration::from_secs(300)).success());
         let files = fs::read_dir(scratch.path()).expect("a directory").flatten().map(|entry| entry.path());
         let files = files.filter(|path| path.display().to_string().starts_with(&format!("{}.", asked.display())));
         let lines: Vec<String> = files.map(|path| fs::read_to_string(path).expect("what was asked")).collect();
@@ -236,7 +236,7 @@ fn as_nobody(program: &Path, library: &Path) -> Ended {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--", "env"]);
     command.arg(format!("LD_PRELOAD={}", library.display())).arg(program);
-    run_limited(&mut command, Duration::from_secs(20))
+    run_limited(&mut command, Duration::from_secs(300))
 }
 
 fn mode(path: &Path, bits: u32) {
@@ -277,7 +277,7 @@ fn programs_with_more_rights_than_their_user_do_not_get_the_library() {
         mode(&program, 0o755);
         let mut capability = Command::new("sh");
         capability.args(["-c", "PATH=$PATH:/sbin:/usr/sbin setcap cap_net_raw+ep \"$1\"", "sh"]).arg(&program);
-        if run_limited(&mut capability, Duration::from_secs(20)).success() {
+        if run_limited(&mut capability, Duration::from_secs(300)).success() {
             assert_eq!(said(as_nobody(&program, &library)), "secure=1 loaded=0", "{}", mpi.name());
         } else {
             eprintln!("skipped: no file capabilities here");

@@ -8,7 +8,7 @@ use std::time::Duration;
 fn tool(name: &str, options: &[&str], family: Family) -> String {
     let mut command = Command::new(name);
     command.args(options).arg(family.library());
-    let ended = run_limited(&mut command, Duration::from_secs(30));
+    let ended = run_limited(&mut command, Duration::from_secs(300));
     assert!(ended.success(), "{command:?}\n{}", ended.output());
     ended.stdout
 }

@@ -11,7 +11,7 @@ const RANKS: u32 = 4;
 fn both_ways(program: &Program, types: &str) -> [Outcome; 2] {
     let default = Job::nagare(program, RANKS).set("NAGARE_TOPOLOGY", MACHINE);
     let forced = Job::forced(program, RANKS).set("NAGARE_SEGMENT", "4K").arguments(&["avoid=none"]);
-    [default, forced].map(|job| job.arguments(&[&format!("types={types}")]).limit(120).run())
+    [default, forced].map(|job| job.arguments(&[&format!("types={types}")]).run())
 }
 
 fn assert_ran([default, forced]: &[Outcome; 2]) {
@@ -60,7 +60,7 @@ fn of_parametrised_types_in_fortran() {
 fn dense_types_are_not_copied() {
     for mpi in Mpi::ALL {
         let program = compile(mpi, "tests/programs/typemaps.c");
-        let outcome = Job::forced(&program, 2).arguments(&["mode=packed"]).limit(120).run().verified("typemaps");
+        let outcome = Job::forced(&program, 2).arguments(&["mode=packed"]).run().verified("typemaps");
         assert!(outcome.report().ours("bcast") > 0, "{:?}", outcome.report());
         let packed = |line: &&str| line.ends_with("packed=1");
         let (dense, others): (Vec<&str>, Vec<&str>) =

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     check_program = "sessions";
     snprintf(check_current, sizeof check_current, "model=%s count=%d", model, count);
     signal(SIGALRM, check_on_alarm);
-    alarm(60);
+    alarm(300);
     if (strcmp(model, "session") == 0) {
         epoch("one", count);
     } else {

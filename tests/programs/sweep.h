@@ -11,6 +11,7 @@
 #include "case_reduce.h"
 #include "case_reduce_scatter.h"
 #include "case_rounding.h"
+#include <dlfcn.h>
 
 enum { LARGE = 5000, MAX_SIZES = 32, ALLTOALL_BYTES = 2 << 20 };
 
@@ -191,10 +192,34 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
     }
 }
 
-static const char sweep_options[] = "sizes,roots,comms,only,types,thin,avoid";
+/* Sets the algorithms of a communicator, on all of its ranks. */
+static inline void sweep_set_algorithm(MPI_Comm comm, const char *rule)
+{
+    int (*set)(MPI_Comm, const char *);
+    *(void **)&set = dlsym(RTLD_DEFAULT, "nagare_set_algorithm");
+    if (!set || set(comm, rule) != 0)
+        fail("rule %s: not set", rule);
+}
+
+/* Sweeps once for each rule COLLECTIVE=ALGORITHM of a list with slashes, with the calls of that collective only. */
+static inline void sweep_rules(struct sweep *s, const struct member *m, const char *rules)
+{
+    for (const char *at = rules; *at; at += *at == '/') {
+        char rule[64], collective[64];
+        const int length = (int)strcspn(at, "/");
+        snprintf(rule, sizeof rule, "%.*s", length, at);
+        snprintf(collective, sizeof collective, "%.*s", (int)strcspn(rule, "="), rule);
+        sweep_set_algorithm(m->comm, rule);
+        s->only = collective;
+        sweep_communicator(s, m);
+        at += length;
+    }
+}
+
+static const char sweep_options[] = "sizes,roots,comms,only,rules,types,thin,avoid";
 
 /* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,
-   allgather,reduce_scatter_block,reduce_scatter types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
+   allgather,reduce_scatter_block,reduce_scatter rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
 static inline void sweep_run(int argc, char **argv, const char *default_sizes)
 {
     struct sweep s = {0};
@@ -206,6 +231,7 @@ static inline void sweep_run(int argc, char **argv, const char *default_sizes)
     s.types = option(argc, argv, "types", 1000, "all");
     avoid_stock_bugs = strcmp(option(argc, argv, "avoid", 1000, "stock"), "none") != 0;
     const char *comms = option(argc, argv, "comms", 1000, "all");
+    const char *rules = option(argc, argv, "rules", 1000, NULL);
 
     struct member list[MAX_COMMS];
     layouts_create();
@@ -213,7 +239,9 @@ static inline void sweep_run(int argc, char **argv, const char *default_sizes)
     s.reductions = reductions_create(s.reduction);
     const int n = comms_create(list);
     for (int c = 0; c < n; c++)
-        if (list[c].comm != MPI_COMM_NULL && listed(comms, list[c].name))
+        if (list[c].comm != MPI_COMM_NULL && listed(comms, list[c].name) && rules)
+            sweep_rules(&s, &list[c], rules);
+        else if (list[c].comm != MPI_COMM_NULL && listed(comms, list[c].name))
             sweep_communicator(&s, &list[c]);
     comms_free(list, n);
     ops_free();

@@ -33,7 +33,7 @@ fn missing() -> bool {
 /// A run that must not hang.
 fn limited(command: &Command) -> Output {
     let mut limited = Command::new("timeout");
-    limited.args(["--kill-after=10", "240"]).arg(command.get_program()).args(command.get_args());
+    limited.args(["--kill-after=10", "900"]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => limited.env(name, value),

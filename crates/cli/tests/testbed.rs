@@ -147,7 +147,7 @@ fn helper() {
         let mut stream = loop {
             match TcpStream::connect((host, 5001)) {
                 Ok(stream) => break stream,
-                Err(error) => assert!(start.elapsed() < Duration::from_secs(20), "{error}"),
+                Err(error) => assert!(start.elapsed() < Duration::from_secs(300), "{error}"),
             }
             std::thread::sleep(Duration::from_millis(20));
         };
@@ -200,7 +200,7 @@ fn down_leaves_nothing() {
         if networks.len() >= 2 {
             break (inside, networks);
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "{inside:?}");
+        assert!(start.elapsed() < Duration::from_secs(300), "{inside:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
     assert!(

@@ -19,7 +19,7 @@ const MPIS: [(&str, &str); 2] = [("openmpi", "mpicc.openmpi"), ("mpich", "mpicc.
 fn run(arguments: &[&str], command: &[&str]) -> Output {
     let testbed = nagare(&[&["testbed", "run"], arguments, &["--"], command].concat());
     let mut limited = Command::new("timeout");
-    limited.args(["--kill-after=10", "120"]).arg(testbed.get_program()).args(testbed.get_args());
+    limited.args(["--kill-after=10", "600"]).arg(testbed.get_program()).args(testbed.get_args());
     for (name, value) in testbed.get_envs() {
         match value {
             Some(value) => limited.env(name, value),
@@ -141,7 +141,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "no {what} within a minute");
+        assert!(start.elapsed() < Duration::from_secs(300), "no {what} within five minutes");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -1,13 +1,14 @@
 //! A job: a program under its MPI's launcher, with Nagare in its ranks or without.
 
+use super::fault;
+use super::gate;
 use super::launcher::{Ended, Running, run_watched};
 use super::mpi::Family;
-use super::program::Program;
+use super::program::{Program, compile_with};
 use super::report::Report;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A job to be run.
@@ -24,7 +25,8 @@ pub struct Job {
     directory: Option<OsString>,
     user: Option<u32>,
     limit: Duration,
-    alone: bool,
+    gated: bool,
+    yielding: bool,
 }
 
 /// What a job left behind.
@@ -50,8 +52,10 @@ impl Job {
             tools: [None, None],
             directory: None,
             user: None,
-            limit: Duration::from_secs(240),
-            alone: true,
+            // Nothing that works takes a tenth of it on an idle machine: only a hang is ended, and its own watchdog is earlier.
+            limit: Duration::from_secs(600),
+            gated: true,
+            yielding: true,
         }
     }
 
@@ -114,19 +118,25 @@ impl Job {
         self
     }
 
-    /// Another time limit than four minutes.
+    /// Another time limit than ten minutes.
     pub fn limit(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
         self
     }
 
-    /// Runs at the same time as others that say so.
+    /// Runs beside any number of others, not only as many as there are cores.
     pub fn beside_others(mut self) -> Self {
-        self.alone = false;
+        self.gated = false;
         self
     }
 
-    /// Runs the job; one at a time, since tests share the cores, unless it runs [`Self::beside_others`].
+    /// Runs MPICH as it is: its ranks do not yield the core while they wait.
+    pub fn without_yielding(mut self) -> Self {
+        self.yielding = false;
+        self
+    }
+
+    /// Runs the job, beside as many others of this process as there are cores unless it runs [`Self::beside_others`].
     pub fn run(self) -> Outcome {
         let (limit, description) = (self.limit, self.description());
         let mut first = None;
@@ -137,10 +147,16 @@ impl Job {
         outcome
     }
 
-    /// Runs the job for as long as `go_on`, asked again and again, says so.
+    /// Runs the job for as long as `go_on`, asked again and again, says so; once more where a known fault of a library ends it.
     pub fn run_watched(self, go_on: &mut dyn FnMut(&Running) -> bool) -> Outcome {
-        static RUNNING: Mutex<()> = Mutex::new(());
-        let _one_at_a_time = self.alone.then(|| RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let _turn = self.gated.then(gate::enter);
+        let outcome = self.run_once(go_on);
+        let Some(fault) = fault::met(self.program.mpi, &outcome.ended) else { return outcome };
+        fault.note(&self.description());
+        self.run_once(go_on)
+    }
+
+    fn run_once(&self, go_on: &mut dyn FnMut(&Running) -> bool) -> Outcome {
         let scratch = super::scratch_directory();
         let report = scratch.path().join("report.json");
         let mut command = self.command();
@@ -149,7 +165,7 @@ impl Job {
         }
         let ended = run_watched(&mut command, go_on);
         let ranks = self.parts.iter().map(|(ranks, _)| ranks).sum();
-        let ran = self.library.map(|_| (self.program, ranks));
+        let ran = self.library.map(|_| (self.program.clone(), ranks));
         Outcome { ended, report: Report::read(&report), ran }
     }
 
@@ -190,14 +206,11 @@ impl Job {
     }
 
     fn add_part(&self, command: &mut Command, ranks: u32, own: &[(String, String)]) {
-        let library = self.library.map(|f| f.library().into_os_string());
-        let [before, behind] = &self.tools;
-        let preloads: Vec<_> = [before, &library, behind].into_iter().flatten().map(|p| p.to_string_lossy()).collect();
-        if !preloads.is_empty() {
-            let preloads = preloads.join(":");
+        let preloaded = self.preloaded();
+        if !preloaded.is_empty() {
             match self.program.mpi.family() {
-                Family::OpenMpi => command.arg("-x").arg(format!("LD_PRELOAD={preloads}")),
-                Family::Mpich => command.args(["-env", "LD_PRELOAD", &preloads]),
+                Family::OpenMpi => command.arg("-x").arg(format!("LD_PRELOAD={preloaded}")),
+                Family::Mpich => command.args(["-env", "LD_PRELOAD", &preloaded]),
             };
         }
         command.args(["-n", &ranks.to_string()]);
@@ -205,6 +218,19 @@ impl Job {
             command.arg("env").args(own.iter().map(|(n, v)| format!("{n}={v}")));
         }
         command.args(&self.program.words).args(&self.arguments);
+    }
+
+    /// What is preloaded into the ranks, in the form of LD_PRELOAD.
+    fn preloaded(&self) -> String {
+        let mpi = self.program.mpi;
+        // A job that preloads for itself knows what it wants.
+        let own = self.variables.iter().any(|(name, _)| name == "LD_PRELOAD");
+        let yielding = (self.yielding && !own && mpi.family() == Family::Mpich)
+            .then(|| compile_with(mpi, "tests/programs/yielding.c", ".so", &["-shared".into(), "-fPIC".into()]))
+            .map(|library| library.words[0].to_string_lossy().into_owned());
+        let nagare = self.library.map(|family| family.library().display().to_string());
+        let [before, behind] = self.tools.each_ref().map(|tool| tool.as_ref().map(|path| path.display().to_string()));
+        [yielding, before, nagare, behind].into_iter().flatten().collect::<Vec<_>>().join(":")
     }
 }
 

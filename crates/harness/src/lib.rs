@@ -2,6 +2,8 @@
 //!
 //! What only a broken build or installation can cause is a panic that says what to do.
 
+mod fault;
+mod gate;
 mod job;
 mod launcher;
 mod mpi;
@@ -9,6 +11,7 @@ mod program;
 mod record;
 mod report;
 
+pub use fault::FAULTS;
 pub use job::{Job, Outcome};
 pub use launcher::{Ended, Running, run_limited, run_watched};
 pub use mpi::{Family, Mpi};

@@ -64,7 +64,7 @@ pub fn compile_with(mpi: Mpi, source: &str, kind: &str, linker: &[String]) -> Pr
         let fresh = directory.join(format!("{name}.{}", std::process::id()));
         command.arg("-o").arg(&fresh).arg(&source).args(linker).args(["-lm", "-lpthread", "-ldl"]);
         command.args(is_cpp(&source).then_some("-lstdc++"));
-        let ended = run_limited(&mut command, Duration::from_secs(120));
+        let ended = run_limited(&mut command, Duration::from_secs(600));
         assert!(ended.success(), "{command:?}\n{}", ended.output());
         fs::rename(&fresh, &binary).expect("the compiled program");
     }

@@ -58,7 +58,7 @@ impl Mpi {
     /// What the launcher says of itself, such as `Open MPI 4.1.4`.
     pub fn version(self) -> String {
         let mut launcher = std::process::Command::new(self.launcher().0);
-        let ended = super::run_limited(launcher.arg("--version"), std::time::Duration::from_secs(30));
+        let ended = super::run_limited(launcher.arg("--version"), std::time::Duration::from_secs(300));
         let number = |mark: &str| ended.stdout.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
         let versions = [("Open MPI", "(Open MPI)"), ("Open MPI", "(OpenRTE)"), ("MPICH", "Version:")];
         let version = versions.iter().find_map(|(name, mark)| number(mark).map(|number| format!("{name} {number}")));

@@ -1,0 +1,89 @@
+//! Faults of third-party libraries that strike a job now and then, with Nagare or without: each is known by the library's own words.
+//!
+//! A job that fails with these words is run once more, and the fault is told in the summary of the tests. A fault comes into the
+//! table with the words and with where they were seen; what Nagare says is never among them.
+
+use super::launcher::Ended;
+use super::mpi::{Family, Mpi};
+use std::fs::OpenOptions;
+use std::io::Write;
+
+/// The variable that names the file in which faults are noted, one a line; they are only shown where it is not set.
+pub const FAULTS: &str = "TEST_FAULTS";
+
+/// A known fault.
+#[derive(Debug)]
+pub struct Fault {
+    /// The MPIs that use the library.
+    family: Family,
+    /// What stands in one line of a job's output, in this order.
+    words: &'static [&'static str],
+    /// The library, and what goes wrong in it.
+    what: &'static str,
+    /// Where it was seen.
+    seen: &'static str,
+}
+
+const KNOWN: [Fault; 2] = [
+    Fault {
+        family: Family::Mpich,
+        words: &["UCX", "ERROR", "shmat(shmid=", "failed"],
+        what: "UCX attaches System V shared memory that its owner has removed already",
+        seen: "MPICH 5.0.2 at the start of spawned worlds, while other programs ran; openucx/ucx#8511",
+    },
+    Fault {
+        family: Family::Mpich,
+        words: &["UCX", "ERROR", "failed to unpack address, invalid bandwidth"],
+        what: "UCX measures no bandwidth of a device and refuses the address that says so",
+        seen: "MPI_Init_thread of MPICH with mpi4py; pmodels/mpich#7417",
+    },
+];
+
+/// The fault that a failed job met, if it is known. A rank that a signal ended is no such fault, though the others say the same of it.
+pub(crate) fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
+    let failed = !ended.success();
+    let lines = || ended.stderr.lines().chain(ended.stdout.lines());
+    let died = lines().any(|line| line.contains("WITH THE EXIT STRING"));
+    KNOWN.iter().find(|fault| failed && !died && fault.family == mpi.family() && lines().any(|line| fault.says(line)))
+}
+
+impl Fault {
+    fn says(&self, line: &str) -> bool {
+        self.words.iter().try_fold(line, |rest, word| rest.split_once(word).map(|(_, after)| after)).is_some()
+    }
+
+    /// Shows it and notes it for the summary.
+    pub(crate) fn note(&self, job: &str) {
+        let line = format!("known fault: {} ({}); job run once more: {job}\n", self.what, self.seen);
+        eprint!("{line}");
+        let Some(path) = std::env::var_os(FAULTS) else { return };
+        // One call: lines of several test programs do not mix.
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file that TEST_FAULTS names");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    /// UCX writes to standard output.
+    fn ended(code: i32, stdout: &str) -> Ended {
+        Ended { status: Some(ExitStatus::from_raw(code << 8)), stdout: stdout.to_owned(), stderr: String::new() }
+    }
+
+    const SHMAT: &str = "[1665173472.252802] [host:44314:0]  mm_sysv.c:56   UCX  ERROR   shmat(shmid=655360) failed: Invalid argument\n";
+
+    #[test]
+    fn a_fault_is_known_by_its_words_in_one_line_of_a_job_that_failed() {
+        assert!(met(Mpi::Mpich5, &ended(1, SHMAT)).is_some_and(|fault| fault.what.contains("System V")));
+        assert!(met(Mpi::Mpich5, &ended(0, SHMAT)).is_none(), "it did no harm");
+        assert!(met(Mpi::OpenMpi5, &ended(1, SHMAT)).is_none(), "another library");
+        assert!(met(Mpi::Mpich5, &ended(1, &SHMAT.replace("ERROR", "ERROR\n"))).is_none(), "two lines");
+        assert!(met(Mpi::Mpich5, &ended(1, "shmat(shmid=1) failed: UCX ERROR\n")).is_none(), "another order");
+        let died = format!("{SHMAT}YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)\n");
+        assert!(met(Mpi::Mpich5, &ended(11, &died)).is_none(), "its owner has died");
+    }
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Builds what the tests need, runs them, and tells at the end what failed: a part that fails does not hide the next.
+#   scripts/test.sh          what runs before a change lands
+#   scripts/test.sh --all    the rest as well: tests marked as ignored, which take long
+# MPICC names the compiler wrapper with which the tests themselves are built. The output of every part stays in target/test-logs.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+ignored=()
+[[ ${1-} != --all ]] || ignored=(--include-ignored)
+
+export logs=$PWD/target/test-logs
+rm -rf "$logs"
+mkdir -p "$logs"
+export TEST_FAULTS=$logs/faults
+touch "$TEST_FAULTS"
+
+# part NAME DIRECTORY COMMAND...: runs it, and notes and prints in one piece how it went; its output is printed if it failed.
+# What has no test results of cargo's in its output counts as one test.
+part() {
+    local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts text
+    shift 2
+    (cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@") >"$log" 2>&1 </dev/null
+    status=$?
+    counts=$(awk -F '[.; ]+' '/^test result: / { for (i = 2; i <= NF; i++) { if ($i == "passed") p += $(i - 1); if ($i == "failed") f += $(i - 1) } n++ }
+        END { if (n) print p + 0, f + 0 }' "$log")
+    [[ -n $counts ]] || counts=$([[ $status -eq 0 ]] && echo "1 0" || echo "0 0")
+    # A program that ends before it has counted.
+    [[ $status -eq 0 || $counts != *" 0" ]] || counts="${counts% *} 1"
+    echo "$name $counts" >>"$logs/results"
+    text=$(printf '%5d s  %s: %d passed, %d failed' $((SECONDS - start)) "$name" $counts)
+    [[ $status -eq 0 ]] || text+=$'\n'$(<"$log")
+    echo "$text"
+    return "$status"
+}
+export -f part
+
+# A line NAME DIRECTORY PROGRAM of every test program, as cargo tells where it has put them.
+programs() {
+    cargo test --no-run --workspace --target-dir target --message-format=json-render-diagnostics |
+        sed -nE 's/.*"manifest_path":"([^"]*)\/Cargo.toml","target":\{"kind":\["([a-z-]+)"\].*"name":"([^"]+)".*"profile":\{[^}]*"test":true\}.*"executable":"([^"]+)".*/\1 \2 \3 \4/p' |
+        while read -r directory kind name program; do
+            [[ $directory == "$PWD" ]] && crate=nagare || crate=nagare-${directory##*/}
+            echo "$crate-$kind-$name $directory $program"
+        done
+}
+
+compile() {
+    programs >"$logs/programs" && cargo build --workspace --bin nagare-trust --target-dir target && [[ -s $logs/programs ]]
+}
+
+# Everything that can run at the same time as something else, what takes longest first: jobs of MPI start and end, which is mostly
+# waiting, while those of another part compute.
+parts() {
+    local command
+    for command in conformance fuzz soak; do
+        echo "$command $PWD $PWD/target/debug/nagare-trust $command --quick"
+    done
+    # A blank at the end of a line would join the next one to it.
+    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/"
+}
+
+part python-mpis "$PWD" scripts/python-mpis.sh &
+part libraries "$PWD" make --no-print-directory libraries
+part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail; compile"
+wait
+start=$SECONDS
+parts | xargs -P 3 -L 1 bash -c 'part "$@"' part
+part doctests "$PWD" cargo test --workspace --doc --target-dir target
+
+echo
+echo "$((SECONDS - start)) s of tests, $SECONDS s with what was built for them"
+sort "$TEST_FAULTS"
+echo "faults of other libraries, each answered by a second run: $(wc -l <"$TEST_FAULTS")"
+awk '$3 > 0 { print "failed: " $1 " (target/test-logs/" $1 ".log)" }' "$logs/results"
+awk '{ passed += $2; failed += $3 } END { printf "tests: %d passed, %d failed\n", passed, failed; exit failed > 0 }' "$logs/results"
