@@ -13,7 +13,7 @@
 use std::collections::BTreeSet;
 
 use nagare_plan::fabric::{Fabric, Generator, HostId, NodeId, TierRates};
-use nagare_plan::pattern::TwoTree;
+use nagare_plan::tree::TwoTree;
 
 /// Entry `(leaf, destination)` of the tables of a group, by host number and leaf number in the group.
 type Entry = (usize, usize);

@@ -1,7 +1,9 @@
 //! The collective operations Nagare plans.
 
-use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
+
+/// Rank in the communicator of the call.
+pub type Rank = u32;
 
 /// A collective operation of MPI, in the blocking form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

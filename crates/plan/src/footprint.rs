@@ -10,7 +10,7 @@ pub fn planning(topology: &Topology) -> usize {
     let nodes = topology.node_count() as usize;
     let network = topology.network().map_or(0, |network| {
         let parts = network.fabric().switch_count() + network.fabric().directed_link_count();
-        // Routes are looked up on no more than this (`cost::Wires`).
+        // Routes are looked up on no more than this (`topology::Wires`).
         192 * parts + 12 * (parts.saturating_mul(nodes)).min(1 << 23)
     });
     (1 << 20) + (32 << 10) * topology.ranks() as usize + network

@@ -15,5 +15,6 @@ mod quoted;
 pub mod schedule;
 pub mod tasks;
 pub mod topology;
+pub mod tree;
 
 pub use quoted::quoted;

@@ -2,14 +2,11 @@
 
 use crate::algorithm::{ALGORITHMS, Algorithm};
 use crate::collective::Collective;
-use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments, Wires};
-use crate::execute::Pacing;
+use crate::cost::{self, Meeting, Message, Prediction, Profile, Segments};
 use crate::laying::lay_rails;
-use crate::pattern::{
-    self, Exchange, ExchangeOptions, Line, Pace, Partners, RailOptions, Rails, Seats, VirtualRanks, XorOptions,
-};
-use crate::schedule::{Rank, RankPlan, Schedule};
-use crate::topology::{Hierarchy, Origin, Topology};
+use crate::pattern::{self, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, VirtualRanks, XorOptions};
+use crate::schedule::{Pacing, Rank, RankPlan, Schedule};
+use crate::topology::{Hierarchy, Line, Origin, Seats, Topology, Wires};
 use std::sync::{Arc, OnceLock};
 
 /// Nodes up to which the contention-free order is a default: every rank computes it, in some 10 ms.

@@ -2,11 +2,11 @@
 
 use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
-use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape, Wires};
+use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop, Schedule};
-use nagare_plan::topology::{DimensionOrder, Grid, Topology};
+use nagare_plan::topology::{DimensionOrder, Grid, Topology, Wires};
 use std::sync::Arc;
 
 #[path = "support/network.rs"]

@@ -5,9 +5,9 @@ use nagare_plan::algorithm::{Algorithm, Planner};
 use nagare_plan::collective::Collective::Allreduce;
 use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
 use nagare_plan::fabric::{Generator, HostId, TierRates, timeline};
-use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, Seats, halving_doubling, lanes};
+use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, halving_doubling, lanes};
 use nagare_plan::schedule::{Action, Hop, Program, RankPlan, Schedule};
-use nagare_plan::topology::{DimensionOrder, Hierarchy, Topology};
+use nagare_plan::topology::{DimensionOrder, Hierarchy, Seats, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

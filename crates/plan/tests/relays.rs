@@ -1,9 +1,8 @@
 //! Relays of a Gather against times worked out by hand.
 
-use nagare_plan::cost::Wires;
 use nagare_plan::fabric::{Fabric, FabricBuilder, HostId, LinkRate};
 use nagare_plan::tasks::{Groups, Routes, Tasks, relays};
-use nagare_plan::topology::{Hierarchy, Topology};
+use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use std::sync::Arc;
 
 /// Hosts `name switch mbit latency`, on switches s0 and s1 that are 480 µs apart.

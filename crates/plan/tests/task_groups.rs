@@ -1,11 +1,10 @@
 //! Groups, the greedy order and phases against small examples worked out by hand, and optimal phases on trees.
 
-use nagare_plan::cost::Wires;
 use nagare_plan::fabric::{Fabric, FabricBuilder, LinkRate, Placement};
 use nagare_plan::tasks::{
     Groups, Lanes, Preference, Routes, Task, Tasks, Told, Waits, choose, greedy, phases, tree_phases,
 };
-use nagare_plan::topology::Hierarchy;
+use nagare_plan::topology::{Hierarchy, Wires};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;

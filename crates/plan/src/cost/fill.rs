@@ -1,6 +1,6 @@
 //! How long the first segment of every part takes to reach all nodes along the edges of a Bcast.
 
-use super::wires::Way;
+use crate::topology::Way;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -15,13 +15,11 @@ mod profile;
 mod room;
 mod steps;
 mod stepwise;
-mod wires;
 
 pub use profile::{Profile, Shape};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
 pub use stepwise::{Step, Steps, fastest};
-pub use wires::Wires;
 
 use crate::fabric::MessageCost;
 
@@ -29,8 +27,6 @@ use crate::fabric::MessageCost;
 const DEFAULT_LATENCY_US: f64 = 20.0;
 /// Gap between the messages of one host where nothing is known, microseconds.
 const DEFAULT_GAP_US: f64 = 2.0;
-/// Rate of a host where nothing is known, Mbit/s.
-const DEFAULT_MBIT: f64 = 10_000.0;
 
 /// Nodes up to which all pairs of them are looked at, some 100 ms of work.
 const MOST_PAIRED: u32 = 512;

@@ -3,12 +3,10 @@
 use super::Message;
 use super::fill::{Edge, first_segments};
 use super::stepwise::Steps;
-use super::wires::{Way, Wires};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
-use crate::pattern::Line;
 use crate::schedule::{Action, Rank, RankPlan};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Way, Wires};
 
 /// Time that a link needs for two streams, against one stream of the same bytes; measured on the emulated clusters.
 const SHARED: f64 = 1.07;

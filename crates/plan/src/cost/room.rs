@@ -6,9 +6,8 @@
 //! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange takes. What
 //! fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
 
-use super::wires::Wires;
-use crate::execute::{Flow, Pacing};
-use crate::topology::{Hierarchy, Topology};
+use crate::schedule::{Flow, Pacing};
+use crate::topology::{Hierarchy, Topology, Wires};
 
 /// Bytes of data per packet in a queue. That whole segments make up the room leaves some of it to acknowledgements.
 const PACKET: u64 = 1448;

@@ -9,10 +9,10 @@
 
 use super::overlap::{Work, overlapped};
 use super::profile::{Profile, Shape, together};
-use super::wires::{Way, Wires};
 use super::{Message, Segments};
 use crate::collective::Collective;
 use crate::pattern::{self, Rails};
+use crate::topology::{Way, Wires};
 
 /// Transfers, of all nodes in all steps and lanes, up to which they are looked at: some 50 ms of work.
 const MOST_TRANSFERS: usize = 1 << 16;

@@ -24,11 +24,8 @@
 
 use super::stream::Stream;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
-use crate::schedule::{Action, Hop, Parts, Program, Rank, Run, Source, Space};
+use crate::schedule::{ACTIVE_HOPS, Action, Flow, Hop, Pacing, Parts, Program, Rank, Run, Source, Space};
 use std::collections::HashMap;
-
-/// Unfinished hops a rank works on at the same time; more than a tree ever has.
-pub const ACTIVE_HOPS: usize = 64;
 
 /// Segments from one synchronous one to the next, at most: of calls with one segment each, a rank is never as many as 256 ahead of another.
 const CONFIRMED: u64 = 63;
@@ -38,29 +35,6 @@ const STREAMS: usize = 4;
 
 /// Unfinished combinations that may have receives posted at the same time; bounds the scratch memory of long plans.
 const ACTIVE_COMBINATIONS: usize = 16;
-
-/// How a call is cut up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pacing {
-    /// Units per segment, at least 1.
-    pub segment: u64,
-    /// Segments of one stream that may be on their way unreceived, at least 2.
-    pub window: u64,
-    /// What an exchange may have under way; `None` for anything that the windows of its streams allow.
-    pub flow: Option<Flow>,
-}
-
-/// Bounds on all streams of a rank together, in units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
-    /// Sent and not confirmed by the receivers. Segments of at least `confirmed` units are, the others as the windows ask for.
-    pub unconfirmed: u64,
-    /// The shortest segment that is worth a confirmation.
-    pub confirmed: u64,
-    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in step, so
-    /// that no two of them send to a third, without a message for it.
-    pub behind: u64,
-}
 
 /// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run on the
 /// same connections.

@@ -18,8 +18,8 @@
 //! and sends as ever. Source: algorithms document, section 3 (A. Naruse and others, 2010).
 
 use super::staging::{Staging, first_of_run, place_of, sorted};
-use super::two_level_ring::Seats;
 use crate::schedule::{Rank, RankPlan, Round, Space};
+use crate::topology::Seats;
 
 /// Stages, and their numbers.
 pub const STAGES: [&str; 2] = ["inside nodes", "between nodes"];

@@ -15,8 +15,8 @@
 //! buffers. Source: algorithms document, section 3 (A. Naruse and others, 2010), carried on from slots to nodes.
 
 use super::staging::{Staging, place_of, sorted};
-use super::two_level_ring::Seats;
 use crate::schedule::{Rank, RankPlan, Round, Space};
+use crate::topology::Seats;
 
 /// Stages, and their numbers.
 pub const STAGES: [&str; 3] = ["collect", "exchange", "distribute"];

@@ -12,8 +12,8 @@ use super::blocks::Rail;
 use super::board::Slip;
 use super::half::{Half, stages};
 use super::rails::Rails;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// Names of the stages; `between`: of that between nodes.

@@ -10,8 +10,8 @@
 //! step is a run of positions, and so a run of the stage.
 
 use super::rails::Rails;
-use super::two_level_ring::Seats;
 use crate::schedule::{Parts, Rank, Space};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// Where every slice of every block is in the stage.

@@ -7,9 +7,9 @@
 //! ```
 //! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
 
-use super::inorder;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
+use crate::topology::Seats;
+use crate::tree::inorder;
 
 /// One rank's place among the ranks of its node.
 #[derive(Clone, Debug)]

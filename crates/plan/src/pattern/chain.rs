@@ -12,10 +12,9 @@
 //! [`super::node`]. Source: algorithms document, section 1.6.
 
 use super::node::Node;
-use super::order::Line;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line};
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).
 pub fn chain(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> RankPlan {

@@ -1,10 +1,8 @@
 //! The sequence of tasks of a communicator, from which the plans of all its ranks are made.
 
-use super::two_level_ring::Seats;
-use crate::cost::Wires;
 use crate::schedule::TAGS;
 use crate::tasks::{Order, Routes, Task, Tasks, Told, Waits, choose};
-use crate::topology::{Hierarchy, Topology};
+use crate::topology::{Hierarchy, Seats, Topology, Wires};
 use std::collections::BTreeSet;
 
 /// Data has tag 0, tokens between two ranks have the others.

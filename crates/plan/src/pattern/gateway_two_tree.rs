@@ -36,10 +36,10 @@
 //! Source: algorithms document, section 1.7 (Nagare's own).
 
 use super::node::Node;
-use super::{Edge, TwoTree};
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
+use crate::tree::{Edge, TwoTree};
 
 /// An edge of one of the trees as one of its ends sees it.
 struct End {

@@ -8,10 +8,8 @@
 //! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders behind a
 //! shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are one group.
 
-use super::order::Line;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Seats};
 
 /// Senders whose turn it is at the same time: the second fills the time that the token of the third travels.
 const SENDERS: usize = 2;

@@ -10,10 +10,8 @@
 //! between nodes, and the other ranks of a node hand their blocks to its leader. At most [`SLOTS`] blocks are in a
 //! relay's memory. Source: algorithms document, section 4.
 
-use super::order::Line;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Seats};
 
 /// Blocks that a relay has room for: one that arrives while another leaves, and two for ranks that are late.
 pub const SLOTS: u32 = 4;

@@ -13,10 +13,8 @@
 //! root receives a run straight into the result where its ranks follow one another there, and else puts it in place by copies.
 //! Extra memory: the blocks below a rank, its own included.
 
-use super::order::Line;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Seats};
 
 /// Nodes by place, and how many ranks come before each.
 struct Order<'s> {

@@ -11,8 +11,8 @@ use super::blocks::{Blocks, Rail};
 use super::board::Board;
 use super::rails::{Rails, Transfer};
 use super::staging::shuffled;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space, TAGS};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// What a node does on a lane.

@@ -11,8 +11,8 @@
 
 use super::board::{Board, Slip};
 use super::rails::{Rails, Transfer};
-use super::two_level_ring::Seats;
 use crate::schedule::{Hop, Parts, Rank, RankPlan, Round, TAGS};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// Names of the stages.

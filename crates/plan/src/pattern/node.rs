@@ -13,10 +13,10 @@
 //! node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the leader is a
 //! leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node level).
 
-use super::inorder;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
 use crate::topology::Hierarchy;
+use crate::tree::inorder;
 
 /// One rank's place in its node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,8 @@
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
-use super::order::Line;
 use crate::schedule::Action;
-use crate::topology::{Dimension, DimensionOrder, Grid, Origin};
+use crate::topology::{Dimension, DimensionOrder, Grid, Line, Origin};
 use std::ops::Range;
 
 /// How rails may be laid.

@@ -10,10 +10,9 @@
 //! [`super::node`]). Source: algorithms document, section 1.6.
 
 use super::node::Node;
-use super::order::Line;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, TAGS};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line};
 
 /// Plan of `rank` for Allreduce.
 pub fn ring(hierarchy: &Hierarchy, line: &Line, rank: Rank) -> RankPlan {

@@ -7,8 +7,7 @@
 //!                                 ├───── …
 //! ```
 
-use crate::execute::ACTIVE_HOPS;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::schedule::{ACTIVE_HOPS, Action, Hop, Parts, Rank, RankPlan, Round, Space};
 
 /// One step of an exchange as one rank sees it; `None` where it is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

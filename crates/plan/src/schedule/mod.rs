@@ -14,17 +14,17 @@
 //! gives pipelined trees, chains, rings, and halving and doubling; `after` adds the order between hops that share no data
 //! (steps of an exchange, tokens).
 
+mod pacing;
 mod program;
 mod table;
 
+pub use crate::collective::Rank;
+pub use pacing::{ACTIVE_HOPS, Flow, Pacing};
 pub use program::{Dependencies, Program, ProgramError, Source};
 pub use table::{SendTable, send_tables};
 
 use crate::collective::Collective;
 use serde::{Deserialize, Serialize};
-
-/// Rank in the communicator a schedule is made for.
-pub type Rank = u32;
 
 /// Which of a rank's buffers parts are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

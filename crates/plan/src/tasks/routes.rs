@@ -1,7 +1,7 @@
 //! The links between every two nodes of a communicator, looked up once.
 
-use crate::cost::Wires;
 use crate::fabric::{DEFAULT_LATENCY_US, DirectedLink};
+use crate::topology::Wires;
 
 /// Routes between all pairs of nodes. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely: only
 /// those on some route have a number.

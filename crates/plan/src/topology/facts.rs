@@ -1,8 +1,8 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
 use super::{Cartesian, Dims};
+use crate::collective::Rank;
 use crate::fabric::{Fabric, HostId};
-use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;

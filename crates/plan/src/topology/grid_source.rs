@@ -10,9 +10,8 @@
 //!                                                 . # # .
 //! ```
 
-use super::{Dimension, Grid, Hierarchy, Topology};
+use super::{Dimension, Grid, Hierarchy, Line, Topology};
 use crate::fabric::{Fabric, HostId, NodeId, Torus};
-use crate::pattern::Line;
 use std::fmt;
 
 /// Where dimensions come from.

@@ -12,8 +12,8 @@
 
 use super::Topology;
 use super::column::Column;
-use crate::pattern::TwoTree;
-use crate::schedule::Rank;
+use crate::collective::Rank;
+use crate::tree::TwoTree;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 

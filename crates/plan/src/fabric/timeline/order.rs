@@ -3,8 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::TimelineError;
-use crate::execute::ACTIVE_HOPS;
-use crate::schedule::{Action, Hop, Program, Rank, RankPlan, Schedule};
+use crate::schedule::{ACTIVE_HOPS, Action, Hop, Program, Rank, RankPlan, Schedule};
 
 /// One send and its receive; hops are numbered through all plans.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! The order of chains and rings: nodes of a group are neighbours, at every level, so that each link between groups is
 //! crossed once per direction. On a torus: a cycle of neighbouring switches, used in both directions.
 
+use super::{Hierarchy, Topology};
 use crate::fabric::Torus;
-use crate::topology::{Hierarchy, Topology};
 
 /// All nodes in order, as places on a line or a ring. Nodes are numbered as by [`Hierarchy::node_of`].
 #[derive(Clone, Debug)]

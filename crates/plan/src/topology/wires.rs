@@ -1,8 +1,10 @@
 //! The links between the nodes of a communicator: those of its fabric, or what groups alone suggest.
 
-use super::DEFAULT_MBIT;
+use super::{Hierarchy, Topology};
 use crate::fabric::{Fabric, HostId, Router};
-use crate::topology::{Hierarchy, Topology};
+
+/// Rate of a host where nothing is known, Mbit/s.
+const DEFAULT_MBIT: f64 = 10_000.0;
 
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
 const GOODPUT: f64 = 1448.0 / 1514.0;
