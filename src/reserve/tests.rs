@@ -1,7 +1,8 @@
 //! A system that refuses this thread, and what it has in reserve.
 
 use super::*;
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::fabric::{Fabric, Generator, TierRates};

@@ -4,11 +4,11 @@
 pub mod algorithm;
 pub mod choice;
 pub mod collective;
+pub mod context;
 pub mod cost;
 pub mod execute;
 pub mod fabric;
 pub mod footprint;
-mod laying;
 pub mod pattern;
 mod planner;
 mod quoted;
@@ -17,4 +17,5 @@ pub mod tasks;
 pub mod topology;
 pub mod tree;
 
+pub use planner::Planner;
 pub use quoted::quoted;

@@ -1,7 +1,8 @@
 //! The cost model against times computed by hand from rates, latencies and routes, and the choice that follows from it.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
-use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Alltoallv, Bcast, Reduce};
 use nagare_plan::cost::{Message, Profile, Segments::AtMost};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_plan::topology::Topology;
@@ -296,7 +297,10 @@ fn the_segment_of_a_chain_is_the_best_by_hand() {
 fn an_exchange_takes_the_ring_where_it_loses_nothing() {
     let chosen = |name: &str, hosts: usize, ppn: usize| {
         let fabric = network::load(name);
-        network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).unwrap()).exchange_algorithm()
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).unwrap());
+        let chosen = [Alltoall, Alltoallv].map(|collective| planner.fitting(collective, 64 << 10, AtMost(65536)));
+        assert_eq!(chosen[0], chosen[1], "{name}");
+        chosen[0].expect("one of the two")
     };
     for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16)] {
         assert_eq!(chosen(name, hosts, 2), Algorithm::TwoLevelRing, "{name}");

@@ -1,6 +1,7 @@
 //! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
 use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
@@ -63,10 +64,10 @@ fn eight_hosts_on_one_switch_by_hand() {
 fn half_of_it_costs_half() {
     for (name, ranks) in [("star16", 16), ("torus16", 16), ("tree8", 8), ("wan2x8", 12), ("mlfm36", 36)] {
         let (planner, _) = on(&network::load(name), "by slot", ranks, 1);
-        let mut wires = Wires::new(planner.topology(), planner.grouped());
-        let whole = &Profile::stepwise(Allreduce, planner.rails(), 1, &mut wires).unwrap();
+        let mut wires = Wires::new(planner.topology(), planner.context().grouped());
+        let whole = &Profile::stepwise(Allreduce, planner.context().rails(), 1, &mut wires).unwrap();
         for collective in [ReduceScatterBlock, Allgather] {
-            let half = Profile::stepwise(collective, planner.rails(), 1, &mut wires).unwrap();
+            let half = Profile::stepwise(collective, planner.context().rails(), 1, &mut wires).unwrap();
             close(2.0 * half.vectors, whole.vectors);
             let [halves, both] = [&half, whole].map(|profile| match &profile.shape {
                 Shape::Stepwise(steps) => steps.steps.iter().map(|s| s.times).sum::<f64>(),
@@ -151,19 +152,19 @@ fn predicted_is_what_is_played() {
 
 /// Dimensions in the order of every lane.
 fn orders(planner: &Planner) -> Vec<Vec<usize>> {
-    planner.rails().lanes().iter().map(|lane| lane.order.clone()).collect()
+    planner.context().rails().lanes().iter().map(|lane| lane.order.clone()).collect()
 }
 
 /// Near first, far first, half of the vector each.
 fn ways(planner: &Planner) -> impl Iterator<Item = Rails> {
-    let grid = Grid::new(planner.grouped(), planner.topology());
+    let grid = Grid::new(planner.context().grouped(), planner.topology());
     let lanes = level_lanes(&grid.ordered(DimensionOrder::Given), 1);
     lanes.into_iter().map(move |lanes| Rails::new(grid.clone(), lanes, 1, Pairs::default()))
 }
 
 /// The fastest of them with `most` chunks.
 fn fastest(planner: &Planner, most: u32) -> Vec<Vec<usize>> {
-    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let mut wires = Wires::new(planner.topology(), planner.context().grouped());
     let rails = cost::fastest(ways(planner), most, planner.message(), &mut wires).unwrap();
     rails.lanes().iter().map(|lane| lane.order.clone()).collect()
 }
@@ -172,7 +173,7 @@ fn fastest(planner: &Planner, most: u32) -> Vec<Vec<usize>> {
 #[test]
 fn what_chunks_gain_in_every_order() {
     let (planner, _) = on(&network::load("tree8"), "by slot", 8, 1);
-    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let mut wires = Wires::new(planner.topology(), planner.context().grouped());
     let found: Vec<[f64; 4]> = ways(&planner)
         .map(|rails| {
             let profile = Profile::stepwise(Allreduce, &rails, 4, &mut wires).unwrap();

@@ -1,7 +1,8 @@
 //! What `docs/algorithms.md` says, against schedules and runs: its tables are read from the text, its formulas are computed
 //! here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
 
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
 use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
 use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
@@ -127,10 +128,9 @@ fn busiest_host(schedule: &Schedule, node: &[u32]) -> u32 {
 
 #[test]
 fn the_table_of_algorithms_is_the_code_s() {
-    let documented: Vec<(String, String)> = table("algorithm").iter().map(|r| (r[0].clone(), r[1].clone())).collect();
     let names = |c: &[Collective]| c.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
-    let known: Vec<(String, String)> = ALGORITHMS.iter().map(|s| (s.name.to_owned(), names(s.collectives))).collect();
-    assert_eq!(documented, known);
+    let row = |s: &Spec| [s.name, &names(s.collectives), s.needs, s.summary, s.source].map(str::to_owned);
+    assert_eq!(table("algorithm"), ALGORITHMS.iter().map(row).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The executor with real data between threads: results, order, bounded memory, late ranks, tokens, inconsistent plans.
 
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
     Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport,

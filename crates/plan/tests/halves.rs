@@ -4,7 +4,8 @@ mod support {
     pub mod network;
 }
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allgather, ReduceScatter, ReduceScatterBlock};
 use nagare_plan::execute::{Credits, Executor, Layout, Pacing, ThreadTransport, World, play};
 use nagare_plan::fabric::{Fabric, Generator, TierRates};

@@ -1,11 +1,12 @@
 //! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution arrives
 //! exactly once.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{Algorithm, halving_doubling};
 use nagare_plan::collective::Collective::Allreduce;
 use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
 use nagare_plan::fabric::{Generator, HostId, TierRates, timeline};
-use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, halving_doubling, lanes};
+use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, lanes};
 use nagare_plan::schedule::{Action, Hop, Program, RankPlan, Schedule};
 use nagare_plan::topology::{DimensionOrder, Hierarchy, Seats, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -284,7 +285,7 @@ fn a_planner_lays_rails_as_it_is_told() {
     for (asked, found) in [(None, 1), (Some(0), 1), (Some(1), 1), (Some(2), 2), (Some(9), 2)] {
         let options = RailOptions { aggregators: asked, ..RailOptions::default() };
         let planner = Planner::new(topology()).with_rails(options);
-        assert_eq!(planner.rails().aggregators(), found);
+        assert_eq!(planner.context().rails().aggregators(), found);
         let schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
         check_exactly_once(&schedule, "planner");
         let talkers = schedule.plans.iter().filter(|p| p.hops.iter().any(|h| h.round.stage == 1)).count();
@@ -309,12 +310,12 @@ fn communicators_on_tori_have_lanes_for_what_their_hosts_can_send() {
         let placement = network::place(&fabric, "by slot", hosts, 1);
         let planner = network::planner(&fabric, &placement);
         let what = format!("{dims:?} × {hosts_per_switch}, {hosts} hosts");
-        assert_eq!(planner.rails().lanes().len(), lanes, "{what}");
+        assert_eq!(planner.context().rails().lanes().len(), lanes, "{what}");
         check_exactly_once(&planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap(), &what);
     }
     let fabric = network::load("torus16");
     let planner = network::planner(&fabric, &network::place(&fabric, "by slot", 16, 1));
-    assert_eq!(planner.rails().lanes(), [lane(&[0, 1]), lane(&[1, 0])]);
+    assert_eq!(planner.context().rails().lanes(), [lane(&[0, 1]), lane(&[1, 0])]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Head-of-line blocking by the model of the algorithms document, section 3, and its figures.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::fabric::{StepTraffic, steps};
 use nagare_plan::schedule::{Move, Parts, Round, Space};

@@ -1,6 +1,7 @@
 //! Properties of every schedule, for all sizes from two ranks on (a single rank has nothing to plan), roots and groupings.
 
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Flow, Pacing, play};
 use nagare_plan::schedule::{Action, Rank, Round, Schedule, Space};
@@ -170,7 +171,7 @@ proptest! {
         let ranks = nodes.len() as u32;
         let topology = Topology::new(vec!["node".into()], vec![nodes], cores[..ranks as usize].to_vec()).expect("one level");
         let planner = Planner::new(topology);
-        let v = planner.virtual_ranks();
+        let v = planner.context().virtual_ranks();
         prop_assert!(v.steps().is_power_of_two());
         let node = planner.topology().nodes();
         for step in 0..v.steps() {

@@ -1,6 +1,7 @@
 //! Schedules played in time, against times worked out by hand.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline};
 use nagare_plan::schedule::{Action, Hop, Parts, RankPlan, Round, Schedule, Space};

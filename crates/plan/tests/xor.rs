@@ -1,6 +1,7 @@
 //! The options of the XOR exchange, and its numbering for sub-communicators.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::timeline;

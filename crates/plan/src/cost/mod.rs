@@ -16,7 +16,7 @@ mod room;
 mod steps;
 mod stepwise;
 
-pub use profile::{Profile, Shape};
+pub use profile::{Profile, Shape, Streams};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
 pub use stepwise::{Step, Steps, fastest};

@@ -82,14 +82,19 @@ impl Steps {
 }
 
 impl Profile {
+    /// Whether there is a profile of halving and doubling on `rails`: there are not more transfers than are looked at.
+    pub fn is_known(rails: &Rails) -> bool {
+        let counts = [rails.nodes(), rails.steps(), rails.lanes().len() as u32];
+        counts.into_iter().fold(1usize, |all, count| all.saturating_mul(count as usize)) <= MOST_TRANSFERS
+    }
+
     /// The profile of halving and doubling on `rails`, or of the half that `collective` is, with at most `most` chunks of a lane; `None`
     /// where there are more transfers than can be looked at.
     pub fn stepwise(collective: Collective, rails: &Rails, most: u32, wires: &mut Wires) -> Option<Self> {
-        let lanes = rails.lanes().len() as u32;
-        let counts = [rails.nodes(), rails.steps(), lanes];
-        if counts.into_iter().fold(1usize, |all, count| all.saturating_mul(count as usize)) > MOST_TRANSFERS {
+        if !Self::is_known(rails) {
             return None;
         }
+        let lanes = rails.lanes().len() as u32;
         let mut loaded: Vec<Loaded> = Vec::new();
         for transfers in transfers(collective, rails) {
             match loaded.last_mut().filter(|step| step.transfers == transfers) {

@@ -92,3 +92,13 @@ pub fn stage_names(collective: Collective, hierarchy: &Hierarchy, between: &[&st
     let after = (inside && collective != Collective::Reduce).then_some("node bcast");
     before.iter().chain(between).chain(&after).map(|&name| name.to_owned()).collect()
 }
+
+/// The same for what goes up a tree to the root, down from it, or both, with one stage each between nodes.
+pub fn stage_names_up_and_down(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
+    let between: &[&str] = match collective {
+        Collective::Reduce => &["reduce"],
+        Collective::Bcast => &["bcast"],
+        _ => &["reduce", "bcast"],
+    };
+    stage_names(collective, hierarchy, between)
+}

@@ -1,7 +1,8 @@
 //! Halving and doubling on grids that are made directly.
 
+use nagare_plan::algorithm::halving_doubling;
 use nagare_plan::collective::Collective::Allreduce;
-use nagare_plan::pattern::{Lane, Rails, halving_doubling};
+use nagare_plan::pattern::{Lane, Rails};
 use nagare_plan::schedule::Schedule;
 use nagare_plan::topology::{Dimension, Grid, Hierarchy, Seats, Topology};
 

@@ -14,7 +14,7 @@
 //! groups leaves from the rank whose send of colour c is left and enters at the other group's representative, which receives
 //! nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round, although the rounds
 //! of all levels are the same two. The construction repeats at every level down to the nodes; inside a node see
-//! [`super::node`].
+//! [`crate::pattern`].
 //!
 //! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay that
 //! again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes the place
@@ -35,11 +35,33 @@
 //! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
 //! Source: algorithms document, section 1.7 (Nagare's own).
 
-use super::node::Node;
+use super::{Algorithm, Role, Spec};
 use crate::collective::Collective;
+use crate::cost::{Profile, Streams};
+use crate::pattern::{Node, stage_names_up_and_down};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
 use crate::tree::{Edge, TwoTree};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::GatewayTwoTree,
+    name: "gateway_two_tree",
+    collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+    needs: "groups, else one two-tree over the nodes",
+    summary: "nested two-trees in which no link carries the vector twice in one direction, pipelined",
+    source: "our own",
+    round: "colour",
+    plan: |context, role| plan(role.collective, context.grouped(), role.root, role.rank),
+    stages: |context, collective| stage_names_up_and_down(collective, context.grouped()),
+    chunks: None,
+    meeting: None,
+    fits: None,
+    cost: Some(|context, collective| {
+        let bcast = |rank| (SPEC.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
+        Some(Profile::pipeline(collective, context.grouped(), &mut context.wires(), Streams::Shared, bcast))
+    }),
+};
 
 /// An edge of one of the trees as one of its ends sees it.
 struct End {
@@ -49,7 +71,7 @@ struct End {
 }
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
-pub fn gateway_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
+fn plan(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
     let node = Node::new(collective, hierarchy, root, rank);
     let (parents, children) = if node.leads() {
         (parents(hierarchy, root, rank), children(hierarchy, root, rank))

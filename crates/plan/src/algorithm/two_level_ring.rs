@@ -10,12 +10,32 @@
 //! hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages, so it is never idle.
 //! Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number of ranks on every node.
 
-use super::steps::{Step, stepwise};
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::cost::Meeting;
+use crate::pattern::{Step, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::Seats;
 
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::TwoLevelRing,
+    name: "two_level_ring",
+    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    needs: "nothing",
+    summary: "exchange around a ring of nodes; all ranks of a node send to one node and receive from one node per step",
+    source: "Naruse and others 2010",
+    round: "step",
+    plan: |context, role| plan(context.seats(), role.rank, context.options().steps_in_flight),
+    stages: |_, _| vec!["step".to_owned()],
+    chunks: None,
+    meeting: Some(|_| (Meeting::Anyone, 1)),
+    fits: Some(|context, _| context.suits_a_ring()),
+    cost: None,
+};
+
 /// What `rank` does in step `step`, counted as in the file's head.
-pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
+fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
     let (nodes, (node, slot)) = (seats.nodes(), seats.seat(rank));
     let (j, k) = (step / seats.widest(), step % seats.widest());
     // Slots of two nodes pair up in a ring as wide as the larger of them.
@@ -31,7 +51,7 @@ pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
 }
 
 /// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way if it says so.
-pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
+fn plan(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
     let steps = (1..seats.nodes() * seats.widest()).map(|step| step_of(seats, rank, step));
     stepwise(rank, seats.ranks(), steps, in_flight)
 }

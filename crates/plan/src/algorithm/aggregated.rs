@@ -17,18 +17,43 @@
 //! what ranks dealt out to nodes in turn send inside the node needs no copy either. A node of one rank has nothing to aggregate
 //! and sends as ever. Source: algorithms document, section 3 (A. Naruse and others, 2010).
 
-use super::staging::{Staging, first_of_run, place_of, sorted};
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::pattern::{LEADER_STAGES, Staging, first_of_run, place_of, sorted, through_leaders};
 use crate::schedule::{Rank, RankPlan, Round, Space};
 use crate::topology::Seats;
 
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Aggregated,
+    name: "aggregated",
+    collectives: &[Collective::Alltoall],
+    needs: "several ranks per node, else it is a direct exchange",
+    summary: "for small blocks: an exchange inside nodes, then one message to each node's rank in the same slot, or one per pair of nodes from leaders",
+    source: "Naruse and others 2010",
+    round: "step",
+    plan: |context, role| match context.options().rails.aggregators {
+        Some(leaders) => through_leaders(context.seats(), role.rank, leaders),
+        None => plan(context.seats(), role.rank),
+    },
+    stages: |context, _| match context.options().rails.aggregators {
+        Some(_) => LEADER_STAGES.map(str::to_owned).to_vec(),
+        None => STAGES.map(str::to_owned).to_vec(),
+    },
+    chunks: None,
+    meeting: None,
+    fits: None,
+    cost: None,
+};
+
 /// Stages, and their numbers.
-pub const STAGES: [&str; 2] = ["inside nodes", "between nodes"];
+const STAGES: [&str; 2] = ["inside nodes", "between nodes"];
 const INSIDE: u16 = 0;
 const BETWEEN: u16 = 1;
 
 /// Plan of `rank` for Alltoall. It stages at most `P + 2·w·D` blocks, where w is the number of ranks of its node and D that of the
 /// ranks it serves, itself included; P more at most where nodes have ranks that are not consecutive.
-pub fn aggregated(seats: &Seats, rank: Rank) -> RankPlan {
+fn plan(seats: &Seats, rank: Rank) -> RankPlan {
     let (node, slot) = seats.seat(rank);
     let own = seats.on(node);
     let served = served(seats, own.len());

@@ -9,14 +9,49 @@
 //! those of another; chunks of a lane follow one another, so that there is something to send while a step waits for its last segment.
 //! Source: algorithms document, section 2.
 
-use super::board::{Board, Slip};
-use super::rails::{Rails, Transfer};
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::cost::Profile;
+use crate::pattern::{Board, MOST_CHUNKS, Rails, Slip, Transfer, chunks, half, half_stages};
 use crate::schedule::{Hop, Parts, Rank, RankPlan, Round, TAGS};
-use crate::topology::Seats;
+use crate::topology::{Origin, Seats};
 use std::ops::Range;
 
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::HalvingDoubling,
+    name: "halving_doubling",
+    collectives: &[
+        Collective::Allreduce,
+        Collective::Allgather,
+        Collective::ReduceScatterBlock,
+        Collective::ReduceScatter,
+    ],
+    needs: "nothing",
+    summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
+    source: "Japanese patent 7087953",
+    round: "step",
+    plan: |context, role| {
+        half(role.collective, context.seats(), context.rails(), role.chunks, role.rank)
+            .unwrap_or_else(|| halving_doubling(context.seats(), context.rails(), role.chunks, role.rank))
+    },
+    stages: |context, collective| {
+        half_stages(collective, context.seats(), ["halving", "doubling"]).unwrap_or_else(|| stages(context.seats()))
+    },
+    chunks: Some(|context, bytes| chunks(context.rails().cut(), bytes)),
+    meeting: None,
+    fits: Some(|context, _| match context.rails().origin() {
+        // Where a user says what the torus is, whose links the cost model does not know.
+        Origin::Given => true,
+        // On a torus with more transfers than are looked at, where rivals have far too many steps.
+        Origin::Fabric => !Profile::is_known(context.rails()),
+        Origin::Cartesian | Origin::Levels | Origin::Line => false,
+    }),
+    cost: Some(|context, collective| Profile::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.wires())),
+};
+
 /// Names of the stages.
-pub fn halving_doubling_stages(seats: &Seats) -> Vec<String> {
+fn stages(seats: &Seats) -> Vec<String> {
     let inside = seats.widest() > 1;
     let names = [(inside, "node reduce"), (true, "halving"), (true, "doubling"), (inside, "node bcast")];
     names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()

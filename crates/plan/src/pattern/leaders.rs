@@ -42,7 +42,7 @@ struct View<'s> {
 /// Plan of `rank` for Alltoall with `leaders` leaders per node, at least 1. A leader that deals with S ranks, on a node of w > 1,
 /// stages at most `4·w·S` blocks; besides, a rank stages at most P that it sends and P that it gets, none of them where ranks are
 /// numbered node by node.
-pub fn aggregated_leader(seats: &Seats, rank: Rank, leaders: u32) -> RankPlan {
+pub fn through_leaders(seats: &Seats, rank: Rank, leaders: u32) -> RankPlan {
     let view = View::new(seats, rank, leaders);
     let mut plan = Staging::new(rank, seats.ranks());
     let collected = view.collect(&mut plan);

@@ -8,10 +8,33 @@
 //! come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks of a node
 //! exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
 
-use super::exchange::{Exchange, Pace, Step, Token};
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::cost::Meeting;
+use crate::pattern::{ABREAST, Exchange, Pace, Task, Token};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::ContentionFree,
+    name: "contention_free",
+    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    needs: "a fabric; else groups, taken for a tree of equal links",
+    summary: "nodes exchange in an order in which no link is asked for more than it carries, kept by tokens",
+    source: "a Japanese thesis on wide-area Ethernet",
+    round: "step",
+    plan: |context, role| contention_free(context.exchange(), role.rank),
+    stages: |context, _| contention_free_stages(context.exchange()),
+    chunks: None,
+    meeting: Some(|context| match context.needs_tokens() {
+        true => (Meeting::OneNode, 1),
+        false => (Meeting::TwoNodes, ABREAST),
+    }),
+    fits: Some(|context, _| !context.suits_a_ring()),
+    cost: None,
+};
 
 /// Exchanges inside a node that may be under way at a rank.
 const INSIDE_AHEAD: u32 = 2;
@@ -138,7 +161,7 @@ impl Plan<'_> {
     }
 
     /// The sends of a step: to rank l, l + 1, … of the other node, counted around.
-    fn send(&mut self, step: Step, mut after: Vec<u32>) {
+    fn send(&mut self, step: Task, mut after: Vec<u32>) {
         let peers = self.exchange.seats.on(step.to);
         let count = peers.len() as u32;
         let first = self.slot / count * count;
@@ -162,7 +185,7 @@ impl Plan<'_> {
     }
 
     /// The receives of a step, in the order in which they are sent.
-    fn receive(&mut self, step: Step) {
+    fn receive(&mut self, step: Task) {
         let peers = self.exchange.seats.on(step.from);
         let (own, count) = (self.exchange.size(self.node), peers.len() as u32);
         let first_hop = self.hops.len() as u32;
