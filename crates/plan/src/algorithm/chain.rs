@@ -9,11 +9,11 @@
 //! price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then enters and
 //! leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of neighbours and each
 //! half of the vector takes one direction of it: links are full duplex, so the two chains share none. Inside a node see
-//! [`crate::pattern`]. Source: algorithms document, section 1.6.
+//! [`Node`]. Source: algorithms document, section 1.6.
 
-use super::{Algorithm, Role, Spec};
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::{Profile, Streams};
+use crate::cost::Streams;
 use crate::pattern::{Node, stage_names_up_and_down};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::{Hierarchy, Line};
@@ -32,10 +32,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     meeting: None,
     fits: None,
-    cost: Some(|context, collective| {
-        let bcast = |rank| (SPEC.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
-        Some(Profile::pipeline(collective, context.grouped(), &mut context.wires(), Streams::Apart, bcast))
-    }),
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Apart))),
 };
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).

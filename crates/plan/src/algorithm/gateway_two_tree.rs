@@ -14,7 +14,7 @@
 //! groups leaves from the rank whose send of colour c is left and enters at the other group's representative, which receives
 //! nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round, although the rounds
 //! of all levels are the same two. The construction repeats at every level down to the nodes; inside a node see
-//! [`crate::pattern`].
+//! [`Node`].
 //!
 //! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay that
 //! again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes the place
@@ -35,9 +35,9 @@
 //! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
 //! Source: algorithms document, section 1.7 (Nagare's own).
 
-use super::{Algorithm, Role, Spec};
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::{Profile, Streams};
+use crate::cost::Streams;
 use crate::pattern::{Node, stage_names_up_and_down};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
@@ -57,10 +57,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     meeting: None,
     fits: None,
-    cost: Some(|context, collective| {
-        let bcast = |rank| (SPEC.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
-        Some(Profile::pipeline(collective, context.grouped(), &mut context.wires(), Streams::Shared, bcast))
-    }),
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
 };
 
 /// An edge of one of the trees as one of its ends sees it.

@@ -12,9 +12,9 @@
 //! plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P).
 //! Source: algorithms document, sections 1.2 and 1.5 (patent application JP2020-178181).
 
-use super::{Algorithm, Role, Spec};
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::{Profile, Streams};
+use crate::cost::Streams;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
 
@@ -32,10 +32,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     meeting: None,
     fits: None,
-    cost: Some(|context, collective| {
-        let bcast = |rank| (SPEC.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
-        Some(Profile::pipeline(collective, context.grouped(), &mut context.wires(), Streams::Shared, bcast))
-    }),
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
 };
 
 /// Direction of the data in a tree.

@@ -3,7 +3,7 @@
 use super::Algorithm;
 use crate::collective::{Collective, Rank};
 use crate::context::Context;
-use crate::cost::{Meeting, Profile};
+use crate::cost::{Meeting, Profile, Streams};
 use crate::schedule::RankPlan;
 
 /// An algorithm: a row of the table.
@@ -36,6 +36,14 @@ pub struct Spec {
     pub fits: Option<fn(&Context, Collective) -> bool>,
     /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
     pub cost: Option<fn(&Context, Collective) -> Option<Profile>>,
+}
+
+impl Spec {
+    /// What a pipeline costs, by its plans for Bcast.
+    pub(super) fn pipeline(&self, context: &Context, collective: Collective, streams: Streams) -> Profile {
+        let bcast = |rank| (self.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
+        Profile::pipeline(collective, context.grouped(), &mut context.wires(), streams, bcast)
+    }
 }
 
 /// Whose part of which collective a plan is.

@@ -10,16 +10,18 @@
 //! Source: algorithms document, section 1.6.
 
 mod fill;
+mod halving;
 mod overlap;
 mod profile;
 mod room;
 mod steps;
 mod stepwise;
 
+pub use halving::fastest;
 pub use profile::{Profile, Shape, Streams};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
-pub use stepwise::{Step, Steps, fastest};
+pub use stepwise::{Step, Steps};
 
 use crate::fabric::MessageCost;
 

@@ -2,7 +2,7 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
-use super::stepwise::Steps;
+use super::stepwise::{Steps, together};
 use crate::collective::Collective;
 use crate::schedule::{Action, Rank, RankPlan};
 use crate::topology::{Hierarchy, Line, Way, Wires};
@@ -155,12 +155,6 @@ impl Profile {
             Shape::Stepwise(steps) => steps.time(message, bytes, segment),
         }
     }
-}
-
-/// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares comes
-/// within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
-pub(super) fn together(bytes: f64, messages: f64) -> f64 {
-    (bytes * bytes + messages * messages).sqrt()
 }
 
 /// The transfers between nodes in the leaders' plans for Bcast.

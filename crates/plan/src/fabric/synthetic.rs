@@ -103,11 +103,6 @@ impl FromStr for Synthetic {
 }
 
 impl Synthetic {
-    /// Whether a topology setting is meant for this parser and not a file.
-    pub fn is_meant(text: &str) -> bool {
-        text.trim_start().starts_with(PREFIX)
-    }
-
     /// The levels, outermost first.
     pub fn levels(&self) -> &[SyntheticLevel] {
         &self.levels
