@@ -3,7 +3,8 @@
 //! ```text
 //! cargo run --release -p nagare-plan --example planning [ranks]
 //! ```
-//! The machine is pretended: 64 ranks per node, 256 nodes per group, ranks in order; also the same nodes dealt round robin.
+//! The machine is pretended: 64 ranks per node, 256 nodes per group, ranks in order; also the same nodes dealt round
+//! robin.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;

@@ -11,8 +11,8 @@ use thiserror::Error;
 pub struct Call {
     /// The collective.
     pub collective: Collective,
-    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather and Allgather per rank, for Reduce_scatter of the mean
-    /// block of a rank. Of no meaning for Alltoallv: a rank knows its own counts only.
+    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather and Allgather per rank, for Reduce_scatter of
+    /// the mean block of a rank. Of no meaning for Alltoallv: a rank knows its own counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
     pub ranks: u32,
@@ -164,7 +164,8 @@ pub struct RuleError {
 
 impl Rules {
     /// Reads `collective=algorithm[:min-max]` items separated by `;`, such as
-    /// `bcast=grouped_two_tree:64K-;alltoall=xor;all=stock`. Bytes take the suffixes K, M and G; earlier items come first.
+    /// `bcast=grouped_two_tree:64K-;alltoall=xor;all=stock`. Bytes take the suffixes K, M and G; earlier items come
+    /// first.
     ///
     /// # Errors
     /// [`RuleError`] names the item, what is wrong with it and what was expected.
@@ -184,7 +185,8 @@ impl Rules {
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
-    /// The same for a communicator on `nodes` nodes, for which defaults may not hold; `u64::MAX` if no size runs on ours.
+    /// The same for a communicator on `nodes` nodes, for which defaults may not hold; `u64::MAX` if no size runs on
+    /// ours.
     pub fn floor_on(&self, collective: Collective, nodes: u32) -> u64 {
         let holds = |r: &&Rule| match r.prescription {
             Prescription::Stock => false,
@@ -195,7 +197,8 @@ impl Rules {
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
-    /// The decision about one call. `fitting`: the algorithm that fits the network, none where the library's own is as fast.
+    /// The decision about one call. `fitting`: the algorithm that fits the network, none where the library's own is as
+    /// fast.
     pub fn choose(&self, call: &Call, fitting: impl FnOnce() -> Option<Algorithm>) -> Choice {
         let sized = call.collective != Collective::Alltoallv;
         let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));

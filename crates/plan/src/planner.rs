@@ -9,8 +9,8 @@ use crate::schedule::{Pacing, RankPlan, Schedule};
 use crate::topology::Topology;
 use std::sync::{Arc, OnceLock};
 
-/// Bytes from which on a collective runs on ours where all nodes are on one switch: below, the library's own, which share no link there
-/// either, are as fast. Measured on star16.
+/// Bytes from which on a collective runs on ours where all nodes are on one switch: below, the library's own, which
+/// share no link there either, are as fast. Measured on star16.
 const fn smallest_on_one_switch(collective: Collective) -> u64 {
     match collective {
         Collective::Allreduce => 128 << 10,
@@ -19,7 +19,8 @@ const fn smallest_on_one_switch(collective: Collective) -> u64 {
     }
 }
 
-/// Ranks up to which Allgather and Reduce_scatter run on ours by default: a plan has a part for every slice of every block.
+/// Ranks up to which Allgather and Reduce_scatter run on ours by default: a plan has a part for every slice of every
+/// block.
 const MOST_BLOCKS: u32 = 1 << 15;
 
 /// Predicted times up to this ratio are alike: the first in the table, which needs less luck, is taken.
@@ -53,8 +54,8 @@ impl Planner {
         Self { context: Context::new(topology.into(), Options::default()), profiles: Default::default() }
     }
 
-    /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many as the
-    /// network has room for.
+    /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many
+    /// as the network has room for.
     pub fn with_steps(self, steps: u32) -> Self {
         self.with(|options| options.steps_in_flight = Some(steps.max(1)))
     }
@@ -64,7 +65,8 @@ impl Planner {
         self.with(|options| options.partners = partners)
     }
 
-    /// The same with what a user says about halving and doubling, and about the ranks of a node that talk to other nodes.
+    /// The same with what a user says about halving and doubling, and about the ranks of a node that talk to other
+    /// nodes.
     pub fn with_rails(self, rails: RailOptions) -> Self {
         self.with(|options| options.rails = rails)
     }
@@ -121,8 +123,8 @@ impl Planner {
         algorithm.implements(collective).then(plan)
     }
 
-    /// What `algorithm` costs on this network, `None` if it is no candidate for `collective`; computed once, in
-    /// O(nodes · log nodes) without a fabric, else in O(nodes · links). The root is taken to be rank 0, whichever it is: it
+    /// What `algorithm` costs on this network, `None` if it is no candidate for `collective`; computed once, in O(nodes
+    /// · log nodes) without a fabric, else in O(nodes · links). The root is taken to be rank 0, whichever it is: it
     /// hardly matters, and programs change it from call to call.
     pub fn profile(&self, collective: Collective, algorithm: Algorithm) -> Option<&Profile> {
         let cost = algorithm.spec().cost.filter(|_| algorithm.implements(collective))?;
@@ -147,8 +149,8 @@ impl Planner {
         self.topology().network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
     }
 
-    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first; `None` if the
-    /// choice for this collective is not made by cost.
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first;
+    /// `None` if the choice for this collective is not made by cost.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
         let predicted = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
@@ -157,8 +159,8 @@ impl Planner {
         all.into_iter().find(|(_, prediction)| prediction.time <= least * ALIKE)
     }
 
-    /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI library's own
-    /// are as fast as the links allow.
+    /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI
+    /// library's own are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;

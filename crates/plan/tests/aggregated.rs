@@ -1,4 +1,5 @@
-//! The aggregated exchanges: what every message holds, how many there are, and what is staged, counted from the schedules.
+//! The aggregated exchanges: what every message holds, how many there are, and what is staged, counted from the
+//! schedules.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
@@ -192,7 +193,8 @@ fn messages_blocks_and_memory_of_even_nodes() {
     }
 }
 
-/// With one rank per node there is nothing to aggregate: every block is sent from where it is and received where it belongs.
+/// With one rank per node there is nothing to aggregate: every block is sent from where it is and received where it
+/// belongs.
 #[test]
 fn nodes_of_one_rank_exchange_directly() {
     let nodes: Vec<u32> = (0..9).collect();
@@ -211,8 +213,8 @@ fn nodes_of_one_rank_exchange_directly() {
     }
 }
 
-/// Ranks dealt out to the nodes in turn: what a slot serves is a run of the input, so nothing is copied before it is sent inside
-/// the node.
+/// Ranks dealt out to the nodes in turn: what a slot serves is a run of the input, so nothing is copied before it is
+/// sent inside the node.
 #[test]
 fn ranks_dealt_out_in_turn_send_from_the_input() {
     let planner = planner(&(0..24).map(|rank| rank % 6).collect::<Vec<u32>>());
@@ -259,7 +261,8 @@ proptest! {
         }
     }
 
-    /// Any placement and number of leaders: one message from each node to each other, between the two leaders for one another.
+    /// Any placement and number of leaders: one message from each node to each other, between the two leaders for one
+    /// another.
     #[test]
     fn leaders_send_one_message_per_pair_of_nodes(
         nodes in prop::collection::vec(0u32..9, 2..50),

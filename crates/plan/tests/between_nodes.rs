@@ -18,8 +18,8 @@ impl Numbers {
     }
 }
 
-/// Groups of every rank: pods, leaves in pods, nodes in leaves, with several ranks; sizes at random up to a size of its own
-/// for every level, ranks in order or dealt in no order.
+/// Groups of every rank: pods, leaves in pods, nodes in leaves, with several ranks; sizes at random up to a size of its
+/// own for every level, ranks in order or dealt in no order.
 fn random_groups(ranks: u32, seed: u64) -> Vec<Vec<u32>> {
     let mut numbers = Numbers(u64::from(ranks) << 20 | seed);
     let most = [1 + numbers.below(6), 1 + numbers.below(9), 1 + numbers.below(4)];

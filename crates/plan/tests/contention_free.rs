@@ -1,5 +1,5 @@
-//! The contention-free Alltoall: every block arrives once, whatever the places of ranks; with strict tokens no link ever
-//! carries more than it can; and the order is near the bound of the busiest link.
+//! The contention-free Alltoall: every block arrives once, whatever the places of ranks; with strict tokens no link
+//! ever carries more than it can; and the order is near the bound of the busiest link.
 
 use nagare_plan::algorithm::{contention_free, contention_free_stages};
 use nagare_plan::collective::Collective::Alltoall;

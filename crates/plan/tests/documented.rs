@@ -1,5 +1,5 @@
-//! What `docs/algorithms.md` says, against schedules and runs: its tables are read from the text, its formulas are computed
-//! here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
+//! What `docs/algorithms.md` says, against schedules and runs: its tables are read from the text, its formulas are
+//! computed here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
@@ -85,7 +85,8 @@ fn expect_bcast(levels: &[Vec<u32>], ranks: &[u32], root: u32, sent: &mut [u32],
     }
 }
 
-/// Checks messages and bytes per rank of Bcast, Reduce and Allreduce, and returns the Bcast's depth and largest families.
+/// Checks messages and bytes per rank of Bcast, Reduce and Allreduce, and returns the Bcast's depth and largest
+/// families.
 fn check_trees(planner: &Planner, algorithm: Algorithm, levels: &[Vec<u32>], root: u32) -> (u32, Vec<u32>) {
     let ranks = planner.topology().ranks();
     let all: Vec<u32> = (0..ranks).collect();
@@ -144,15 +145,13 @@ fn the_thresholds_are_the_code_s() {
         .iter()
         .map(|rule| {
             assert_eq!(rule.max, u64::MAX, "the document names no upper bound");
-            let algorithm = match rule.prescription {
-                Prescription::Fitting => match rule.collective {
-                    Some(Alltoall | Collective::Alltoallv) => "two_level_ring or contention_free",
-                    Some(Collective::Gather) => "relay on a torus",
-                    _ => "by predicted time",
-                },
-                other => panic!("{other:?} is no default"),
-            };
-            (rule.collective.expect("one collective").name().to_owned(), algorithm.to_owned(), rule.min)
+            assert_eq!(rule.prescription, Prescription::Fitting);
+            let collective = rule.collective.expect("one collective");
+            let able = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
+            let fit: Vec<&str> = able().filter(|spec| spec.fits.is_some()).map(|spec| spec.name).collect();
+            let by_time = able().any(|spec| spec.cost.is_some());
+            let algorithm = if by_time { "by predicted time".to_owned() } else { fit.join(" or ") };
+            (collective.name().to_owned(), algorithm, rule.min)
         })
         .collect();
     assert_eq!(documented, known);
@@ -168,6 +167,16 @@ fn the_thresholds_are_the_code_s() {
         assert_eq!(call(min), Choice::Run(Algorithm::Chain));
         assert_eq!(call(u64::MAX), Choice::Run(Algorithm::Chain));
     }
+}
+
+#[test]
+fn the_candidates_by_predicted_time_are_the_code_s() {
+    let text = include_str!("../../../docs/algorithms.md");
+    let from = text.find("**By predicted time**: of ").expect("the sentence");
+    let to = text[from..].find("as far").expect("its end");
+    let documented: Vec<&str> = text[from..from + to].split('`').skip(1).step_by(2).collect();
+    let known: Vec<&str> = ALGORITHMS.iter().filter(|spec| spec.cost.is_some()).map(|spec| spec.name).collect();
+    assert_eq!(documented, known);
 }
 
 #[test]
@@ -266,7 +275,8 @@ fn grouped_two_tree_formulas_in_uneven_groups() {
     }
 }
 
-/// Rounds until k blocks of each half are everywhere, colours taking turns; a hop moves its next block when it is there.
+/// Rounds until k blocks of each half are everywhere, colours taking turns; a hop moves its next block when it is
+/// there.
 fn rounds(schedule: &Schedule, k: u32) -> u32 {
     let moves = schedule.moves();
     let upwards = schedule.collective == Reduce;

@@ -1,5 +1,5 @@
-//! What `docs/algorithms.md` says about the schedules for the full rate and about the shipped fabrics: depths, formulas and
-//! loads of links, computed here from groups and routes.
+//! What `docs/algorithms.md` says about the schedules for the full rate and about the shipped fabrics: depths, formulas
+//! and loads of links, computed here from groups and routes.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;

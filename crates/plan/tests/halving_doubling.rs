@@ -1,5 +1,5 @@
-//! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution arrives
-//! exactly once.
+//! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution
+//! arrives exactly once.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{Algorithm, halving_doubling};
@@ -50,7 +50,8 @@ fn the_worked_example_value_by_value() {
             assert_eq!(values.len(), 1);
             // The nodes with one sum hold the whole vector together.
             found.entry(*values.first().unwrap()).or_insert_with(Vec::new).push(range.first);
-            // Whoever agrees in the document's numbers but for the lowest bits: the 2 << step numbers that begin at this one.
+            // Whoever agrees in the document's numbers but for the lowest bits: the 2 << step numbers that begin at
+            // this one.
             let first = document(node) / (2 << step) * (2 << step);
             assert_eq!(values.first(), Some(&(first..first + (2 << step)).map(|node| node + 1).sum()));
         }
@@ -242,8 +243,8 @@ fn plans_grow_with_the_number_of_steps() {
     }
 }
 
-/// Whole messages in time, relative to the least time of an Allreduce over the links of hosts. What a rank sends to another goes one message
-/// after the other, as on one connection.
+/// Whole messages in time, relative to the least time of an Allreduce over the links of hosts. What a rank sends to
+/// another goes one message after the other, as on one connection.
 fn played(fabric: &str, ranks: usize, chunks: u32, bytes: u64) -> f64 {
     let fabric = network::load(fabric);
     let placement = network::place(&fabric, "by slot", ranks, 1);
@@ -262,7 +263,8 @@ fn played(fabric: &str, ranks: usize, chunks: u32, bytes: u64) -> f64 {
     timeline(&schedule, &fabric, placement.hosts(), bytes).unwrap().finish / least
 }
 
-/// On the torus two chunks hide the latency of the steps; on a tree one chunk is between groups while another is inside.
+/// On the torus two chunks hide the latency of the steps; on a tree one chunk is between groups while another is
+/// inside.
 #[test]
 fn chunks_follow_one_another() {
     let cases = [

@@ -1,5 +1,5 @@
-//! Short texts that users write, whatever is in them: machines, rules, sizes, dimensions, Slurm's addresses, name patterns. Never a panic;
-//! an error is one clear line; what was understood is usable.
+//! Short texts that users write, whatever is in them: machines, rules, sizes, dimensions, Slurm's addresses, name
+//! patterns. Never a panic; an error is one clear line; what was understood is usable.
 
 mod support {
     pub mod everything;

@@ -94,7 +94,8 @@ fn first_names(rest: &str) -> Vec<&str> {
     names
 }
 
-/// What a file, so many modules below the root, names in the root: by `crate::`, and by as many `super::` as lead there.
+/// What a file, so many modules below the root, names in the root: by `crate::`, and by as many `super::` as lead
+/// there.
 fn imports(code: &str, depth: usize) -> Vec<&str> {
     let upwards = "super::".repeat(depth);
     let after = |prefix: &str| {

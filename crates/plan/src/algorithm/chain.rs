@@ -5,11 +5,11 @@
 //!
 //!   two lanes, on a torus:   half 0   root → 1 → 2 → … → N-1        half 1   root → N-1 → … → 2 → 1
 //! ```
-//! Every link of a tree network is crossed once per direction, so a long vector flows at the rate of the thinnest link; the
-//! price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then enters and
-//! leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of neighbours and each
-//! half of the vector takes one direction of it: links are full duplex, so the two chains share none. Inside a node see
-//! [`Node`]. Source: algorithms document, section 1.6.
+//! Every link of a tree network is crossed once per direction, so a long vector flows at the rate of the thinnest link;
+//! the price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then
+//! enters and leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of
+//! neighbours and each half of the vector takes one direction of it: links are full duplex, so the two chains share
+//! none. Inside a node see [`Node`]. Source: algorithms document, section 1.6.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

@@ -4,9 +4,9 @@
 //!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2       one after another at every rank
 //!   then c→d over a link they share:                    b tells c when it has everything: 2→c₀ 3→c₁ 4→c₀
 //! ```
-//! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a task
-//! come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks of a node
-//! exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
+//! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a
+//! task come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks
+//! of a node exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
@@ -139,8 +139,8 @@ impl Plan<'_> {
         self.of_step.get(&place).cloned().unwrap_or(1..=0)
     }
 
-    /// The token of the receiver of the step at place `on` to node `to`: rank i of the one, i mod its size, to rank i of the
-    /// other.
+    /// The token of the receiver of the step at place `on` to node `to`: rank i of the one, i mod its size, to rank i
+    /// of the other.
     fn token(&mut self, token: Token, on: u32, to: u32, after: &mut Vec<u32>) {
         if self.node != token.from && self.node != to {
             return;

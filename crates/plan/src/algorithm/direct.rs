@@ -5,8 +5,9 @@
 //!   1, 2    ════════▶ ════════▶               the next but one starts when a block is there: the root's link never idles, and no
 //!                                              more than two blocks meet in its queue
 //! ```
-//! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders behind a
-//! shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are one group.
+//! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders
+//! behind a shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are
+//! one group.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

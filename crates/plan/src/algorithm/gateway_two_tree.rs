@@ -1,24 +1,24 @@
 //! The gateway two-tree: log depth, and the whole vector over every link at most once per direction.
 //!
 //! In the grouped two-tree a representative both feeds its group and talks to other groups: its link carries the vector
-//! twice. Here these are two jobs of two ranks. Counted in half vectors, a group of m ranks can send 2m, and spreading both
-//! halves inside it takes 2(m - 1): two sends are left, whatever m is.
+//! twice. Here these are two jobs of two ranks. Counted in half vectors, a group of m ranks can send 2m, and spreading
+//! both halves inside it takes 2(m - 1): two sends are left, whatever m is.
 //!
 //! ```text
 //!   one group: representative 0, members 1 2 3          what leaves the group
 //!     T1 (half 0): 0 → 2, 2 → 1, 2 → 3                    member 1 is a leaf in both trees:
 //!     T2 (half 1): 0 → 3, 3 → 2, 3 → 1                    it is the *gateway* for both colours
 //! ```
-//! The two sends left are of different colours: a family has m + 1 possible senders and m edges of each colour, so exactly
-//! one rank has no send of colour 0 and exactly one none of colour 1 ([`TwoTree::spare`]). An edge of colour c between
-//! groups leaves from the rank whose send of colour c is left and enters at the other group's representative, which receives
-//! nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round, although the rounds
-//! of all levels are the same two. The construction repeats at every level down to the nodes; inside a node see
-//! [`Node`].
+//! The two sends left are of different colours: a family has m + 1 possible senders and m edges of each colour, so
+//! exactly one rank has no send of colour 0 and exactly one none of colour 1 ([`TwoTree::spare`]). An edge of colour c
+//! between groups leaves from the rank whose send of colour c is left and enters at the other group's representative,
+//! which receives nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round,
+//! although the rounds of all levels are the same two. The construction repeats at every level down to the nodes;
+//! inside a node see [`Node`].
 //!
-//! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay that
-//! again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes the place
-//! of the ancestor's child of the colour c in which x receives.
+//! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay
+//! that again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes
+//! the place of the ancestor's child of the colour c in which x receives.
 //!
 //! ```text
 //!         u                     u                        u                     u
@@ -29,8 +29,9 @@
 //!                                                                          c/   \
 //!                                                                          z     y
 //! ```
-//! Only edges of one colour and tree change ends, so who sends and receives in which colour stays as it was. The gateway ends
-//! one to three edges below the representative, and that tree of its family at most twice as deep as it was.
+//! Only edges of one colour and tree change ends, so who sends and receives in which colour stays as it was. The
+//! gateway ends one to three edges below the representative, and that tree of its family at most twice as deep as it
+//! was.
 //!
 //! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
 //! Source: algorithms document, section 1.7 (Nagare's own).

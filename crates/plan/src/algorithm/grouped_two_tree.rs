@@ -5,12 +5,12 @@
 //!   Bcast           the same edges downwards, widest level first
 //!   Allreduce       Reduce to rank 0, then Bcast from it, both pipelined block by block
 //! ```
-//! Half of the vector (part 0) travels along the T1 of every level, the other half (part 1) along T2. A stage is one level in
-//! one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
+//! Half of the vector (part 0) travels along the T1 of every level, the other half (part 1) along T2. A stage is one
+//! level in one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
 //!
-//! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so a
-//! plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P).
-//! Source: algorithms document, sections 1.2 and 1.5 (patent application JP2020-178181).
+//! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so
+//! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P). Source: algorithms document,
+//! sections 1.2 and 1.5 (patent application JP2020-178181).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

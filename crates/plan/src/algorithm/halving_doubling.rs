@@ -4,10 +4,10 @@
 //!   node reduce ─► halve dimension 0 ─► halve dimension 1 ─► double dimension 1 ─► double dimension 0 ─► node bcast
 //!   size     1  →        1/4A        →       1/16A        →        1/4A        →        1/A          →       1
 //! ```
-//! (4 × 4 nodes with A aggregators each.) All halvings come before all doublings, so what is moved shrinks through all dimensions.
-//! Lanes go through the dimensions in different orders at the same time, so that while one uses the links of a dimension the other uses
-//! those of another; chunks of a lane follow one another, so that there is something to send while a step waits for its last segment.
-//! Source: algorithms document, section 2.
+//! (4 × 4 nodes with A aggregators each.) All halvings come before all doublings, so what is moved shrinks through all
+//! dimensions. Lanes go through the dimensions in different orders at the same time, so that while one uses the links
+//! of a dimension the other uses those of another; chunks of a lane follow one another, so that there is something to
+//! send while a step waits for its last segment. Source: algorithms document, section 2.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
@@ -28,7 +28,8 @@ pub const SPEC: Spec = Spec {
         Collective::ReduceScatter,
     ],
     needs: "nothing",
-    summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several orders at the same time",
+    summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several \
+              orders at the same time",
     source: "Japanese patent 7087953",
     round: "step",
     plan: |context, role| {
@@ -59,8 +60,9 @@ fn stages(seats: &Seats) -> Vec<String> {
 
 /// Plan of `rank` for Allreduce, with the share of every lane cut in `chunks`, at least 1.
 ///
-/// In list order, and so in priority: step after step, in each of them chunk after chunk; a chunk is combined inside the node just before
-/// its first step and spread there just after its last one. Every transfer has the same place in the lists of both its ranks.
+/// In list order, and so in priority: step after step, in each of them chunk after chunk; a chunk is combined inside
+/// the node just before its first step and spread there just after its last one. Every transfer has the same place in
+/// the lists of both its ranks.
 pub fn halving_doubling(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
     let steps = rails.steps();
     let mut way = Way::new(seats, rails, chunks, rank);

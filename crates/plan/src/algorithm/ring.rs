@@ -4,10 +4,10 @@
 //!   N parts; in step t the node at place i sends part i - t and combines part i - t - 1      (t = 0 … N-2)
 //!   then it owns part i + 1; in step t it sends part i + 1 - t and receives part i - t        (t = 0 … N-2)
 //! ```
-//! Every node sends and receives 2n(N-1)/N: what Allreduce needs at least on one link per node. Every link between groups is
-//! crossed by one pair of neighbours per direction. On a torus two rings, of N parts each, go around the cycle in opposite
-//! directions. The ranks of a node combine each part before it is needed and get it when it is finished (see
-//! [`Node`]). Source: algorithms document, section 1.6.
+//! Every node sends and receives 2n(N-1)/N: what Allreduce needs at least on one link per node. Every link between
+//! groups is crossed by one pair of neighbours per direction. On a torus two rings, of N parts each, go around the
+//! cycle in opposite directions. The ranks of a node combine each part before it is needed and get it when it is
+//! finished (see [`Node`]). Source: algorithms document, section 1.6.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
@@ -27,7 +27,8 @@ pub const SPEC: Spec = Spec {
         Collective::ReduceScatter,
     ],
     needs: "nothing",
-    summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a torus in both directions",
+    summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a \
+              torus in both directions",
     source: "Patarasuk, Yuan 2009",
     round: "step",
     plan: |context, role| {

@@ -29,8 +29,8 @@ pub struct Spec {
     pub stages: fn(&Context, Collective) -> Vec<String>,
     /// In how many chunks the share of a lane is cut for a vector of so many bytes; none where there are no lanes.
     pub chunks: Option<fn(&Context, u64) -> u32>,
-    /// An exchange whose ranks are kept from filling the queues of switches: which of them can meet at a link, and how many
-    /// blocks a rank sends alternately.
+    /// An exchange whose ranks are kept from filling the queues of switches: which of them can meet at a link, and how
+    /// many blocks a rank sends alternately.
     pub meeting: Option<fn(&Context) -> (Meeting, u32)>,
     /// A default, taken without a comparison where this holds.
     pub fits: Option<fn(&Context, Collective) -> bool>,

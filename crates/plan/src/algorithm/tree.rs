@@ -9,9 +9,9 @@
 //!                  5   6
 //!                      7
 //! ```
-//! Node leaders hold the blocks below them in the order of places, and of slots inside a node, so that a message is one run. The
-//! root receives a run straight into the result where its ranks follow one another there, and else puts it in place by copies.
-//! Extra memory: the blocks below a rank, its own included.
+//! Node leaders hold the blocks below them in the order of places, and of slots inside a node, so that a message is one
+//! run. The root receives a run straight into the result where its ranks follow one another there, and else puts it in
+//! place by copies. Extra memory: the blocks below a rank, its own included.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

@@ -5,10 +5,11 @@
 //!     slot l of node s sends to slot (l + k) mod w of node s + j and receives from slot (l - k) mod w' of node s - j
 //!     w, w': the larger of the two nodes' numbers of ranks; a slot that the smaller node has not got is an idle step
 //! ```
-//! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet at the
-//! port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node. Nodes are in
-//! hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages, so it is never idle.
-//! Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number of ranks on every node.
+//! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet
+//! at the port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node.
+//! Nodes are in hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages,
+//! so it is never idle. Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number
+//! of ranks on every node.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

@@ -24,8 +24,8 @@ pub struct Options {
     pub rails: RailOptions,
 }
 
-/// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each; what looks at all pairs of
-/// nodes says so.
+/// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each; what looks at
+/// all pairs of nodes says so.
 #[derive(Debug)]
 pub struct Context {
     topology: Arc<Topology>,
@@ -145,8 +145,9 @@ impl Context {
         cost::needs_tokens(self.room(Meeting::Anyone))
     }
 
-    /// Whether a ring is the order for an exchange of blocks between nodes, by all pairs of up to 512 of them: it keeps the busiest
-    /// link busy in every step, and the queues hold what meets there; or there are too many nodes for another order.
+    /// Whether a ring is the order for an exchange of blocks between nodes, by all pairs of up to 512 of them: it keeps
+    /// the busiest link busy in every step, and the queues hold what meets there; or there are too many nodes for
+    /// another order.
     pub fn suits_a_ring(&self) -> bool {
         let nodes = self.grouped().node_count();
         let excess = self.ring_excess.get_or_init(|| cost::ring_excess(&mut self.wires(), nodes));

@@ -4,8 +4,8 @@ use crate::cost::{self, Message};
 use crate::pattern::{self, RailOptions, Rails};
 use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Seats, Topology, Wires};
 
-/// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of a tree or mesh are
-/// halved in the order with the least predicted time.
+/// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of
+/// a tree or mesh are halved in the order with the least predicted time.
 pub fn lay(topology: &Topology, hierarchy: &Hierarchy, seats: &Seats, options: RailOptions) -> Rails {
     let RailOptions { order, pairs, aggregators } = options;
     let grid = Grid::new(hierarchy, topology);

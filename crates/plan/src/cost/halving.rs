@@ -28,8 +28,8 @@ impl Profile {
         counts.into_iter().fold(1usize, |all, count| all.saturating_mul(count as usize)) <= MOST_TRANSFERS
     }
 
-    /// The profile of halving and doubling on `rails`, or of the half that `collective` is, with at most `most` chunks of a lane; `None`
-    /// where there are more transfers than can be looked at.
+    /// The profile of halving and doubling on `rails`, or of the half that `collective` is, with at most `most` chunks
+    /// of a lane; `None` where there are more transfers than can be looked at.
     pub fn stepwise(collective: Collective, rails: &Rails, most: u32, wires: &mut Wires) -> Option<Self> {
         if !Self::is_known(rails) {
             return None;
@@ -58,7 +58,8 @@ impl Profile {
     }
 }
 
-/// Of several ways through one grid the fastest for an Allreduce of a large vector, with at most `most` chunks; of equal ones the first.
+/// Of several ways through one grid the fastest for an Allreduce of a large vector, with at most `most` chunks; of
+/// equal ones the first.
 pub fn fastest(ways: impl Iterator<Item = Rails>, most: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
     let mut time = |rails: &Rails| {
         let profile = Profile::stepwise(Collective::Allreduce, rails, most, wires);

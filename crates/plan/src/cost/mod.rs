@@ -5,9 +5,9 @@
 //!                                        └─► the first segment's way through the edges ─► fill
 //!   fill + √((bytes × busiest link)² + (messages × gap)²)  =  predicted time, for every candidate and segment; the least wins
 //! ```
-//! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message costs
-//! beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from the fabric.
-//! Source: algorithms document, section 1.6.
+//! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message
+//! costs beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from
+//! the fabric. Source: algorithms document, section 1.6.
 
 mod fill;
 mod halving;

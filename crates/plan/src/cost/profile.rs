@@ -53,7 +53,8 @@ pub enum Shape {
         parts: f64,
         /// Directions, in each of which a node sends a part at the same time.
         lanes: f64,
-        /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left out.
+        /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left
+        /// out.
         way: Way,
     },
     /// Halving and doubling.

@@ -7,8 +7,9 @@ use crate::topology::Way;
 /// Part of what the overlap of chunks could gain that is had; measured on trees, where it could be much.
 const OVERLAP_HAD: f64 = 0.8;
 
-/// Time of the bytes where chunks or lanes share links, against what the links need: partners change from step to step, so two of them meet at
-/// a receiver that one has just begun to send to, and some packets are lost. Measured on all emulated clusters with 1 MiB.
+/// Time of the bytes where chunks or lanes share links, against what the links need: partners change from step to step,
+/// so two of them meet at a receiver that one has just begun to send to, and some packets are lost. Measured on all
+/// emulated clusters with 1 MiB.
 const MEETING: f64 = 1.2;
 
 /// All steps of halving and doubling, or of one of the two.
@@ -20,8 +21,8 @@ pub struct Steps {
     pub lanes: f64,
     /// Into how many pieces the first step cuts the vector ([`Rails::cut`]).
     pub cut: u64,
-    /// For 1, 2, 4 … chunks of a lane, as many as there can be: what the bytes take with one chunk working on links that another leaves idle,
-    /// relative to step after step; at most 1.
+    /// For 1, 2, 4 … chunks of a lane, as many as there can be: what the bytes take with one chunk working on links
+    /// that another leaves idle, relative to step after step; at most 1.
     pub overlap: Vec<f64>,
 }
 
@@ -65,8 +66,8 @@ impl Steps {
     }
 }
 
-/// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares comes
-/// within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
+/// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares
+/// comes within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
 pub(super) fn together(bytes: f64, messages: f64) -> f64 {
     (bytes * bytes + messages * messages).sqrt()
 }

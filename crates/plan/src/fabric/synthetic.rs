@@ -1,7 +1,7 @@
 //! Pretended hierarchies: `synthetic:group:4 node:2 core:4`.
 //!
-//! Levels are outermost first with their number of children; ranks fill the places in order. The example has 4 groups of
-//! 2 nodes of 4 cores, 32 places: rank 13 is in group 1, node 3 (1 of its group), core 13.
+//! Levels are outermost first with their number of children; ranks fill the places in order. The example has 4 groups
+//! of 2 nodes of 4 cores, 32 places: rank 13 is in group 1, node 3 (1 of its group), core 13.
 
 use std::str::FromStr;
 

@@ -7,7 +7,8 @@ use crate::collective::{Collective, Rank};
 use crate::schedule::RankPlan;
 use crate::topology::Seats;
 
-/// Plan of `rank` for the half that `collective` is, with the share of every lane cut in `chunks`, at least 1; `None` if it is no half.
+/// Plan of `rank` for the half that `collective` is, with the share of every lane cut in `chunks`, at least 1; `None`
+/// if it is no half.
 pub fn half(collective: Collective, seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> Option<RankPlan> {
     match collective {
         Collective::Allgather => Some(allgather(seats, rails, chunks, rank)),

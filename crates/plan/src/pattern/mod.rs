@@ -1,4 +1,5 @@
-//! What algorithms are built from: who talks to whom along a line, a grid or inside a node. Pure functions for all sizes.
+//! What algorithms are built from: who talks to whom along a line, a grid or inside a node. Pure functions for all
+//! sizes.
 
 mod allgather;
 mod along;

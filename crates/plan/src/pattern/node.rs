@@ -9,9 +9,10 @@
 //!                  /   \
 //!                 2     6
 //! ```
-//! Memory has no link to be kept free, but a process has: were the way from node to node to lead through two processes, each
-//! node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the leader is a
-//! leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node level).
+//! Memory has no link to be kept free, but a process has: were the way from node to node to lead through two processes,
+//! each node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the
+//! leader is a leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node
+//! level).
 
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
@@ -58,7 +59,8 @@ impl Node {
         self.before
     }
 
-    /// Combines the node's contributions to one part at the leader: the `nth` part in the order of need, sent in that turn.
+    /// Combines the node's contributions to one part at the leader: the `nth` part in the order of need, sent in that
+    /// turn.
     pub fn reduce(&self, hops: &mut Vec<Hop>, nth: u32, part: u32, turn: u32) {
         for (child, &peer) in (0..).zip(&self.children) {
             hops.push(hop(Action::Reduce, peer, 0, (nth, child), (part, turn)));

@@ -1,4 +1,5 @@
-//! A plan under construction in which blocks are staged: room in the staging space, messages, and shuffles between spaces.
+//! A plan under construction in which blocks are staged: room in the staging space, messages, and shuffles between
+//! spaces.
 
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space};
 
@@ -70,8 +71,8 @@ impl Staging {
     }
 }
 
-/// A copy of single blocks, each from its first place to its second, and where it writes; what takes a table gets one among
-/// `tables`. `None` for no blocks.
+/// A copy of single blocks, each from its first place to its second, and where it writes; what takes a table gets one
+/// among `tables`. `None` for no blocks.
 pub(crate) fn shuffled(
     tables: &mut Vec<Vec<Run>>,
     from: Space,

@@ -61,17 +61,18 @@ impl VirtualRanks {
 
     /// Whom `rank` sends to and whom it receives from in step `step` with two partners; `None` where there is nobody.
     ///
-    /// The step has two XOR values with the same highest bit, `step` itself and its mate. Ranks whose virtual rank lacks that
-    /// bit send along the first and receive along the second, the others the other way round. Either value leads from
-    /// one half to the other, so every send meets the receive of the same step; in the mate's step the values change places.
+    /// The step has two XOR values with the same highest bit, `step` itself and its mate. Ranks whose virtual rank
+    /// lacks that bit send along the first and receive along the second, the others the other way round. Either value
+    /// leads from one half to the other, so every send meets the receive of the same step; in the mate's step the
+    /// values change places.
     pub fn two_partners(&self, rank: Rank, step: u32) -> (Option<Rank>, Option<Rank>) {
         let (along, back) = (self.partner(rank, step), self.partner(rank, self.mate(step)));
         let highest = step.checked_ilog2().map_or(0, |bit| 1 << bit);
         if self.of(rank) & highest == 0 { (along, back) } else { (back, along) }
     }
 
-    /// The step with which `step` shares its values: of the next node where two nodes have the same highest bit, else of the
-    /// next slot. Steps 0 and 1 are their own.
+    /// The step with which `step` shares its values: of the next node where two nodes have the same highest bit, else
+    /// of the next slot. Steps 0 and 1 are their own.
     fn mate(&self, step: u32) -> u32 {
         match step {
             0 | 1 => step,

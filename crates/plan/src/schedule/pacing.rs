@@ -17,11 +17,12 @@ pub struct Pacing {
 /// Bounds on all streams of a rank together, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Sent and not confirmed by the receivers. Segments of at least `confirmed` units are, the others as the windows ask for.
+    /// Sent and not confirmed by the receivers. Segments of at least `confirmed` units are, the others as the windows
+    /// ask for.
     pub unconfirmed: u64,
     /// The shortest segment that is worth a confirmation.
     pub confirmed: u64,
-    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in step, so
-    /// that no two of them send to a third, without a message for it.
+    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in
+    /// step, so that no two of them send to a third, without a message for it.
     pub behind: u64,
 }

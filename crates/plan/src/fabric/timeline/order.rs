@@ -1,4 +1,5 @@
-//! What may happen when: the dependencies of every hop, the window of hops a rank works on, and both ends of each message.
+//! What may happen when: the dependencies of every hop, the window of hops a rank works on, and both ends of each
+//! message.
 
 use std::collections::{HashMap, VecDeque};
 
