@@ -280,7 +280,7 @@ fn the_order_of_a_contention_free_exchange() {
         assert!(plan(&topology, bytes, Collective::Alltoall, Algorithm::ContentionFree).is_some());
         let started = Planner::new(Arc::clone(&topology));
         let kept = refused(bytes, || {
-            started.exchange();
+            started.context().exchange();
             // SAFETY: held by this thread.
             in_use(unsafe { &*HELD.get() }).1
         });
