@@ -70,7 +70,8 @@ pub fn header(machine: &Machine, schedule: &Schedule) -> String {
     };
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
     let (description, levels) = (&machine.description, machine.levels());
-    let along = *algorithm == Algorithm::HalvingDoubling.name();
+    // What has lanes goes along dimensions.
+    let along = Algorithm::from_name(algorithm).is_some_and(|algorithm| algorithm.spec().chunks.is_some());
     let dimensions = if along { format!("dimensions: {}\n", machine.dimensions()) } else { String::new() };
     format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n{dimensions}")
 }
