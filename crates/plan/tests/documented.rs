@@ -130,9 +130,13 @@ fn busiest_host(schedule: &Schedule, node: &[u32]) -> u32 {
 #[test]
 fn the_table_of_algorithms_is_the_code_s() {
     let names = |c: &[Collective]| c.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
-    let row =
-        |s: &Spec| [s.name, &names(s.collectives), s.needs, s.summary, s.source].map(|cell| cell.replace('`', ""));
-    assert_eq!(table("algorithm"), ALGORITHMS.iter().map(row).collect::<Vec<_>>());
+    let row = |s: &Spec| [&format!("`{}`", s.name), &names(s.collectives), s.needs, s.summary, s.source].join(" | ");
+    let documented = table("algorithm");
+    for (place, row) in ALGORITHMS.iter().map(row).enumerate() {
+        let found = documented.get(place).map(|cells| cells.join(" | "));
+        assert_eq!(found, Some(row.replace('`', "")), "docs/algorithms.md, row {} must be\n| {row} |", place + 1);
+    }
+    assert_eq!(documented.len(), ALGORITHMS.len());
 }
 
 #[test]
