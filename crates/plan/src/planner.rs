@@ -1,6 +1,6 @@
 //! Plans and predictions of one communicator, and which algorithm fits its network.
 
-use crate::algorithm::{ALGORITHMS, Algorithm, Role, Spec};
+use crate::algorithm::{ALGORITHMS, Algorithm, Role, Senders, Spec};
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Message, Prediction, Profile, Segments};
@@ -134,7 +134,7 @@ impl Planner {
 
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
     pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
-        let (meeting, abreast) = (algorithm.spec().meeting?)(&self.context);
+        let Senders { meeting, abreast } = (algorithm.spec().senders?)(&self.context);
         Some(cost::exchange_pacing(self.context.room(meeting), meeting, block, abreast.into()))
     }
 

@@ -44,7 +44,7 @@ pub const SPEC: Spec = Spec {
         None => STAGES.map(str::to_owned).to_vec(),
     },
     chunks: None,
-    meeting: None,
+    senders: None,
     fits: None,
     cost: None,
 };

@@ -8,7 +8,7 @@
 //! task come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks
 //! of a node exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
 use crate::cost::Meeting;
 use crate::pattern::{ABREAST, Exchange, Pace, Task, Token};
@@ -28,9 +28,9 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| contention_free(context.exchange(), role.rank),
     stages: |context, _| contention_free_stages(context.exchange()),
     chunks: None,
-    meeting: Some(|context| match context.needs_tokens() {
-        true => (Meeting::OneNode, 1),
-        false => (Meeting::TwoNodes, ABREAST),
+    senders: Some(|context| match context.needs_tokens() {
+        true => Senders { meeting: Meeting::OneNode, abreast: 1 },
+        false => Senders { meeting: Meeting::TwoNodes, abreast: ABREAST },
     }),
     fits: Some(|context, _| !context.suits_a_ring()),
     cost: None,

@@ -9,7 +9,7 @@
 //! behind a shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are
 //! one group.
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
 use crate::cost::Meeting;
 use crate::pattern::ABREAST;
@@ -28,7 +28,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
     stages: |_, _| vec!["step".to_owned(), "token".to_owned()],
     chunks: None,
-    meeting: Some(|_| (Meeting::TwoNodes, ABREAST)),
+    senders: Some(|_| Senders { meeting: Meeting::TwoNodes, abreast: ABREAST }),
     fits: None,
     cost: None,
 };

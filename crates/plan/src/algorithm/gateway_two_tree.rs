@@ -56,7 +56,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(role.collective, context.grouped(), role.root, role.rank),
     stages: |context, collective| stage_names_up_and_down(collective, context.grouped()),
     chunks: None,
-    meeting: None,
+    senders: None,
     fits: None,
     cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
 };

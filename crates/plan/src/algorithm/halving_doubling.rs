@@ -40,7 +40,7 @@ pub const SPEC: Spec = Spec {
         half_stages(collective, context.seats(), ["halving", "doubling"]).unwrap_or_else(|| stages(context.seats()))
     },
     chunks: Some(|context, bytes| chunks(context.rails().cut(), bytes)),
-    meeting: None,
+    senders: None,
     fits: Some(|context, _| match context.rails().origin() {
         // Where a user says what the torus is, whose links the cost model does not know.
         Origin::Given => true,

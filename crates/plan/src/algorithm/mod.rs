@@ -17,7 +17,7 @@ mod xor;
 
 pub use contention_free::{contention_free, contention_free_stages};
 pub use halving_doubling::halving_doubling;
-pub use spec::{Role, Spec};
+pub use spec::{Role, Senders, Spec};
 
 use crate::collective::Collective;
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
     stages: |_, _| vec!["relay".to_owned()],
     chunks: None,
-    meeting: None,
+    senders: None,
     // Elsewhere than on a torus the root's link is one that every order keeps busy.
     fits: Some(|context, _| context.line().lanes() > 1 && context.line().nodes() <= MOST_RELAYED),
     cost: None,

@@ -41,7 +41,7 @@ pub const SPEC: Spec = Spec {
             .unwrap_or_else(|| stage_names(collective, context.grouped(), &between))
     },
     chunks: None,
-    meeting: None,
+    senders: None,
     fits: None,
     cost: Some(|context, collective| Some(Profile::ring(collective, context.line(), &mut context.wires()))),
 };

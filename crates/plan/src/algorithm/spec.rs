@@ -29,13 +29,21 @@ pub struct Spec {
     pub stages: fn(&Context, Collective) -> Vec<String>,
     /// In how many chunks the share of a lane is cut for a vector of so many bytes; none where there are no lanes.
     pub chunks: Option<fn(&Context, u64) -> u32>,
-    /// An exchange whose ranks are kept from filling the queues of switches: which of them can meet at a link, and how
-    /// many blocks a rank sends alternately.
-    pub meeting: Option<fn(&Context) -> (Meeting, u32)>,
+    /// An exchange whose ranks are kept from filling the queues of switches: what they do to them.
+    pub senders: Option<fn(&Context) -> Senders>,
     /// A default, taken without a comparison where this holds.
     pub fits: Option<fn(&Context, Collective) -> bool>,
     /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
     pub cost: Option<fn(&Context, Collective) -> Option<Profile>>,
+}
+
+/// What the ranks of an exchange do to queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Senders {
+    /// Which of them can meet at a link.
+    pub meeting: Meeting,
+    /// Blocks that a rank sends alternately, at least 1.
+    pub abreast: u32,
 }
 
 impl Spec {

@@ -30,7 +30,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
     stages: |_, _| vec!["in the node".to_owned(), "between nodes".to_owned()],
     chunks: None,
-    meeting: None,
+    senders: None,
     fits: None,
     cost: None,
 };

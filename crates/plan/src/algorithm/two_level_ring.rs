@@ -11,7 +11,7 @@
 //! so it is never idle. Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number
 //! of ranks on every node.
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
 use crate::cost::Meeting;
 use crate::pattern::{Step, stepwise};
@@ -30,7 +30,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.seats(), role.rank, context.options().steps_in_flight),
     stages: |_, _| vec!["step".to_owned()],
     chunks: None,
-    meeting: Some(|_| (Meeting::Anyone, 1)),
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: Some(|context, _| context.suits_a_ring()),
     cost: None,
 };

@@ -15,7 +15,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| grouped_two_tree::plan(role.collective, context.flat(), role.root, role.rank),
     stages: |context, collective| grouped_two_tree::stage_names(collective, context.flat()),
     chunks: None,
-    meeting: None,
+    senders: None,
     fits: None,
     cost: None,
 };

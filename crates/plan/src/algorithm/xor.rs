@@ -15,7 +15,7 @@
 //! choose the partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5
 //! (US11656920).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
 use crate::context::Options;
 use crate::cost::Meeting;
@@ -34,7 +34,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options()),
     stages: |_, _| vec!["step".to_owned()],
     chunks: None,
-    meeting: Some(|_| (Meeting::Anyone, 1)),
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: None,
     cost: None,
 };
