@@ -19,7 +19,7 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Lanes of all aggregators, which send at the same time.
     pub lanes: f64,
-    /// Into how many pieces the first step cuts the vector ([`Rails::cut`]).
+    /// Into how many pieces the first step cuts the vector ([`crate::pattern::Rails::cut`]).
     pub cut: u64,
     /// For 1, 2, 4 … chunks of a lane, as many as there can be: what the bytes take with one chunk working on links
     /// that another leaves idle, relative to step after step; at most 1.
