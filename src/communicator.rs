@@ -10,7 +10,8 @@ use crate::shim::Shim;
 use crate::tags::Tags;
 use crate::witness::Witness;
 use mpi::ffi::MPI_Comm;
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Credits;
@@ -375,7 +376,7 @@ impl Communicator {
             planner = planner.with_steps(steps);
         }
         if self.rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
-            let grid = Grid::new(planner.grouped(), planner.topology());
+            let grid = Grid::new(planner.context().grouped(), planner.topology());
             log::debug!("a communicator of {} ranks on {nodes} nodes, dimensions {grid}", self.size);
         }
         Ok(Place { planner, nodes, eager, world_ranks, tags })

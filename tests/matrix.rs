@@ -165,6 +165,18 @@ fn options_of_the_exchange() {
     }
 }
 
+/// One rank or two of a node talk to other nodes; nodes of unequally many ranks, and fewer than there are leaders.
+#[test]
+fn leaders_of_an_aggregated_exchange() {
+    for (mpi, ranks, leaders) in [(Mpi::OpenMpi4, 7, "1"), (Mpi::OpenMpi4, 5, "2"), (Mpi::Mpich4, 4, "1")] {
+        let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "alltoall=aggregated;all=stock");
+        let job = job.set("NAGARE_TOPOLOGY", "synthetic:node:4 core:3").set("NAGARE_AGGREGATORS", leaders);
+        let options = ["only=alltoall", "thin=8", "sizes=0,1,63,1000,4097", "comms=world,reversed,part"];
+        let outcome = job.arguments(&options).run().verified("collectives");
+        assert!(outcome.report().calls("alltoall", "aggregated") > 0, "{:?}", outcome.report());
+    }
+}
+
 #[test]
 fn one_two_tree_over_all_ranks() {
     for (mpi, ranks, options) in [

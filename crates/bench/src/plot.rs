@@ -1,8 +1,7 @@
 //! Time against size as SVG, both logarithmic.
 
 use crate::operation::{Operation, Unit};
-use crate::record::{Cell, DEFAULT, Results, STOCK};
-use nagare_plan::algorithm::ALGORITHMS;
+use crate::record::{Cell, DEFAULT, Results, STOCK, algorithms};
 use std::fmt::Write;
 
 const WIDTH: f64 = 860.0;
@@ -11,7 +10,7 @@ const HEIGHT: f64 = 520.0;
 const AREA: (f64, f64, f64, f64) = (70.0, 64.0, 650.0, 460.0);
 /// Least distance between names beside the curves.
 const LINE_HEIGHT: f64 = 18.0;
-/// Colours of forced algorithms, the first distinct also for the colour-blind (Okabe and Ito), in the order of [`ALGORITHMS`].
+/// Colours of forced algorithms, the first distinct also for the colour-blind (Okabe and Ito), in the order of [`algorithms`].
 const COLOURS: [&str; 9] =
     ["#e69f00", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#8a6d00", "#6a3d9a", "#7fb800", "#a50026"];
 /// Decades that are shown below the least time measured.
@@ -111,9 +110,8 @@ fn curves(cells: &[&Cell]) -> Vec<Curve> {
         stroke: (width, dashes),
         points: timed(name),
     };
-    let forced = ALGORITHMS.iter().zip(COLOURS.iter().cycle());
-    let mut curves: Vec<Curve> =
-        forced.map(|(spec, colour)| curve(spec.name, spec.name, colour, 1.5, "none")).collect();
+    let forced = algorithms().zip(COLOURS.iter().cycle());
+    let mut curves: Vec<Curve> = forced.map(|(name, colour)| curve(name, name, colour, 1.5, "none")).collect();
     let limits = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.limit?)));
     curves.push(Curve { name: LIMIT.to_owned(), colour: "#000000", stroke: (1.5, "6 4"), points: limits.collect() });
     let best = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.best_forced_stock()?.median)));

@@ -4,6 +4,7 @@
 //! `nagare bench` makes one [`Results`] of them.
 
 use crate::operation::Operation;
+use nagare_plan::algorithm::{ALGORITHMS, FORMER};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -242,6 +243,11 @@ impl Cell {
     pub fn timing(&self, configuration: &str) -> Option<&Timing> {
         self.timings.iter().find(|timing| timing.configuration == configuration)
     }
+}
+
+/// Names that results have for algorithms of ours: those of the table, then those that some were measured under before.
+pub fn algorithms() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|spec| spec.name).chain(FORMER.iter().map(|&(name, _)| name))
 }
 
 impl Results {

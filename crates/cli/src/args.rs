@@ -137,7 +137,7 @@ pub struct ScheduleArgs {
     /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
     pub partners: u32,
-    /// Aggregators of every node in halving_doubling, as NAGARE_AGGREGATORS
+    /// Ranks of every node that talk to other nodes in halving_doubling and aggregated, as NAGARE_AGGREGATORS
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub aggregators: Option<u32>,
     /// Print JSON

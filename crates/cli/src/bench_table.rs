@@ -3,8 +3,8 @@
 use crate::output::{bytes, table};
 use comfy_table::CellAlignment;
 use nagare_bench::operation::Unit;
-use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing};
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
+use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing, algorithms};
+use nagare_plan::algorithm::Algorithm;
 use std::collections::BTreeMap;
 
 /// A table as text, not yet laid out. Columns from the second on are numbers.
@@ -83,7 +83,7 @@ fn number(microseconds: f64) -> String {
 /// Medians in milliseconds, one row per operation and size.
 pub fn timings(results: &Results) -> Grid {
     let measured = |name: &str| results.cells.iter().any(|cell| cell.timing(name).is_some());
-    let forced = ALGORITHMS.iter().map(|spec| spec.name).filter(|name| measured(name));
+    let forced = algorithms().filter(|name| measured(name));
     let ours: Vec<&str> = forced.chain([DEFAULT].into_iter().filter(|name| measured(name))).collect();
     // Stock is best told only where it was searched for.
     let searched = results.cells.iter().any(|cell| cell.oracle.is_some());

@@ -5,7 +5,8 @@ use crate::machine::Machine;
 use crate::output::{print, print_json};
 use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::pattern::{Partners, RailOptions};
 use nagare_plan::schedule::{Schedule, send_tables};
@@ -69,7 +70,8 @@ pub fn header(machine: &Machine, schedule: &Schedule) -> String {
     };
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
     let (description, levels) = (&machine.description, machine.levels());
-    let along = *algorithm == Algorithm::HalvingDoubling.name();
+    // What has lanes goes along dimensions.
+    let along = Algorithm::from_name(algorithm).is_some_and(|algorithm| algorithm.spec().chunks.is_some());
     let dimensions = if along { format!("dimensions: {}\n", machine.dimensions()) } else { String::new() };
     format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n{dimensions}")
 }
@@ -107,7 +109,6 @@ fn of_one_rank(planner: &Planner, args: &ScheduleArgs, rank: u32) -> anyhow::Res
 }
 
 fn cannot(args: &ScheduleArgs) -> String {
-    let able = ALGORITHMS.iter().filter(|s| s.collectives.contains(&args.collective)).map(|s| s.name);
-    let able: Vec<&str> = able.collect();
-    format!("{} does not implement {}; expected {}", args.algorithm, args.collective, able.join(" or "))
+    let able = Algorithm::names(Some(args.collective)).join(" or ");
+    format!("{} does not implement {}; expected {able}", args.algorithm, args.collective)
 }

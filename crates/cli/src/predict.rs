@@ -4,7 +4,7 @@ use crate::args::PredictArgs;
 use crate::machine::Machine;
 use crate::output::{print, table};
 use anyhow::ensure;
-use nagare_plan::algorithm::Planner;
+use nagare_plan::Planner;
 use nagare_plan::cost::Segments;
 use std::process::ExitCode;
 

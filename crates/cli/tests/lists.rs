@@ -32,7 +32,6 @@ fn algorithms_with_what_they_implement() {
         assert_eq!(implements(halved), "allreduce, allgather, reduce_scatter_block, reduce_scatter");
     }
     assert_eq!(implements("aggregated"), "alltoall");
-    assert_eq!(implements("aggregated_leader"), "alltoall");
     assert_eq!(implements("contention_free"), "alltoall, alltoallv");
 }
 

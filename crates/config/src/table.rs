@@ -98,9 +98,9 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_AGGREGATORS",
         values: "1 to 64",
-        default: "the NUMA nodes that the ranks of a node are bound to",
-        help: "ranks of every node that exchange with other nodes in `halving_doubling`, each for its share of the vector; at most \
-               the ranks of the node with the fewest",
+        default: "`halving_doubling`: the NUMA nodes that the ranks of a node are bound to; `aggregated`: all ranks",
+        help: "ranks of every node that exchange with other nodes: in `halving_doubling` each for its share of the vector, at most \
+               the ranks of the node with the fewest; in `aggregated` as leaders, which collect and distribute the others' blocks",
         shared: true,
     },
     Variable {

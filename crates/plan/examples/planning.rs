@@ -3,9 +3,11 @@
 //! ```text
 //! cargo run --release -p nagare-plan --example planning [ranks]
 //! ```
-//! The machine is pretended: 64 ranks per node, 256 nodes per group, ranks in order; also the same nodes dealt round robin.
+//! The machine is pretended: 64 ranks per node, 256 nodes per group, ranks in order; also the same nodes dealt round
+//! robin.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::schedule::Program;
 use nagare_plan::topology::Topology;
@@ -46,7 +48,7 @@ fn main() {
                 return;
             }
         };
-        measured("index over all levels, once", || planner.grouped().depth());
+        measured("index over all levels, once", || planner.context().grouped().depth());
         for rank in [0, ranks / 3, ranks - 1] {
             let algorithms = [Algorithm::GroupedTwoTree, Algorithm::GatewayTwoTree];
             for (collective, algorithm) in
@@ -60,10 +62,10 @@ fn main() {
                 println!("    {hops} hops{}", if program.is_some() { "" } else { ", inconsistent" });
             }
         }
-        measured("flat index, once", || planner.flat().depth());
+        measured("flat index, once", || planner.context().flat().depth());
         measured(&format!("{} two_tree, plan of rank {}", Collective::Bcast, ranks / 3), || {
             planner.plan(Collective::Bcast, Algorithm::TwoTree, 0, ranks / 3)
         });
-        measured("virtual ranks, once", || planner.virtual_ranks().steps());
+        measured("virtual ranks, once", || planner.context().virtual_ranks().steps());
     }
 }

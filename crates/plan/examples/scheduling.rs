@@ -5,10 +5,9 @@
 //! ```
 //! Times include routes, groups, the choice among orders and the tokens; one rank per host, 64 KiB per pair.
 
-use nagare_plan::cost::Wires;
 use nagare_plan::fabric::{Fabric, Generator, HostId, Placement, SHIPPED, TierRates, shipped};
 use nagare_plan::tasks::{Groups, Lanes, Preference, Routes, Tasks, Waits, choose, greedy};
-use nagare_plan::topology::{Hierarchy, Topology};
+use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,19 +1,19 @@
 //! Finds the forwarding tables in `fabrics/mlfm36.toml`: `cargo run -p nagare-plan --example search_routes`.
 //!
-//! Inside a group of the p = 6 mesh (three leaves of three hosts) a leaf reaches each of the six hosts on the other leaves
-//! by any of three spines, and forwarding depends on the destination alone: 18 choices of 3. A table clears a two-tree
-//! when no two transfers of one round, Reduce or Bcast, share a link.
+//! Inside a group of the p = 6 mesh (three leaves of three hosts) a leaf reaches each of the six hosts on the other
+//! leaves by any of three spines, and forwarding depends on the destination alone: 18 choices of 3. A table clears a
+//! two-tree when no two transfers of one round, Reduce or Bcast, share a link.
 //!
-//! The search wants two-trees over the first 5, 8 and 9 hosts of a group, rooted at the first, cleared; then, one by one
-//! and where a table remains, those over other numbers of hosts. Trees over 6 and 7 hosts have two different colourings
-//! (the edges fall into two parts that do not touch); each is tried. Of all tables that remain it takes the ones with
-//! fewest conflicts summed over all other roots, of these the most even use of the links, of these the first. The groups
-//! of the mesh are alike, so each gets the same table.
+//! The search wants two-trees over the first 5, 8 and 9 hosts of a group, rooted at the first, cleared; then, one by
+//! one and where a table remains, those over other numbers of hosts. Trees over 6 and 7 hosts have two different
+//! colourings (the edges fall into two parts that do not touch); each is tried. Of all tables that remain it takes the
+//! ones with fewest conflicts summed over all other roots, of these the most even use of the links, of these the first.
+//! The groups of the mesh are alike, so each gets the same table.
 
 use std::collections::BTreeSet;
 
 use nagare_plan::fabric::{Fabric, Generator, HostId, NodeId, TierRates};
-use nagare_plan::pattern::TwoTree;
+use nagare_plan::tree::TwoTree;
 
 /// Entry `(leaf, destination)` of the tables of a group, by host number and leaf number in the group.
 type Entry = (usize, usize);
@@ -81,7 +81,8 @@ fn rooted(size: usize, root: usize) -> Vec<usize> {
     std::iter::once(root).chain((0..size).filter(|&h| h != root)).collect()
 }
 
-/// Tables in which no forbidden pair names the same spine, at most `limit`, by depth-first search over the entries in order.
+/// Tables in which no forbidden pair names the same spine, at most `limit`, by depth-first search over the entries in
+/// order.
 fn tables(entries: &[Entry], forbidden: &BTreeSet<Pair>, limit: usize) -> Vec<Vec<usize>> {
     let earlier: Vec<Vec<usize>> = (0..entries.len())
         .map(|i| (0..i).filter(|&j| forbidden.contains(&(entries[j], entries[i]))).collect())

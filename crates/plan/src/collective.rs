@@ -1,7 +1,9 @@
 //! The collective operations Nagare plans.
 
-use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
+
+/// Rank in the communicator of the call.
+pub type Rank = u32;
 
 /// A collective operation of MPI, in the blocking form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,8 +23,8 @@ pub enum Collective {
     Gather,
     /// `MPI_Allgather`: the block of every rank, in rank order, at every rank (MPI 4.0 section 6.7).
     Allgather,
-    /// `MPI_Reduce_scatter_block`: of the combination of every rank's vector, block r at rank r; blocks of one size (MPI 4.0
-    /// section 6.10.1).
+    /// `MPI_Reduce_scatter_block`: of the combination of every rank's vector, block r at rank r; blocks of one size
+    /// (MPI 4.0 section 6.10.1).
     ReduceScatterBlock,
     /// `MPI_Reduce_scatter`: the same with blocks of any size (MPI 4.0 section 6.10.2).
     ReduceScatter,
@@ -65,11 +67,6 @@ impl Collective {
     /// Whether the call names a root.
     pub const fn is_rooted(self) -> bool {
         matches!(self, Self::Reduce | Self::Bcast | Self::Gather)
-    }
-
-    /// Whether every rank has blocks for every other.
-    pub const fn is_exchange(self) -> bool {
-        matches!(self, Self::Alltoall | Self::Alltoallv)
     }
 
     /// Whether `rank` has a result buffer.

@@ -4,15 +4,17 @@
 pub mod algorithm;
 pub mod choice;
 pub mod collective;
+pub mod context;
 pub mod cost;
 pub mod execute;
 pub mod fabric;
-mod laying;
 pub mod pattern;
 mod planner;
 mod quoted;
 pub mod schedule;
 pub mod tasks;
 pub mod topology;
+pub mod tree;
 
+pub use planner::Planner;
 pub use quoted::quoted;

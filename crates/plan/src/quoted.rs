@@ -3,7 +3,8 @@
 /// Characters of a text that a message quotes at most.
 const MOST: usize = 120;
 
-/// `text` as a message may quote it: in one line, without anything a terminal would obey, and cut off where it goes on for long.
+/// `text` as a message may quote it: in one line, without anything a terminal would obey, and cut off where it goes on
+/// for long.
 ///
 /// ```
 /// use nagare_plan::quoted;

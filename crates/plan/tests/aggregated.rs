@@ -1,9 +1,11 @@
-//! The aggregated exchanges: what every message holds, how many there are, and what is staged, counted from the schedules.
+//! The aggregated exchanges: what every message holds, how many there are, and what is staged, counted from the
+//! schedules.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
-use nagare_plan::pattern;
+use nagare_plan::pattern::{self, RailOptions};
 use nagare_plan::schedule::{Action, Parts, Rank, RankPlan, Schedule, Space};
 use nagare_plan::topology::Topology;
 use proptest::prelude::*;
@@ -22,6 +24,11 @@ type Message = (u16, Rank, Rank, Vec<Block>);
 
 fn planner(nodes: &[u32]) -> Planner {
     Planner::new(Topology::of_nodes(nodes.to_vec()).unwrap())
+}
+
+/// The same where one rank of a node talks to other nodes.
+fn led(nodes: &[u32]) -> Planner {
+    planner(nodes).with_rails(RailOptions { aggregators: Some(1), ..RailOptions::default() })
 }
 
 /// Ranks numbered node by node.
@@ -100,14 +107,14 @@ fn walk(plans: &[RankPlan]) -> (Vec<Message>, Vec<Vec<Option<Block>>>) {
 /// The document's example: which blocks every message holds, in order.
 #[test]
 fn two_nodes_of_two_as_documented() {
-    let planner = planner(&even(2, 2));
     let mut documented: BTreeMap<&str, Vec<Vec<String>>> = BTreeMap::new();
     let rows = table("example");
     for row in &rows {
         documented.entry(&row[0]).or_default().push(row[1..].to_vec());
     }
-    for algorithm in [Algorithm::Aggregated, Algorithm::AggregatedLeader] {
-        let schedule = schedule(&planner, algorithm);
+    let nodes = even(2, 2);
+    for (example, planner) in [("all ranks", planner(&nodes)), ("one leader", led(&nodes))] {
+        let schedule = schedule(&planner, Algorithm::Aggregated);
         let (mut messages, output) = walk(&schedule.plans);
         messages.sort();
         let found: Vec<Vec<String>> = messages
@@ -117,7 +124,7 @@ fn two_nodes_of_two_as_documented() {
                 vec![schedule.stages[*stage as usize].clone(), format!("{from}→{to}"), blocks.join(" ")]
             })
             .collect();
-        assert_eq!(found, documented[algorithm.name()]);
+        assert_eq!(found, documented[example]);
         for (rank, output) in (0..).zip(output) {
             assert_eq!(output, [0, 1, 2, 3].map(|from| Some((from, rank))));
         }
@@ -134,11 +141,12 @@ fn messages_blocks_and_memory_of_even_nodes() {
     });
     for (row, (nodes, width)) in layouts.chain([(2, 2), (3, 1), (5, 3), (7, 4), (1, 6), (2, 9)]).enumerate() {
         let ranks = nodes * width;
-        let planner = planner(&even(nodes, width));
+        let (alike, led) = (planner(&even(nodes, width)), led(&even(nodes, width)));
         let node = |rank: Rank| rank / width;
         let mut totals = Vec::new();
-        for algorithm in [Algorithm::TwoLevelRing, Algorithm::Aggregated, Algorithm::AggregatedLeader] {
-            let schedule = schedule(&planner, algorithm);
+        let ways = [(&alike, Algorithm::TwoLevelRing), (&alike, Algorithm::Aggregated), (&led, Algorithm::Aggregated)];
+        for (way, (planner, algorithm)) in ways.into_iter().enumerate() {
+            let schedule = schedule(planner, algorithm);
             let mut total = [0, 0];
             for plan in &schedule.plans {
                 let sends = |inside: bool| {
@@ -151,9 +159,9 @@ fn messages_blocks_and_memory_of_even_nodes() {
                 total[1] += near.0;
                 let alone = width == 1;
                 let leads = plan.rank % width == 0;
-                let expected = match algorithm {
-                    Algorithm::TwoLevelRing => ((ranks - width, ranks - width), (width - 1, width - 1), 0),
-                    Algorithm::Aggregated => {
+                let expected = match way {
+                    0 => ((ranks - width, ranks - width), (width - 1, width - 1), 0),
+                    1 => {
                         let staged = if alone || nodes == 1 { 0 } else { 3 * ranks - 2 * nodes - width };
                         ((nodes - 1, ranks - width), (width - 1, (width - 1) * nodes), staged)
                     }
@@ -163,13 +171,18 @@ fn messages_blocks_and_memory_of_even_nodes() {
                     }
                     _ => ((0, 0), (1, ranks), 0),
                 };
-                assert_eq!((far, near, plan.staged), expected, "{algorithm} {nodes} × {width}, rank {}", plan.rank);
+                assert_eq!(
+                    (far, near, plan.staged),
+                    expected,
+                    "{way}: {algorithm} {nodes} × {width}, rank {}",
+                    plan.rank
+                );
                 // Two hops per message and a handful of shuffles; a leader has one more for every other node.
-                let most = match algorithm {
-                    Algorithm::Aggregated => 2 * (far.0 + near.0) + 4,
+                let most = match way {
+                    1 => 2 * (far.0 + near.0) + 4,
                     _ => 2 * (far.0 + near.0) + far.0 + 4,
                 };
-                assert!(plan.hops.len() as u32 <= most, "{algorithm}: {} hops", plan.hops.len());
+                assert!(plan.hops.len() as u32 <= most, "{way}: {algorithm}, {} hops", plan.hops.len());
             }
             totals.extend(total);
         }
@@ -180,12 +193,13 @@ fn messages_blocks_and_memory_of_even_nodes() {
     }
 }
 
-/// With one rank per node there is nothing to aggregate: every block is sent from where it is and received where it belongs.
+/// With one rank per node there is nothing to aggregate: every block is sent from where it is and received where it
+/// belongs.
 #[test]
 fn nodes_of_one_rank_exchange_directly() {
-    let planner = planner(&(0..9).collect::<Vec<u32>>());
-    for algorithm in [Algorithm::Aggregated, Algorithm::AggregatedLeader] {
-        for plan in schedule(&planner, algorithm).plans {
+    let nodes: Vec<u32> = (0..9).collect();
+    for planner in [planner(&nodes), led(&nodes)] {
+        for plan in schedule(&planner, Algorithm::Aggregated).plans {
             assert_eq!(plan.staged, 0);
             for hop in &plan.hops {
                 let place = match hop.action {
@@ -199,8 +213,8 @@ fn nodes_of_one_rank_exchange_directly() {
     }
 }
 
-/// Ranks dealt out to the nodes in turn: what a slot serves is a run of the input, so nothing is copied before it is sent inside
-/// the node.
+/// Ranks dealt out to the nodes in turn: what a slot serves is a run of the input, so nothing is copied before it is
+/// sent inside the node.
 #[test]
 fn ranks_dealt_out_in_turn_send_from_the_input() {
     let planner = planner(&(0..24).map(|rank| rank % 6).collect::<Vec<u32>>());
@@ -247,7 +261,8 @@ proptest! {
         }
     }
 
-    /// Any placement and number of leaders: one message from each node to each other, between the two leaders for one another.
+    /// Any placement and number of leaders: one message from each node to each other, between the two leaders for one
+    /// another.
     #[test]
     fn leaders_send_one_message_per_pair_of_nodes(
         nodes in prop::collection::vec(0u32..9, 2..50),
@@ -260,7 +275,7 @@ proptest! {
         let topology = Topology::new(vec!["node".into()], vec![nodes.clone()], cores[..nodes.len()].to_vec()).unwrap();
         let planner = Planner::new(topology.clone());
         let plans: Vec<RankPlan> =
-            (0..ranks).map(|rank| pattern::aggregated_leader(planner.seats(), rank, leaders)).collect();
+            (0..ranks).map(|rank| pattern::through_leaders(planner.context().seats(), rank, leaders)).collect();
         let (messages, output) = walk(&plans);
         for (rank, output) in (0..).zip(output) {
             prop_assert_eq!(output, (0..ranks).map(|from| Some((from, rank))).collect::<Vec<_>>());
@@ -288,8 +303,8 @@ proptest! {
             let dealt = if slots[plan.rank as usize] < leaders { peers + on(own) } else { 0 };
             prop_assert!(plan.staged as usize <= 4 * on(own) * dealt + 2 * nodes.len());
         }
-        let stages = pattern::AGGREGATED_LEADER_STAGES.map(str::to_owned).to_vec();
-        let algorithm = Algorithm::AggregatedLeader.name().to_owned();
+        let stages = pattern::LEADER_STAGES.map(str::to_owned).to_vec();
+        let algorithm = Algorithm::Aggregated.name().to_owned();
         let schedule = Schedule { collective: Collective::Alltoall, algorithm, root: 0, stages, plans };
         prop_assert_eq!(play(&schedule, units, Pacing { segment: 3, window: 2, flow: None }, rendezvous), Ok(()));
     }

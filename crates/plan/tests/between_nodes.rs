@@ -1,7 +1,8 @@
 //! What the schedules for the full rate promise, on random nested groups of all sizes: loads of leaders and of group
 //! borders, the colouring over all levels, who serves whom. Everything is found from the moves and the groups alone.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
 use nagare_plan::schedule::{Action, Move, Rank, Schedule};
 use nagare_plan::topology::Topology;
@@ -17,8 +18,8 @@ impl Numbers {
     }
 }
 
-/// Groups of every rank: pods, leaves in pods, nodes in leaves, with several ranks; sizes at random up to a size of its own
-/// for every level, ranks in order or dealt in no order.
+/// Groups of every rank: pods, leaves in pods, nodes in leaves, with several ranks; sizes at random up to a size of its
+/// own for every level, ranks in order or dealt in no order.
 fn random_groups(ranks: u32, seed: u64) -> Vec<Vec<u32>> {
     let mut numbers = Numbers(u64::from(ranks) << 20 | seed);
     let most = [1 + numbers.below(6), 1 + numbers.below(9), 1 + numbers.below(4)];
@@ -74,8 +75,8 @@ fn the_random_groups_are_nested_uneven_and_have_nodes_of_several_ranks() {
             of.into_values().collect::<BTreeSet<u32>>()
         };
         uneven += u32::from(groups.iter().all(|level| sizes(level).len() > 1));
-        shared += u32::from(planner.grouped().shares_nodes());
-        deep += u32::from(planner.grouped().depth_between_nodes() == 3);
+        shared += u32::from(planner.context().grouped().shares_nodes());
+        deep += u32::from(planner.context().grouped().depth_between_nodes() == 3);
     }
     assert!(uneven > 150 && shared > 150 && deep > 150, "{uneven} {shared} {deep}");
 }

@@ -1,10 +1,11 @@
-//! The contention-free Alltoall: every block arrives once, whatever the places of ranks; with strict tokens no link ever
-//! carries more than it can; and the order is near the bound of the busiest link.
+//! The contention-free Alltoall: every block arrives once, whatever the places of ranks; with strict tokens no link
+//! ever carries more than it can; and the order is near the bound of the busiest link.
 
+use nagare_plan::algorithm::{contention_free, contention_free_stages};
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{Fabric, Generator, Placement, TierRates};
-use nagare_plan::pattern::{Exchange, ExchangeOptions, Pace, contention_free, contention_free_stages};
+use nagare_plan::pattern::{Exchange, ExchangeOptions, Pace};
 use nagare_plan::schedule::{Action, Schedule};
 use nagare_plan::topology::{Hierarchy, Topology};
 use proptest::prelude::*;

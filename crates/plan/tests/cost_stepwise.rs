@@ -1,18 +1,20 @@
 //! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
-use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape, Wires};
+use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop, Schedule};
-use nagare_plan::topology::{DimensionOrder, Grid, Topology};
+use nagare_plan::topology::{DimensionOrder, Grid, Topology, Wires};
 use std::sync::Arc;
 
 #[path = "support/network.rs"]
 mod network;
 
-/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the rate.
+/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
+/// rate.
 const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
 
 /// Nanoseconds per byte of the program at a rate.
@@ -47,8 +49,8 @@ fn eight_hosts_on_one_switch_by_hand() {
     close(profile.vectors, 2.0 * 7.0 / 8.0);
     let message = planner.message();
     assert_eq!(message, Message { latency: 60e3, gap: 20e3 });
-    // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy with chunks that do not take turns perfectly, and the way of the
-    // last segment.
+    // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy with chunks that do not
+    // take turns perfectly, and the way of the last segment.
     let (n, s) = (4e6, 4096.0);
     let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.2 * n / part * b, n / part / s * 20e3)).iter().sum();
     let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
@@ -63,10 +65,10 @@ fn eight_hosts_on_one_switch_by_hand() {
 fn half_of_it_costs_half() {
     for (name, ranks) in [("star16", 16), ("torus16", 16), ("tree8", 8), ("wan2x8", 12), ("mlfm36", 36)] {
         let (planner, _) = on(&network::load(name), "by slot", ranks, 1);
-        let mut wires = Wires::new(planner.topology(), planner.grouped());
-        let whole = &Profile::stepwise(Allreduce, planner.rails(), 1, &mut wires).unwrap();
+        let mut wires = Wires::new(planner.topology(), planner.context().grouped());
+        let whole = &Profile::stepwise(Allreduce, planner.context().rails(), 1, &mut wires).unwrap();
         for collective in [ReduceScatterBlock, Allgather] {
-            let half = Profile::stepwise(collective, planner.rails(), 1, &mut wires).unwrap();
+            let half = Profile::stepwise(collective, planner.context().rails(), 1, &mut wires).unwrap();
             close(2.0 * half.vectors, whole.vectors);
             let [halves, both] = [&half, whole].map(|profile| match &profile.shape {
                 Shape::Stepwise(steps) => steps.steps.iter().map(|s| s.times).sum::<f64>(),
@@ -100,8 +102,8 @@ fn the_choice_for_one_half_is_by_cost() {
     }
 }
 
-/// Seconds that the schedule takes in time, every link shared fairly and headers added. A node sends the chunks of a step one after
-/// another, as the executor does by their turns; what is played has whole messages.
+/// Seconds that the schedule takes in time, every link shared fairly and headers added. A node sends the chunks of a
+/// step one after another, as the executor does by their turns; what is played has whole messages.
 fn played(fabric: &Fabric, planner: &Planner, placement: &Placement, bytes: u64) -> f64 {
     let chunks = planner.chunks(Allreduce, Algorithm::HalvingDoubling, bytes);
     let plan = |rank| planner.plan_cut(Allreduce, Algorithm::HalvingDoubling, 0, rank, chunks).unwrap();
@@ -151,19 +153,19 @@ fn predicted_is_what_is_played() {
 
 /// Dimensions in the order of every lane.
 fn orders(planner: &Planner) -> Vec<Vec<usize>> {
-    planner.rails().lanes().iter().map(|lane| lane.order.clone()).collect()
+    planner.context().rails().lanes().iter().map(|lane| lane.order.clone()).collect()
 }
 
 /// Near first, far first, half of the vector each.
 fn ways(planner: &Planner) -> impl Iterator<Item = Rails> {
-    let grid = Grid::new(planner.grouped(), planner.topology());
+    let grid = Grid::new(planner.context().grouped(), planner.topology());
     let lanes = level_lanes(&grid.ordered(DimensionOrder::Given), 1);
     lanes.into_iter().map(move |lanes| Rails::new(grid.clone(), lanes, 1, Pairs::default()))
 }
 
 /// The fastest of them with `most` chunks.
 fn fastest(planner: &Planner, most: u32) -> Vec<Vec<usize>> {
-    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let mut wires = Wires::new(planner.topology(), planner.context().grouped());
     let rails = cost::fastest(ways(planner), most, planner.message(), &mut wires).unwrap();
     rails.lanes().iter().map(|lane| lane.order.clone()).collect()
 }
@@ -172,7 +174,7 @@ fn fastest(planner: &Planner, most: u32) -> Vec<Vec<usize>> {
 #[test]
 fn what_chunks_gain_in_every_order() {
     let (planner, _) = on(&network::load("tree8"), "by slot", 8, 1);
-    let mut wires = Wires::new(planner.topology(), planner.grouped());
+    let mut wires = Wires::new(planner.topology(), planner.context().grouped());
     let found: Vec<[f64; 4]> = ways(&planner)
         .map(|rails| {
             let profile = Profile::stepwise(Allreduce, &rails, 4, &mut wires).unwrap();
@@ -195,9 +197,10 @@ fn the_order_of_levels_follows_from_the_uplink() {
         on(&generated(&what), "by slot", 8, 1).0
     };
     let (near, far) = (vec![1, 0], vec![0, 1]);
-    // One chunk: near first takes 2(1/2 + 1/4) n on the hosts' links and 2(4/8) n on the uplink, after one another. With half of the vector
-    // far first the hosts' links take 2(7/8) n and are never idle, but 2(4/16 + 4/4) n crosses: too much for a narrow uplink, and over
-    // one of twice the hosts' rate no gain, since lanes that share links take a fifth longer.
+    // One chunk: near first takes 2(1/2 + 1/4) n on the hosts' links and 2(4/8) n on the uplink, after one another.
+    // With half of the vector far first the hosts' links take 2(7/8) n and are never idle, but 2(4/16 + 4/4) n crosses:
+    // too much for a narrow uplink, and over one of twice the hosts' rate no gain, since lanes that share links take a
+    // fifth longer.
     for (uplink, most) in [(10, 1), (100, 1), (200, 1), (100, 4)] {
         assert_eq!(fastest(&tree(uplink), most), std::slice::from_ref(&near), "{uplink} {most}");
     }
@@ -218,8 +221,8 @@ fn choice(planner: &Planner, bytes: u64) -> Algorithm {
     planner.cheapest(Allreduce, bytes, AtMost(65536)).unwrap().0
 }
 
-/// Few steps for short vectors; the ring for long ones where an uplink is idle in most of the steps of halving. Once it pays it pays for
-/// all longer vectors.
+/// Few steps for short vectors; the ring for long ones where an uplink is idle in most of the steps of halving. Once it
+/// pays it pays for all longer vectors.
 #[test]
 fn halving_for_short_vectors_and_the_ring_for_long_ones() {
     for (name, ranks, ppn) in [("tree8", 16, 2), ("tree8", 8, 1), ("wan2x8", 16, 1), ("mlfm36", 36, 1)] {
@@ -231,8 +234,8 @@ fn halving_for_short_vectors_and_the_ring_for_long_ones() {
     }
 }
 
-/// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: later than the ring by no more than its chunks lose
-/// where they share a link, and earlier where a step is as long as its message's latency.
+/// On one switch both send 2n(N-1)/N over every host's link, halving in fewer steps: later than the ring by no more
+/// than its chunks lose where they share a link, and earlier where a step is as long as its message's latency.
 #[test]
 fn on_one_switch_halving_loses_to_the_ring_what_its_partners_lose() {
     for ranks in [16, 12] {
@@ -246,7 +249,8 @@ fn on_one_switch_halving_loses_to_the_ring_what_its_partners_lose() {
     }
 }
 
-/// Links of a torus that only a user knows of are in no prediction, so what is said decides; a Cartesian grid is the program's, not the network's.
+/// Links of a torus that only a user knows of are in no prediction, so what is said decides; a Cartesian grid is the
+/// program's, not the network's.
 #[test]
 fn a_torus_that_is_told_is_used_without_a_comparison() {
     let nodes = || Topology::of_nodes((0..16).collect()).unwrap();

@@ -1,7 +1,8 @@
-//! What `docs/algorithms.md` says, against schedules and runs: its tables are read from the text, its formulas are computed
-//! here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
+//! What `docs/algorithms.md` says, against schedules and runs: its tables are read from the text, its formulas are
+//! computed here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
 
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
 use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
 use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
@@ -84,7 +85,8 @@ fn expect_bcast(levels: &[Vec<u32>], ranks: &[u32], root: u32, sent: &mut [u32],
     }
 }
 
-/// Checks messages and bytes per rank of Bcast, Reduce and Allreduce, and returns the Bcast's depth and largest families.
+/// Checks messages and bytes per rank of Bcast, Reduce and Allreduce, and returns the Bcast's depth and largest
+/// families.
 fn check_trees(planner: &Planner, algorithm: Algorithm, levels: &[Vec<u32>], root: u32) -> (u32, Vec<u32>) {
     let ranks = planner.topology().ranks();
     let all: Vec<u32> = (0..ranks).collect();
@@ -127,10 +129,14 @@ fn busiest_host(schedule: &Schedule, node: &[u32]) -> u32 {
 
 #[test]
 fn the_table_of_algorithms_is_the_code_s() {
-    let documented: Vec<(String, String)> = table("algorithm").iter().map(|r| (r[0].clone(), r[1].clone())).collect();
     let names = |c: &[Collective]| c.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ");
-    let known: Vec<(String, String)> = ALGORITHMS.iter().map(|s| (s.name.to_owned(), names(s.collectives))).collect();
-    assert_eq!(documented, known);
+    let row = |s: &Spec| [&format!("`{}`", s.name), &names(s.collectives), s.needs, s.summary, s.source].join(" | ");
+    let documented = table("algorithm");
+    for (place, row) in ALGORITHMS.iter().map(row).enumerate() {
+        let found = documented.get(place).map(|cells| cells.join(" | "));
+        assert_eq!(found, Some(row.replace('`', "")), "docs/algorithms.md, row {} must be\n| {row} |", place + 1);
+    }
+    assert_eq!(documented.len(), ALGORITHMS.len());
 }
 
 #[test]
@@ -143,15 +149,13 @@ fn the_thresholds_are_the_code_s() {
         .iter()
         .map(|rule| {
             assert_eq!(rule.max, u64::MAX, "the document names no upper bound");
-            let algorithm = match rule.prescription {
-                Prescription::Fitting => match rule.collective {
-                    Some(Alltoall | Collective::Alltoallv) => "two_level_ring or contention_free",
-                    Some(Collective::Gather) => "relay on a torus",
-                    _ => "by predicted time",
-                },
-                other => panic!("{other:?} is no default"),
-            };
-            (rule.collective.expect("one collective").name().to_owned(), algorithm.to_owned(), rule.min)
+            assert_eq!(rule.prescription, Prescription::Fitting);
+            let collective = rule.collective.expect("one collective");
+            let able = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
+            let fit: Vec<&str> = able().filter(|spec| spec.fits.is_some()).map(|spec| spec.name).collect();
+            let by_time = able().any(|spec| spec.cost.is_some());
+            let algorithm = if by_time { "by predicted time".to_owned() } else { fit.join(" or ") };
+            (collective.name().to_owned(), algorithm, rule.min)
         })
         .collect();
     assert_eq!(documented, known);
@@ -167,6 +171,16 @@ fn the_thresholds_are_the_code_s() {
         assert_eq!(call(min), Choice::Run(Algorithm::Chain));
         assert_eq!(call(u64::MAX), Choice::Run(Algorithm::Chain));
     }
+}
+
+#[test]
+fn the_candidates_by_predicted_time_are_the_code_s() {
+    let text = include_str!("../../../docs/algorithms.md");
+    let from = text.find("**By predicted time**: of ").expect("the sentence");
+    let to = text[from..].find("as far").expect("its end");
+    let documented: Vec<&str> = text[from..from + to].split('`').skip(1).step_by(2).collect();
+    let known: Vec<&str> = ALGORITHMS.iter().filter(|spec| spec.cost.is_some()).map(|spec| spec.name).collect();
+    assert_eq!(documented, known);
 }
 
 #[test]
@@ -265,7 +279,8 @@ fn grouped_two_tree_formulas_in_uneven_groups() {
     }
 }
 
-/// Rounds until k blocks of each half are everywhere, colours taking turns; a hop moves its next block when it is there.
+/// Rounds until k blocks of each half are everywhere, colours taking turns; a hop moves its next block when it is
+/// there.
 fn rounds(schedule: &Schedule, k: u32) -> u32 {
     let moves = schedule.moves();
     let upwards = schedule.collective == Reduce;

@@ -72,8 +72,8 @@ fn formulas() {
     }
 }
 
-/// Busiest host link and torus link of the whole call, and the sum over the steps of what the busiest link of the step needs, all
-/// relative to the least time an Allreduce can take.
+/// Busiest host link and torus link of the whole call, and the sum over the steps of what the busiest link of the step
+/// needs, all relative to the least time an Allreduce can take.
 fn loads(orders: &[&[usize]], pairs: Pairs) -> [f64; 3] {
     let fabric = Fabric::from_toml(shipped("torus16").unwrap(), "torus16").unwrap();
     let all = orders.iter().map(|order| lane(order)).collect();

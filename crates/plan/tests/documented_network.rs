@@ -1,7 +1,8 @@
-//! What `docs/algorithms.md` says about the schedules for the full rate and about the shipped fabrics: depths, formulas and
-//! loads of links, computed here from groups and routes.
+//! What `docs/algorithms.md` says about the schedules for the full rate and about the shipped fabrics: depths, formulas
+//! and loads of links, computed here from groups and routes.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
 use nagare_plan::fabric::{CheckReport, DirectedLink, Fabric, check};
 use nagare_plan::schedule::Schedule;
@@ -127,7 +128,7 @@ fn chain_and_ring_formulas() {
 fn the_picture_of_the_torus_is_its_cycle() {
     let fabric = network::load("torus16");
     let planner = network::planner(&fabric, &network::place(&fabric, "by slot", 16, 1));
-    let after = |node: u32| planner.line().after(node, 1, 0);
+    let after = |node: u32| planner.context().line().after(node, 1, 0);
     let cycle: Vec<String> = std::iter::successors(Some(0), |&n| Some(after(n)).filter(|&next| next != 0))
         .map(|node| node.to_string())
         .collect();

@@ -1,6 +1,7 @@
 //! The executor with real data between threads: results, order, bounded memory, late ranks, tokens, inconsistent plans.
 
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
     Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport,
@@ -96,7 +97,8 @@ fn every_algorithm_moves_real_data_between_threads() {
             for spec in ALGORITHMS {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
-                    let blocks = collective.is_exchange() || collective.scatters();
+                    let exchanged = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
+                    let blocks = exchanged || collective.scatters();
                     let units = if blocks { length * ranks as usize } else { length };
                     let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
                     let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
@@ -240,7 +242,8 @@ fn tokens_order_what_shares_no_data() {
     assert!(world.unreceived().is_empty());
 }
 
-/// A shuffle waits for what it reads and for what it would overwrite, block by block, and what reads its places waits for it.
+/// A shuffle waits for what it reads and for what it would overwrite, block by block, and what reads its places waits
+/// for it.
 #[test]
 fn a_shuffle_is_ordered_by_the_blocks_it_moves() {
     let block = |space, first| Parts { space, first, count: 1 };
@@ -307,7 +310,8 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     executor.run(&mut transport).unwrap();
     let scratch: Vec<_> = transport.combined.iter().map(|p| p.region).collect();
     assert_eq!(scratch.len(), 8);
-    // Of each segment first the first child's (scratch 0 to 3), then the second's (4 to 7), though arrivals were reversed.
+    // Of each segment first the first child's (scratch 0 to 3), then the second's (4 to 7), though arrivals were
+    // reversed.
     let order: Vec<u32> = scratch
         .iter()
         .map(|r| match r {

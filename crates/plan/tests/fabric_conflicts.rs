@@ -1,5 +1,5 @@
-//! The contention facts of the algorithms document, section 1.3, with two-trees built here from its rule in section 1.1 and
-//! not by the library: what is tested is fabrics, routes and the checker.
+//! The contention facts of the algorithms document, section 1.3, with two-trees built here from its rule in section 1.1
+//! and not by the library: what is tested is fabrics, routes and the checker.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,9 @@ fn two_tree(ranks: &[u32], direction: Direction) -> [Vec<(u32, u32)>; 2] {
     let mut edges = tree.clone();
     edges.extend(tree.iter().map(|&(c, p)| (shifted(c), shifted(p))));
     // Colours by spreading from edge to edge: same child or same parent means the other colour. Every part of the edges
-    // that touch one another starts with colour 0; only for 6 and 7 ranks are there two parts, and 7 is where the choice
-    // matters below: no routes clear the other colouring together with sizes 5, 8 and 9 (examples/search_routes.rs).
+    // that touch one another starts with colour 0; only for 6 and 7 ranks are there two parts, and 7 is where the
+    // choice matters below: no routes clear the other colouring together with sizes 5, 8 and 9
+    // (examples/search_routes.rs).
     let mut colour: BTreeMap<usize, usize> = BTreeMap::new();
     for start in 0..edges.len() {
         let mut open = vec![(start, 0)];
@@ -221,7 +222,8 @@ fn the_shipped_routes_clear_all_group_sizes_in_both_directions() {
 
 #[test]
 fn a_spine_of_its_own_for_every_server_of_a_leaf_does_not_clear_nine() {
-    // All 6³ ways to give the three servers of each leaf of group a different spines, used by everybody who sends there.
+    // All 6³ ways to give the three servers of each leaf of group a different spines, used by everybody who sends
+    // there.
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     let rates = TierRates::uniform(20.0, 5.0);
     for choice in 0..216 {

@@ -94,7 +94,8 @@ fn generators() -> impl Strategy<Value = Generator> {
     ]
 }
 
-/// Hops between any two nodes by relaxation over the list of links, hosts not forwarding: nothing of the library's search.
+/// Hops between any two nodes by relaxation over the list of links, hosts not forwarding: nothing of the library's
+/// search.
 fn hops(fabric: &Fabric, from: HostId) -> Vec<usize> {
     let far = usize::MAX;
     let mut hops = vec![far; fabric.host_count() + fabric.switch_count()];

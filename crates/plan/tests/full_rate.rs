@@ -1,7 +1,8 @@
 //! Chains, rings and gateway two-trees played over the routes of real networks: what meets on a link, and how much each
 //! link carries.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
 use nagare_plan::fabric::{CheckReport, DirectedLink, Fabric, Generator, Placement, TierRates, check};
 use nagare_plan::schedule::Schedule;

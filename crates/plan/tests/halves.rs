@@ -1,10 +1,12 @@
-//! Reduce_scatter and Allgather as halves of an Allreduce: grids, lanes, aggregators, chunks, in place; what they move and copy.
+//! Reduce_scatter and Allgather as halves of an Allreduce: grids, lanes, aggregators, chunks, in place; what they move
+//! and copy.
 
 mod support {
     pub mod network;
 }
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allgather, ReduceScatter, ReduceScatterBlock};
 use nagare_plan::execute::{Credits, Executor, Layout, Pacing, ThreadTransport, World, play};
 use nagare_plan::fabric::{Fabric, Generator, TierRates};
@@ -158,7 +160,8 @@ fn a_node_moves_what_it_must_and_no_more() {
     }
 }
 
-/// Around a ring with one rank per node every step moves one block, wherever it is: an Allgather needs no memory but the result.
+/// Around a ring with one rank per node every step moves one block, wherever it is: an Allgather needs no memory but
+/// the result.
 #[test]
 fn a_ring_of_nodes_of_one_rank_gathers_straight_into_the_result() {
     let fabric = load("torus16");

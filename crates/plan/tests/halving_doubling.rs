@@ -1,13 +1,14 @@
-//! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution arrives
-//! exactly once.
+//! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution
+//! arrives exactly once.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{Algorithm, halving_doubling};
 use nagare_plan::collective::Collective::Allreduce;
 use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
 use nagare_plan::fabric::{Generator, HostId, TierRates, timeline};
-use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, Seats, halving_doubling, lanes};
+use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, lanes};
 use nagare_plan::schedule::{Action, Hop, Program, RankPlan, Schedule};
-use nagare_plan::topology::{DimensionOrder, Hierarchy, Topology};
+use nagare_plan::topology::{DimensionOrder, Hierarchy, Seats, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ fn the_worked_example_value_by_value() {
             assert_eq!(values.len(), 1);
             // The nodes with one sum hold the whole vector together.
             found.entry(*values.first().unwrap()).or_insert_with(Vec::new).push(range.first);
-            // Whoever agrees in the document's numbers but for the lowest bits: the 2 << step numbers that begin at this one.
+            // Whoever agrees in the document's numbers but for the lowest bits: the 2 << step numbers that begin at
+            // this one.
             let first = document(node) / (2 << step) * (2 << step);
             assert_eq!(values.first(), Some(&(first..first + (2 << step)).map(|node| node + 1).sum()));
         }
@@ -241,8 +243,8 @@ fn plans_grow_with_the_number_of_steps() {
     }
 }
 
-/// Whole messages in time, relative to the least time of an Allreduce over the links of hosts. What a rank sends to another goes one message
-/// after the other, as on one connection.
+/// Whole messages in time, relative to the least time of an Allreduce over the links of hosts. What a rank sends to
+/// another goes one message after the other, as on one connection.
 fn played(fabric: &str, ranks: usize, chunks: u32, bytes: u64) -> f64 {
     let fabric = network::load(fabric);
     let placement = network::place(&fabric, "by slot", ranks, 1);
@@ -261,7 +263,8 @@ fn played(fabric: &str, ranks: usize, chunks: u32, bytes: u64) -> f64 {
     timeline(&schedule, &fabric, placement.hosts(), bytes).unwrap().finish / least
 }
 
-/// On the torus two chunks hide the latency of the steps; on a tree one chunk is between groups while another is inside.
+/// On the torus two chunks hide the latency of the steps; on a tree one chunk is between groups while another is
+/// inside.
 #[test]
 fn chunks_follow_one_another() {
     let cases = [
@@ -284,7 +287,7 @@ fn a_planner_lays_rails_as_it_is_told() {
     for (asked, found) in [(None, 1), (Some(0), 1), (Some(1), 1), (Some(2), 2), (Some(9), 2)] {
         let options = RailOptions { aggregators: asked, ..RailOptions::default() };
         let planner = Planner::new(topology()).with_rails(options);
-        assert_eq!(planner.rails().aggregators(), found);
+        assert_eq!(planner.context().rails().aggregators(), found);
         let schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();
         check_exactly_once(&schedule, "planner");
         let talkers = schedule.plans.iter().filter(|p| p.hops.iter().any(|h| h.round.stage == 1)).count();
@@ -309,12 +312,12 @@ fn communicators_on_tori_have_lanes_for_what_their_hosts_can_send() {
         let placement = network::place(&fabric, "by slot", hosts, 1);
         let planner = network::planner(&fabric, &placement);
         let what = format!("{dims:?} × {hosts_per_switch}, {hosts} hosts");
-        assert_eq!(planner.rails().lanes().len(), lanes, "{what}");
+        assert_eq!(planner.context().rails().lanes().len(), lanes, "{what}");
         check_exactly_once(&planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap(), &what);
     }
     let fabric = network::load("torus16");
     let planner = network::planner(&fabric, &network::place(&fabric, "by slot", 16, 1));
-    assert_eq!(planner.rails().lanes(), [lane(&[0, 1]), lane(&[1, 0])]);
+    assert_eq!(planner.context().rails().lanes(), [lane(&[0, 1]), lane(&[1, 0])]);
 }
 
 #[test]

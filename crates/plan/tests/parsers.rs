@@ -1,5 +1,5 @@
-//! Short texts that users write, whatever is in them: machines, rules, sizes, dimensions, Slurm's addresses, name patterns. Never a panic;
-//! an error is one clear line; what was understood is usable.
+//! Short texts that users write, whatever is in them: machines, rules, sizes, dimensions, Slurm's addresses, name
+//! patterns. Never a panic; an error is one clear line; what was understood is usable.
 
 mod support {
     pub mod everything;
@@ -30,7 +30,7 @@ const RULES: &[&str] = &[
     "gather=relay;allgather=ring:1G-2G;alltoallv=contention_free",
     "reduce_scatter_block=ring;reduce_scatter=stock;;",
 ];
-const RULE_WORDS: &[&str] = &["all", "stock", "bcast", "alltoallv", "xor", "two_tree", "aggregated_leader", "reduce"];
+const RULE_WORDS: &[&str] = &["all", "stock", "bcast", "alltoallv", "xor", "two_tree", "aggregated", "reduce"];
 const BYTES: &[&str] = &["0", "8K", "64k", "1M", "16G", "65536", " 4096 "];
 const DIMS: &[&str] = &["4x4x2", "W4xX2xY1xZ4", "16", "x2xy3xbox4", "1x2x1x2x1x3", "4294967295"];
 const ADDRESSES: &[&str] = &["s0.s4.node7", "s0.n7.site.org", "n7", "a.b.c.d.e"];

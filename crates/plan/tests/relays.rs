@@ -1,9 +1,8 @@
 //! Relays of a Gather against times worked out by hand.
 
-use nagare_plan::cost::Wires;
 use nagare_plan::fabric::{Fabric, FabricBuilder, HostId, LinkRate};
 use nagare_plan::tasks::{Groups, Routes, Tasks, relays};
-use nagare_plan::topology::{Hierarchy, Topology};
+use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use std::sync::Arc;
 
 /// Hosts `name switch mbit latency`, on switches s0 and s1 that are 480 µs apart.
@@ -56,9 +55,9 @@ fn the_first_part_may_be_led_through_others_too() {
     // x far away, the others with the root z; 1200 bytes: M/B = 100.4.
     let hosts =
         [("v", "s0", 100.0, 10.0), ("w", "s0", 100.0, 10.0), ("z", "s0", 100.0, 10.0), ("x", "s1", 100.0, 10.0)];
-    // x→z:  T = 600.4.
-    // w→z:  α = 600.4 + 20 + 100.4 = 720.8.  w→x: γ = 100.4 + 500 = 600.4;  x→z: 600.4 + 100.4 = 700.8.
-    // v→z:  T = 1200.8: α = 1321.2.  Through x: v→x waits for x to tell that it has w's: 600.4 + 500 + 100.4, γ = 1700.8:
+    // x→z:  T = 600.4. w→z:  α = 600.4 + 20 + 100.4 = 720.8.  w→x: γ = 100.4 + 500 = 600.4;  x→z: 600.4 + 100.4 =
+    // 700.8. v→z:  T = 1200.8: α = 1321.2.  Through x: v→x waits for x to tell that it has w's: 600.4 + 500 + 100.4, γ
+    // = 1700.8:
     //       too late. Through w and x: v→w: γ = 120.4; w→x: 700.8, γ = 1200.8; x→z: max(1200.8 + 100.4, 1200.8) = 1301.2.
     assert_eq!(paths(&two_switches(&hosts), 1200, "z", &["x", "w", "v"]), ["x z", "w x z", "v w x z"]);
 }

@@ -1,5 +1,6 @@
-//! The XOR exchange between NUMA nodes on a ring bus with a clockwise and a counter-clockwise path (algorithms document,
-//! section 5, claim 3): how many transfers of a step meet on one part of a path, by trying all choices there are.
+//! The XOR exchange between NUMA nodes on a ring bus with a clockwise and a counter-clockwise path (algorithms
+//! document, section 5, claim 3): how many transfers of a step meet on one part of a path, by trying all choices there
+//! are.
 
 use nagare_plan::pattern::VirtualRanks;
 use nagare_plan::topology::Topology;
@@ -10,7 +11,8 @@ mod document;
 
 use document::{number, table};
 
-/// The parts of the path from one place to another: `i` clockwise from i to i + 1, `size + i` the other way from i to i − 1.
+/// The parts of the path from one place to another: `i` clockwise from i to i + 1, `size + i` the other way from i to i
+/// − 1.
 fn path(size: usize, from: usize, to: usize, clockwise: bool) -> Vec<usize> {
     if clockwise {
         (0..(size + to - from) % size).map(|k| (from + k) % size).collect()

@@ -1,6 +1,8 @@
-//! Properties of every schedule, for all sizes from two ranks on (a single rank has nothing to plan), roots and groupings.
+//! Properties of every schedule, for all sizes from two ranks on (a single rank has nothing to plan), roots and
+//! groupings.
 
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Flow, Pacing, play};
 use nagare_plan::schedule::{Action, Rank, Round, Schedule, Space};
@@ -13,8 +15,8 @@ const SMALL: Pacing = Pacing { segment: 3, window: 2, flow: None };
 /// First part, number of parts and round of the hops of one side of a stream.
 type Ends = Vec<(u32, u32, Round)>;
 
-/// Every receive has exactly one send of the same parts, in the same order per stream; no rank sends or receives twice in
-/// one round; peers exist and differ from the rank.
+/// Every receive has exactly one send of the same parts, in the same order per stream; no rank sends or receives twice
+/// in one round; peers exist and differ from the rank.
 fn check_shape(schedule: &Schedule) {
     let ranks = schedule.plans.len() as Rank;
     let mut streams: HashMap<(Rank, Rank, u32), [Ends; 2]> = HashMap::new();
@@ -32,8 +34,8 @@ fn check_shape(schedule: &Schedule) {
             assert!(hop.peer < ranks && hop.peer != plan.rank, "{schedule:?}");
             assert!(busy.insert((plan.rank, sends, hop.round)), "rank {} is busy twice in {:?}", plan.rank, hop.round);
             let (from, to) = if sends { (plan.rank, hop.peer) } else { (hop.peer, plan.rank) };
-            // A block is named after the destination at the sender, after the source at the receiver, after its place where it
-            // is staged.
+            // A block is named after the destination at the sender, after the source at the receiver, after its place
+            // where it is staged.
             let first = if hop.parts.space == Space::Vector { hop.parts.first } else { 0 };
             streams.entry((from, to, hop.tag)).or_default()[usize::from(sends)].push((
                 first,
@@ -144,8 +146,8 @@ proptest! {
         }
     }
 
-    /// Section 3, for uneven nodes too: in every step all ranks of a node send to one node and each node hears from one only;
-    /// every pair of ranks meets once.
+    /// Section 3, for uneven nodes too: in every step all ranks of a node send to one node and each node hears from one
+    /// only; every pair of ranks meets once.
     #[test]
     fn two_level_ring_node_property(nodes in prop::collection::vec(0u32..9, 2..80), cores in prop::collection::vec(0u32..16, 80)) {
         let cores = cores[..nodes.len()].to_vec();
@@ -170,7 +172,7 @@ proptest! {
         let ranks = nodes.len() as u32;
         let topology = Topology::new(vec!["node".into()], vec![nodes], cores[..ranks as usize].to_vec()).expect("one level");
         let planner = Planner::new(topology);
-        let v = planner.virtual_ranks();
+        let v = planner.context().virtual_ranks();
         prop_assert!(v.steps().is_power_of_two());
         let node = planner.topology().nodes();
         for step in 0..v.steps() {

@@ -1,11 +1,10 @@
 //! Groups, the greedy order and phases against small examples worked out by hand, and optimal phases on trees.
 
-use nagare_plan::cost::Wires;
 use nagare_plan::fabric::{Fabric, FabricBuilder, LinkRate, Placement};
 use nagare_plan::tasks::{
     Groups, Lanes, Preference, Routes, Task, Tasks, Told, Waits, choose, greedy, phases, tree_phases,
 };
-use nagare_plan::topology::Hierarchy;
+use nagare_plan::topology::{Hierarchy, Wires};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -108,8 +107,8 @@ fn little_data_on_a_long_link_is_not_serialised() {
 
 #[test]
 fn the_greedy_order_of_three_hosts() {
-    // a and b near each other, c far away. Alltoall: the links of c and between the switches have the most to do, and of
-    // a's tasks the one to b is next although the one to c is longer: before that a token would have to come from c.
+    // a and b near each other, c far away. Alltoall: the links of c and between the switches have the most to do, and
+    // of a's tasks the one to b is next although the one to c is longer: before that a token would have to come from c.
     let fabric = fabric(&[
         ("a", "s0", 100.0, 10.0),
         ("b", "s0", 100.0, 10.0),
@@ -130,8 +129,8 @@ fn the_greedy_order_of_three_hosts() {
     // The links between the switches are busy from the start to the end.
     let run = Lanes::Groups(&groups).run(&tasks, &order);
     assert_eq!(run.makespan, 2 * tasks.transfer(0));
-    // One token each: about the link into b, the link between the switches, the link into a. That c has sent ca before cb, a
-    // ab before ac and b bc before ba, they know.
+    // One token each: about the link into b, the link between the switches, the link into a. That c has sent ca before
+    // cb, a ab before ac and b bc before ba, they know.
     let waits = Waits::new(&tasks, &run, 1);
     let told: Vec<(String, String)> = (0..6)
         .flat_map(|place| waits.of(place).iter().map(move |w| (place, *w)))
@@ -188,8 +187,8 @@ fn trees() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Faraj and Yuan: on a tree with equal links an Alltoall needs as many phases as the busiest link has messages, the
-    /// product of the numbers of hosts on its two sides.
+    /// Faraj and Yuan: on a tree with equal links an Alltoall needs as many phases as the busiest link has messages,
+    /// the product of the numbers of hosts on its two sides.
     #[test]
     fn on_trees_phases_are_as_few_as_the_load_of_the_busiest_link((parents, on) in trees()) {
         let switches = parents.len() + 1;

@@ -1,6 +1,7 @@
 //! Schedules played in time, against times worked out by hand.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline};
 use nagare_plan::schedule::{Action, Hop, Parts, RankPlan, Round, Schedule, Space};
@@ -242,8 +243,8 @@ fn an_exchange_on_one_switch_takes_its_bound_and_the_latencies() {
     near(t.finish, 15.0 * 10.0 / 50.0 + 8.0 * 90e-6);
 }
 
-/// Every pair once, in every placement, uneven ones too: each link carries what the ranks behind it exchange, and the whole
-/// takes no less than the bound and no more than one message after another.
+/// Every pair once, in every placement, uneven ones too: each link carries what the ranks behind it exchange, and the
+/// whole takes no less than the bound and no more than one message after another.
 #[test]
 fn exchanges_stay_between_the_bound_and_one_after_another() {
     for (name, how, ranks, ppn) in [

@@ -1,6 +1,7 @@
 //! The worked examples of the algorithms document, literally.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::schedule::{Action, Rank, Schedule, send_tables};
 use nagare_plan::topology::Topology;

@@ -1,6 +1,7 @@
 //! The options of the XOR exchange, and its numbering for sub-communicators.
 
-use nagare_plan::algorithm::{Algorithm, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::timeline;
@@ -41,8 +42,8 @@ fn before(plan: &RankPlan, index: u32) -> BTreeSet<u32> {
     found
 }
 
-/// The steps of a rank that are not idle are dealt out to lanes; a send waits for everything earlier in its lane, so no more
-/// sends are under way than there are lanes, and with one lane each step is complete before the next.
+/// The steps of a rank that are not idle are dealt out to lanes; a send waits for everything earlier in its lane, so no
+/// more sends are under way than there are lanes, and with one lane each step is complete before the next.
 #[test]
 fn a_send_waits_for_every_step_of_its_lane() {
     for nodes in [vec![0; 7], vec![0, 0, 1, 1, 1, 2, 2], vec![0, 1, 2, 3, 4, 5, 6, 7, 8], vec![0, 1, 1, 1, 1, 1, 2]] {
@@ -145,8 +146,8 @@ proptest! {
         }
     }
 
-    /// Claim 5: those that remain are numbered anew, in the order of their nodes and of cores inside a node, without the holes
-    /// that those who left would leave.
+    /// Claim 5: those that remain are numbered anew, in the order of their nodes and of cores inside a node, without
+    /// the holes that those who left would leave.
     #[test]
     fn sub_communicators_are_numbered_anew(
         nodes in prop::collection::vec(0u32..9, 1..60),
@@ -195,8 +196,8 @@ proptest! {
     }
 }
 
-/// Two nodes of two NUMA nodes of four cores, which the operating system numbers across NUMA nodes; rank r is bound to core
-/// r mod 8 of its node. Numbered by core alone, neighbours would be on different NUMA nodes.
+/// Two nodes of two NUMA nodes of four cores, which the operating system numbers across NUMA nodes; rank r is bound to
+/// core r mod 8 of its node. Numbered by core alone, neighbours would be on different NUMA nodes.
 #[test]
 fn ranks_of_a_node_are_in_the_order_of_numa_nodes() {
     let places: Vec<(u32, u64)> = (0..16u32).map(|r| (r % 2, u64::from(r % 8))).collect();
@@ -216,7 +217,8 @@ fn ranks_of_a_node_are_in_the_order_of_numa_nodes() {
 
 #[test]
 fn half_of_every_node_leaves_no_idle_step() {
-    // Eight ranks on each of four nodes; the even ranks alone are four on each: 16 numbers, not 32 with every second missing.
+    // Eight ranks on each of four nodes; the even ranks alone are four on each: 16 numbers, not 32 with every second
+    // missing.
     let whole = even(4, 8);
     assert_eq!(VirtualRanks::new(&whole).steps(), 32);
     let part = whole.restricted(&(0..32).step_by(2).collect::<Vec<_>>());

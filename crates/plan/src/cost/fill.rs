@@ -1,6 +1,6 @@
 //! How long the first segment of every part takes to reach all nodes along the edges of a Bcast.
 
-use super::wires::Way;
+use crate::topology::Way;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -21,8 +21,8 @@ pub struct Edge {
     pub way: Way,
 }
 
-/// When the last node has its first segment of `segment` bytes of each part, nanoseconds. A node sends one segment at a time
-/// and receives one at a time, the first that could go first. `root` has everything at the start.
+/// When the last node has its first segment of `segment` bytes of each part, nanoseconds. A node sends one segment at a
+/// time and receives one at a time, the first that could go first. `root` has everything at the start.
 pub fn first_segments(edges: &[Edge], nodes: u32, root: u32, segment: f64, latency: f64) -> f64 {
     let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); nodes as usize];
     for (index, edge) in edges.iter().enumerate() {

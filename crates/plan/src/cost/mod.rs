@@ -5,23 +5,23 @@
 //!                                        └─► the first segment's way through the edges ─► fill
 //!   fill + √((bytes × busiest link)² + (messages × gap)²)  =  predicted time, for every candidate and segment; the least wins
 //! ```
-//! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message costs
-//! beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from the fabric.
-//! Source: algorithms document, section 1.6.
+//! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message
+//! costs beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from
+//! the fabric. Source: algorithms document, section 1.6.
 
 mod fill;
+mod halving;
 mod overlap;
 mod profile;
 mod room;
 mod steps;
 mod stepwise;
-mod wires;
 
-pub use profile::{Profile, Shape};
+pub use halving::fastest;
+pub use profile::{Profile, Shape, Streams};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
-pub use stepwise::{Step, Steps, fastest};
-pub use wires::Wires;
+pub use stepwise::{Step, Steps};
 
 use crate::fabric::MessageCost;
 
@@ -29,8 +29,6 @@ use crate::fabric::MessageCost;
 const DEFAULT_LATENCY_US: f64 = 20.0;
 /// Gap between the messages of one host where nothing is known, microseconds.
 const DEFAULT_GAP_US: f64 = 2.0;
-/// Rate of a host where nothing is known, Mbit/s.
-const DEFAULT_MBIT: f64 = 10_000.0;
 
 /// Nodes up to which all pairs of them are looked at, some 100 ms of work.
 const MOST_PAIRED: u32 = 512;

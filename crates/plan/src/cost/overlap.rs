@@ -23,8 +23,8 @@ impl Work {
     }
 }
 
-/// Nanoseconds per byte of the vector for all of `work` on `links` links, in `chunks`. All messages of a step go on alike.
-/// O(steps · chunks² · links of a step).
+/// Nanoseconds per byte of the vector for all of `work` on `links` links, in `chunks`. All messages of a step go on
+/// alike. O(steps · chunks² · links of a step).
 pub fn overlapped<'w>(work: impl Iterator<Item = &'w Work>, links: usize, chunks: u32) -> f64 {
     let work = work.filter(|work| work.busiest() > 0.0);
     let steps: Vec<&Work> = work.flat_map(|work| std::iter::repeat_n(work, work.times as usize)).collect();
@@ -62,8 +62,8 @@ struct Link {
     growth: f64,
 }
 
-/// Steps per nanosecond and byte of the vector, for steps under way at the same time: all messages grow alike until a link is full;
-/// the steps that use it stay at that rate, the others grow on.
+/// Steps per nanosecond and byte of the vector, for steps under way at the same time: all messages grow alike until a
+/// link is full; the steps that use it stay at that rate, the others grow on.
 fn rates(steps: &[&Work], links: &mut [Link]) -> Vec<f64> {
     let all = || steps.iter().flat_map(|step| &step.links).map(|&(link, _)| link as usize);
     all().for_each(|link| links[link].used = 0.0);
@@ -128,8 +128,8 @@ mod tests {
     fn messages_that_meet_share_the_link() {
         // A host's link is half used by a step over a thin one, and full in the next.
         let all = [work(1, 0.5, &[(0, 4.0), (1, 2.0)]), work(1, 0.5, &[(1, 2.0)])];
-        // Chunk 0 takes 2 over the thin link; then it shares the host's, each half of it, with chunk 1, which needs no more than that:
-        // 2 for both, and chunk 1 has the rest, 1, to itself.
+        // Chunk 0 takes 2 over the thin link; then it shares the host's, each half of it, with chunk 1, which needs no
+        // more than that: 2 for both, and chunk 1 has the rest, 1, to itself.
         close(overlapped(all.iter(), 2, 2), 5.0);
     }
 }

@@ -2,13 +2,10 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
-use super::stepwise::Steps;
-use super::wires::{Way, Wires};
-use crate::algorithm::Algorithm;
+use super::stepwise::{Steps, together};
 use crate::collective::Collective;
-use crate::pattern::Line;
 use crate::schedule::{Action, Rank, RankPlan};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Way, Wires};
 
 /// Time that a link needs for two streams, against one stream of the same bytes; measured on the emulated clusters.
 const SHARED: f64 = 1.07;
@@ -25,6 +22,15 @@ pub struct Profile {
     pub vectors: f64,
     /// How blocks follow one another.
     pub shape: Shape,
+}
+
+/// Where a node sends several streams of a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// Each over links of its own.
+    Apart,
+    /// Over the link of its host, in turns.
+    Shared,
 }
 
 /// How blocks follow one another.
@@ -47,7 +53,8 @@ pub enum Shape {
         parts: f64,
         /// Directions, in each of which a node sends a part at the same time.
         lanes: f64,
-        /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left out.
+        /// The way from neighbour to neighbour, on average: data go around, so all of them count. Its links are left
+        /// out.
         way: Way,
     },
     /// Halving and doubling.
@@ -55,27 +62,24 @@ pub enum Shape {
 }
 
 impl Profile {
-    /// The profile of `algorithm`, from the plans that `plan` gives for Bcast from rank 0 (Reduce runs the same edges
-    /// backwards, Allreduce both ways; none is asked for a ring).
-    pub fn new(
+    /// The profile of a pipeline, from the plans that `plan` gives for Bcast from rank 0 (Reduce runs the same edges
+    /// backwards, Allreduce both ways).
+    pub fn pipeline(
         collective: Collective,
-        algorithm: Algorithm,
         hierarchy: &Hierarchy,
-        line: &Line,
         wires: &mut Wires,
-        plan: impl Fn(Rank) -> Option<RankPlan>,
-    ) -> Option<Self> {
-        if algorithm == Algorithm::Ring {
-            return Some(Self::ring(collective, line, wires));
-        }
-        let down = edges(hierarchy, plan, wires)?;
+        streams_of_a_node: Streams,
+        plan: impl Fn(Rank) -> RankPlan,
+    ) -> Self {
+        let down = edges(hierarchy, plan, wires);
         let nodes = hierarchy.node_count();
         let root = hierarchy.node_of(0);
         let (mut load, mut sent) = (vec![0.0; wires.count()], vec![0.0; nodes as usize]);
         let mut streams = vec![0u32; nodes as usize];
         down.iter().for_each(|edge| streams[edge.from as usize] += 1);
         // Two streams on one link do not take turns perfectly, whatever the schedule says.
-        let shared = if algorithm != Algorithm::Chain && streams.iter().any(|&s| s > 1) { SHARED } else { 1.0 };
+        let shares = streams_of_a_node == Streams::Shared && streams.iter().any(|&s| s > 1);
+        let shared = if shares { SHARED } else { 1.0 };
         let mut account = |from: u32, links: &[u32], share: f64| {
             links.iter().for_each(|&link| load[link as usize] += share);
             sent[from as usize] += share;
@@ -98,10 +102,11 @@ impl Profile {
         let fill = [passes * (free[0] - slope * FILL_AT[0]), passes * slope];
         let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
         let shape = Shape::Pipeline { hops: passes * hops, fill, parts };
-        Some(Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape })
+        Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape }
     }
 
-    fn ring(collective: Collective, line: &Line, wires: &mut Wires) -> Self {
+    /// The profile of a ring of nodes, or of the half that `collective` is.
+    pub fn ring(collective: Collective, line: &Line, wires: &mut Wires) -> Self {
         let (nodes, lanes) = (line.nodes(), line.lanes());
         // There and back, or one of the two.
         let passes = if collective == Collective::Allreduce { 2.0 } else { 1.0 };
@@ -153,17 +158,11 @@ impl Profile {
     }
 }
 
-/// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares comes
-/// within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
-pub(super) fn together(bytes: f64, messages: f64) -> f64 {
-    (bytes * bytes + messages * messages).sqrt()
-}
-
-/// The transfers between nodes in the leaders' plans for Bcast; `None` if there is no plan.
-fn edges(hierarchy: &Hierarchy, plan: impl Fn(Rank) -> Option<RankPlan>, wires: &mut Wires) -> Option<Vec<Edge>> {
+/// The transfers between nodes in the leaders' plans for Bcast.
+fn edges(hierarchy: &Hierarchy, plan: impl Fn(Rank) -> RankPlan, wires: &mut Wires) -> Vec<Edge> {
     let mut edges = Vec::new();
     for from in 0..hierarchy.node_count() {
-        let plan = plan(hierarchy.leader(from, 0))?;
+        let plan = plan(hierarchy.leader(from, 0));
         for hop in plan.hops.iter().filter(|hop| hop.action == Action::Send) {
             let to = hierarchy.node_of(hop.peer);
             if to == from {
@@ -179,7 +178,7 @@ fn edges(hierarchy: &Hierarchy, plan: impl Fn(Rank) -> Option<RankPlan>, wires: 
             });
         }
     }
-    Some(edges)
+    edges
 }
 
 /// Nanoseconds the busiest link needs, for loads in bytes.

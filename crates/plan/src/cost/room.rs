@@ -3,12 +3,11 @@
 //! ```text
 //!   8 ranks of a leaf ──►│▒▒▒▒▒▒ queue of the uplink: 128 packets ▒▒▒▒▒▒│──► one link         room: 128 packets / 8
 //! ```
-//! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange takes. What
-//! fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
+//! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange
+//! takes. What fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
 
-use super::wires::Wires;
-use crate::execute::{Flow, Pacing};
-use crate::topology::{Hierarchy, Topology};
+use crate::schedule::{Flow, Pacing};
+use crate::topology::{Hierarchy, Topology, Wires};
 
 /// Bytes of data per packet in a queue. That whole segments make up the room leaves some of it to acknowledgements.
 const PACKET: u64 = 1448;
@@ -31,7 +30,8 @@ const WINDOW: u64 = 16;
 pub enum Meeting {
     /// In an order that knows nothing of links, as many as there are receivers behind it.
     Anyone,
-    /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the next.
+    /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
+    /// next.
     TwoNodes,
     /// The ranks of one node, where the next waits for a token.
     OneNode,
@@ -59,8 +59,8 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
 }
 
-/// Whether queues are too short for an exchange without tokens: even one small segment of every rank that can meet at a link
-/// overflows it.
+/// Whether queues are too short for an exchange without tokens: even one small segment of every rank that can meet at a
+/// link overflows it.
 pub fn needs_tokens(room: u64) -> bool {
     room < SMALLEST_SEGMENT
 }
@@ -89,11 +89,11 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
     sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(targets.1)).max().unwrap_or(1)
 }
 
-/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks are sent
-/// alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
+/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks
+/// are sent alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
 pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) -> Pacing {
-    // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies on
-    // congestion control, which a single stream has no trouble with.
+    // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies
+    // on congestion control, which a single stream has no trouble with.
     let share = if meeting == Meeting::OneNode { SEGMENT } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT);
     let behind = room.max(block.saturating_mul(abreast));

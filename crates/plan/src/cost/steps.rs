@@ -5,10 +5,10 @@
 //!   time 1 + 2 + 3 + 4 + 3 + 2 + 1 = 16 = what the uplink must carry in any case: nothing is lost
 //! ```
 
-use super::wires::Wires;
+use crate::topology::Wires;
 
-/// Time of a ring of nodes, step after step, over the time that its busiest link needs in any order; at least 1. Every node
-/// sends every other node the same. Taken to lose nothing on more nodes than can be looked at.
+/// Time of a ring of nodes, step after step, over the time that its busiest link needs in any order; at least 1. Every
+/// node sends every other node the same. Taken to lose nothing on more nodes than can be looked at.
 pub fn ring_excess(wires: &mut Wires, nodes: u32) -> f64 {
     if nodes > super::MOST_PAIRED {
         return 1.0;

@@ -1,36 +1,36 @@
-//! The executor: keeps every link of a rank busy while never having more than a window of segments under way per stream.
+//! The executor: keeps every link of a rank busy while never having more than a window of segments under way per
+//! stream.
 //!
 //! Each hop of the plan is a stream of segments. Every call of [`Executor::progress`] takes note of what has completed,
-//! combines what has arrived, posts the receives of the window, and starts every send whose data is there, lowest segment
-//! first, so that two children are served alternately.
+//! combines what has arrived, posts the receives of the window, and starts every send whose data is there, lowest
+//! segment first, so that two children are served alternately.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
-//! nothing. On each stream about every half window one segment is sent synchronously, and with two of these unfinished the
-//! stream waits: at most a window of it is unreceived. The same holds for all streams to one peer together (a ring has
-//! many, each short), except that a stream with nothing under way may still send one segment, synchronously: two streams
-//! never wait for one another. [`Credits`] carries the counts from call to call, so that many short calls are bounded as
-//! one long call is.
+//! nothing. On each stream about every half window one segment is sent synchronously, and with two of these unfinished
+//! the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer together (a ring
+//! has many, each short), except that a stream with nothing under way may still send one segment, synchronously: two
+//! streams never wait for one another. [`Credits`] carries the counts from call to call, so that many short calls are
+//! bounded as one long call is.
 //!
-//! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as [`Flow`] says: segments
-//! are sent synchronously, so that their completion tells that they have left the network, and a send waits while more than a
-//! block before it in the list is still to be received. The first unfinished send always goes on, so the bounds never wait for
-//! one another.
+//! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as [`Flow`]
+//! says: segments are sent synchronously, so that their completion tells that they have left the network, and a send
+//! waits while more than a block before it in the list is still to be received. The first unfinished send always goes
+//! on, so the bounds never wait for one another.
 //!
-//! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so results
-//! are the same from run to run.
+//! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so
+//! results are the same from run to run.
 //!
-//! **No deadlock.** Receives of the first [`ACTIVE_HOPS`] unfinished hops are posted whatever else happens, and the list order is
-//! one partial order for all ranks: the earliest unfinished transfer always has both its ends in the two ranks' windows.
+//! **No deadlock.** Receives of the first [`ACTIVE_HOPS`] unfinished hops are posted whatever else happens, and the
+//! list order is one partial order for all ranks: the earliest unfinished transfer always has both its ends in the two
+//! ranks' windows.
 
 use super::stream::Stream;
 use super::transport::{Completed, Place, Region, Ticket, Transport};
-use crate::schedule::{Action, Hop, Parts, Program, Rank, Run, Source, Space};
+use crate::schedule::{ACTIVE_HOPS, Action, Flow, Hop, Pacing, Parts, Program, Rank, Run, Source, Space};
 use std::collections::HashMap;
 
-/// Unfinished hops a rank works on at the same time; more than a tree ever has.
-pub const ACTIVE_HOPS: usize = 64;
-
-/// Segments from one synchronous one to the next, at most: of calls with one segment each, a rank is never as many as 256 ahead of another.
+/// Segments from one synchronous one to the next, at most: of calls with one segment each, a rank is never as many as
+/// 256 ahead of another.
 const CONFIRMED: u64 = 63;
 
 /// Streams to one peer that never wait for one another: what a tree has at most, two halves in two directions.
@@ -39,36 +39,14 @@ const STREAMS: usize = 4;
 /// Unfinished combinations that may have receives posted at the same time; bounds the scratch memory of long plans.
 const ACTIVE_COMBINATIONS: usize = 16;
 
-/// How a call is cut up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pacing {
-    /// Units per segment, at least 1.
-    pub segment: u64,
-    /// Segments of one stream that may be on their way unreceived, at least 2.
-    pub window: u64,
-    /// What an exchange may have under way; `None` for anything that the windows of its streams allow.
-    pub flow: Option<Flow>,
-}
-
-/// Bounds on all streams of a rank together, in units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
-    /// Sent and not confirmed by the receivers. Segments of at least `confirmed` units are, the others as the windows ask for.
-    pub unconfirmed: u64,
-    /// The shortest segment that is worth a confirmation.
-    pub confirmed: u64,
-    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in step, so
-    /// that no two of them send to a third, without a message for it.
-    pub behind: u64,
-}
-
-/// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run on the
-/// same connections.
+/// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run
+/// on the same connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credits(HashMap<(Rank, Option<u32>), u64>);
 
 impl Credits {
-    /// Counts one segment; true if it must be synchronous: one in `every` of the stream and of the peer, or as `forced`.
+    /// Counts one segment; true if it must be synchronous: one in `every` of the stream and of the peer, or as
+    /// `forced`.
     fn spend(&mut self, peer: Rank, tag: u32, every: u64, forced: bool) -> bool {
         let mut synchronous = forced;
         for key in [(peer, Some(tag)), (peer, None)] {

@@ -38,8 +38,8 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The layout of a rank's buffers in an Allgather or Reduce_scatter by `plan`, not in place; `bounds`: of the blocks, one
-    /// more than there are ranks.
+    /// The layout of a rank's buffers in an Allgather or Reduce_scatter by `plan`, not in place; `bounds`: of the
+    /// blocks, one more than there are ranks.
     pub fn cut(collective: Collective, bounds: Vec<u64>, plan: &RankPlan) -> Self {
         let slices = plan.parts / (bounds.len() as u32 - 1).max(1);
         let own = bounds[plan.rank as usize];
@@ -53,8 +53,8 @@ impl Layout {
         Self::Cut { bounds, slices, begin, staged }
     }
 
-    /// The same layout with input and output in one buffer, which begins where the longer of them does: the own block of an
-    /// Allgather is at its place among all, that of a Reduce_scatter at the start.
+    /// The same layout with input and output in one buffer, which begins where the longer of them does: the own block
+    /// of an Allgather is at its place among all, that of a Reduce_scatter at the start.
     pub fn in_place(mut self) -> Self {
         if let Self::Cut { begin, .. } = &mut self {
             begin[0] = 0;
@@ -62,7 +62,8 @@ impl Layout {
         self
     }
 
-    /// Units of `parts`, as `(first unit, one past the last)` in the space's own buffer; `of` parts make the whole vector.
+    /// Units of `parts`, as `(first unit, one past the last)` in the space's own buffer; `of` parts make the whole
+    /// vector.
     ///
     /// Blocks of a table need not be neighbours: a run of them has no place, and plans for it name one part at a time.
     pub fn units(&self, parts: Parts, of: u32) -> (u64, u64) {

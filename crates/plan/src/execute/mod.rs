@@ -7,7 +7,8 @@ mod stream;
 mod threads;
 mod transport;
 
-pub use executor::{ACTIVE_HOPS, Credits, Executor, Flow, Pacing, Traffic};
+pub use crate::schedule::{ACTIVE_HOPS, Flow, Pacing};
+pub use executor::{Credits, Executor, Traffic};
 pub use layout::Layout;
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};

@@ -76,7 +76,8 @@ impl Game<'_> {
         }
     }
 
-    /// Units of a rank's block, of Allgather and Reduce_scatter; in the latter some are empty and none is like the next.
+    /// Units of a rank's block, of Allgather and Reduce_scatter; in the latter some are empty and none is like the
+    /// next.
     fn share(&self, rank: Rank) -> u64 {
         match self.schedule.collective {
             Collective::ReduceScatter => (weight(rank, 0) % 4) * self.units / 2,
@@ -157,8 +158,8 @@ impl Game<'_> {
 /// Runs `schedule` on vectors of `units` units (exchanges: per rank pair; Gather, Allgather and
 /// Reduce_scatter: per rank) and compares every result with what it must be.
 ///
-/// `rendezvous`: every send waits for its receive, the strictest a library may be. Input and output are distinct buffers
-/// except in Bcast.
+/// `rendezvous`: every send waits for its receive, the strictest a library may be. Input and output are distinct
+/// buffers except in Bcast.
 ///
 /// # Errors
 /// The first thing that is wrong.

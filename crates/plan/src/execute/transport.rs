@@ -61,8 +61,8 @@ pub trait Transport {
     /// Units of `parts`, as `(first unit, one past the last)` in the space's own buffer. All ranks agree on the length.
     fn units(&self, parts: Parts, of: u32) -> (u64, u64);
 
-    /// Provides `slots` scratch segments of `units` units each, and a staging space of `staged` units; called at most once,
-    /// before the first message.
+    /// Provides `slots` scratch segments of `units` units each, and a staging space of `staged` units; called at most
+    /// once, before the first message.
     ///
     /// # Errors
     /// When memory runs out; nothing has been sent then.
@@ -102,6 +102,7 @@ pub trait Transport {
     /// Adds finished operations to `completed`. With `wait`, returns only when there is at least one.
     ///
     /// # Errors
-    /// Of the library underneath; and when asked to wait while nothing is under way, which only an inconsistent plan does.
+    /// Of the library underneath; and when asked to wait while nothing is under way, which only an inconsistent plan
+    /// does.
     fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Self::Error>;
 }

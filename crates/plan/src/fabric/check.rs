@@ -107,9 +107,9 @@ pub enum CheckError {
 /// Most conflicts a report lists.
 const MAX_CONFLICTS: usize = 100_000;
 
-/// Plays the rounds one after another. Transfers inside a host use no link. Two transfers of one round conflict when they
-/// share a directed link (host links included) that has fewer cables than transfers in that round; a pair counts once,
-/// however many links it shares. Takes O(total route length) plus the conflicts themselves.
+/// Plays the rounds one after another. Transfers inside a host use no link. Two transfers of one round conflict when
+/// they share a directed link (host links included) that has fewer cables than transfers in that round; a pair counts
+/// once, however many links it shares. Takes O(total route length) plus the conflicts themselves.
 pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result<CheckReport, CheckError> {
     let hosts = fabric.host_count();
     if let Some(rank) = placement.hosts().iter().position(|h| h.0 as usize >= hosts) {

@@ -2,8 +2,8 @@
 //!
 //! An *upper switch* has no hosts. Hosts whose leaves are joined to the same set of upper switches form a group; a leaf
 //! joined to no upper switch is a group by itself. The same rule applied to groups and the tier of upper switches above
-//! theirs gives larger groups, and so on. The leaf is a further, inner level in groups where the hosts of some leaf could
-//! send more than its uplinks carry.
+//! theirs gives larger groups, and so on. The leaf is a further, inner level in groups where the hosts of some leaf
+//! could send more than its uplinks carry.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -6,8 +6,9 @@
 //!   node A ──5/8──►  port of B        a port is idle when neither of the two nodes has a message for it at the head of
 //!   node Z ──3/8──►                   its queue: α(1 − α) of the time. The step takes Ta = 1 / (1 − α(1 − α)) = 1.306
 //! ```
-//! With any number of nodes: a port that the nodes s have at the head of their queues with probability pₛ is busy
-//! 1 − Π(1 − pₛ) of the time. Messages inside a node pass no switch and count nothing. Source: algorithms document, section 3.
+//! With any number of nodes: a port that the nodes s have at the head of their queues with probability pₛ is busy 1 −
+//! Π(1 − pₛ) of the time. Messages inside a node pass no switch and count nothing. Source: algorithms document, section
+//! 3.
 
 use std::collections::BTreeMap;
 
@@ -39,12 +40,6 @@ pub fn steps(moves: &[Move], nodes: &[u32]) -> Vec<StepTraffic> {
 }
 
 impl StepTraffic {
-    /// Whether every node sends to one node at most and receives from one at most.
-    pub fn is_aligned(&self) -> bool {
-        let mut from: BTreeMap<u32, u32> = BTreeMap::new();
-        self.sent.iter().all(|(source, to)| to.len() == 1 && *from.entry(to[0].0).or_insert(*source) == *source)
-    }
-
     /// Time of the step relative to what the same bytes take without blocking (`Ta`); 1 is the best.
     pub fn relative_time(&self) -> f64 {
         // Parts each node receives, and the share of the time in which nobody has any for it at the head.

@@ -1,7 +1,7 @@
 //! Pretended hierarchies: `synthetic:group:4 node:2 core:4`.
 //!
-//! Levels are outermost first with their number of children; ranks fill the places in order. The example has 4 groups of
-//! 2 nodes of 4 cores, 32 places: rank 13 is in group 1, node 3 (1 of its group), core 13.
+//! Levels are outermost first with their number of children; ranks fill the places in order. The example has 4 groups
+//! of 2 nodes of 4 cores, 32 places: rank 13 is in group 1, node 3 (1 of its group), core 13.
 
 use std::str::FromStr;
 
@@ -103,11 +103,6 @@ impl FromStr for Synthetic {
 }
 
 impl Synthetic {
-    /// Whether a topology setting is meant for this parser and not a file.
-    pub fn is_meant(text: &str) -> bool {
-        text.trim_start().starts_with(PREFIX)
-    }
-
     /// The levels, outermost first.
     pub fn levels(&self) -> &[SyntheticLevel] {
         &self.levels

@@ -4,16 +4,17 @@
 //!   node gather ─► double dimension 1 ─► double dimension 0 ─► node bcast
 //!   size     1  →          4          →         16         →      P          blocks, of 4 × 4 nodes
 //! ```
-//! Every aggregator collects the blocks of the ranks that it serves. What it has and receives it spreads in its node at once, piece by
-//! piece. A lane whose runs of positions are neighbours in the result too works there, as a ring of nodes of one rank does; the others
-//! work in the stage, from where pieces are copied. Source: algorithms document, section 2.
+//! Every aggregator collects the blocks of the ranks that it serves. What it has and receives it spreads in its node at
+//! once, piece by piece. A lane whose runs of positions are neighbours in the result too works there, as a ring of
+//! nodes of one rank does; the others work in the stage, from where pieces are copied. Source: algorithms document,
+//! section 2.
 
 use super::blocks::Rail;
 use super::board::Slip;
 use super::half::{Half, stages};
 use super::rails::Rails;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// Names of the stages; `between`: of that between nodes.
@@ -23,7 +24,8 @@ pub fn allgather_stages(seats: &Seats, between: &str) -> Vec<String> {
 
 /// Plan of `rank` for Allgather, with the share of every lane cut in `chunks`, at least 1.
 ///
-/// In list order: step after step, in each of them chunk after chunk, and after a step what is received in it goes around in the node.
+/// In list order: step after step, in each of them chunk after chunk, and after a step what is received in it goes
+/// around in the node.
 pub fn allgather(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
     let mut half = Half::new(seats, rails, chunks, rank);
     let staged: Vec<bool> = (0..half.courses.len()).map(|lane| needs_stage(&half, lane as u32)).collect();
@@ -43,7 +45,8 @@ pub fn allgather(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankP
     half.finish(staged.contains(&true))
 }
 
-/// In place the block of a rank is part of its result: among the hops from `first` on it is sent before it is overwritten, by the same.
+/// In place the block of a rank is part of its result: among the hops from `first` on it is sent before it is
+/// overwritten, by the same.
 fn keep_contribution(hops: &mut [Hop], first: usize) {
     let gives = |hop: &Hop| hop.action == Action::Send && hop.parts.space == Space::Input;
     let given: Vec<u32> = (0..).zip(&*hops).skip(first).filter(|(_, hop)| gives(hop)).map(|(at, _)| at).collect();
@@ -87,7 +90,8 @@ fn gather_inside(half: &mut Half, staged: &[bool], chunk: u32) {
     }
 }
 
-/// Spreads in the node what its aggregators have got of a chunk in a step, counted from 1; before the first it is their own.
+/// Spreads in the node what its aggregators have got of a chunk in a step, counted from 1; before the first it is their
+/// own.
 fn bcast_inside(half: &mut Half, staged: &[bool], (step, steps): (u32, u32), chunk: u32) {
     for lane in 0..half.courses.len() as u32 {
         let rail = Rail { lane, chunk };

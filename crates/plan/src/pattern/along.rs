@@ -5,9 +5,10 @@
 //!                               0 ─────── 1 ─ ─ ─ 2 ─────── 3       step 2: partners are neighbours again, over other links
 //!                                 step 1            step 1
 //! ```
-//! A line of a power of two is halved: in every step two nodes exchange halves of what both hold. A line of any other size is cut into
-//! as many positions as it has nodes, which go around, every step to the neighbour. In both each node combines what it receives and in the
-//! end owns one position; read backwards, the same steps spread what each owns to all. Source: algorithms document, section 2.
+//! A line of a power of two is halved: in every step two nodes exchange halves of what both hold. A line of any other
+//! size is cut into as many positions as it has nodes, which go around, every step to the neighbour. In both each node
+//! combines what it receives and in the end owns one position; read backwards, the same steps spread what each owns to
+//! all. Source: algorithms document, section 2.
 
 use std::ops::Range;
 
@@ -83,7 +84,8 @@ impl Along {
     }
 }
 
-/// Legs of `nodes`, in the order around the ring, all of which hold the same `positions`, of their contributions or combined.
+/// Legs of `nodes`, in the order around the ring, all of which hold the same `positions`, of their contributions or
+/// combined.
 fn halve(nodes: &[u32], positions: Range<u32>, (ring, pairs): (u32, Pairs), legs: &mut [Vec<Leg>]) {
     let count = nodes.len();
     if count < 2 {

@@ -5,13 +5,13 @@
 //!         │ position 0    │ position 1    │ position 2 … │
 //!         │ its slice of the blocks of the ranks that the lane's aggregator of the node at this position serves
 //! ```
-//! A block is cut into a slice for every lane and chunk of an aggregator. A rail carries that slice of the blocks of the ranks that its
-//! aggregators serve: those of a range of slots of their node, so that nodes may have any number of ranks. What a node holds after a
-//! step is a run of positions, and so a run of the stage.
+//! A block is cut into a slice for every lane and chunk of an aggregator. A rail carries that slice of the blocks of
+//! the ranks that its aggregators serve: those of a range of slots of their node, so that nodes may have any number of
+//! ranks. What a node holds after a step is a run of positions, and so a run of the stage.
 
 use super::rails::Rails;
-use super::two_level_ring::Seats;
 use crate::schedule::{Parts, Rank, Space};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// Where every slice of every block is in the stage.

@@ -1,5 +1,5 @@
-//! Inside a node with several aggregators: every aggregator combines its share of the vector of all ranks of the node, and spreads the
-//! result.
+//! Inside a node with several aggregators: every aggregator combines its share of the vector of all ranks of the node,
+//! and spreads the result.
 //!
 //! ```text
 //!   slots   0   1   2   3   4   5   6   7        8 ranks, 2 aggregators at slots 0 and 4, so that each is in another part of the
@@ -7,9 +7,9 @@
 //! ```
 //! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
 
-use super::inorder;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
+use crate::topology::Seats;
+use crate::tree::inorder;
 
 /// One rank's place among the ranks of its node.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use super::blocks::{Blocks, Rail};
 use super::board::Board;
 use super::rails::{Rails, Transfer};
 use super::staging::shuffled;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space, TAGS};
+use crate::topology::Seats;
 use std::ops::Range;
 
 /// What a node does on a lane.
@@ -36,7 +36,8 @@ impl Course {
         &self.pieces[self.halving.len()]
     }
 
-    /// Number of pieces, from the first on, that the halving has worked on after `step`: what is received is sent in the next steps.
+    /// Number of pieces, from the first on, that the halving has worked on after `step`: what is received is sent in
+    /// the next steps.
     pub fn needed(&self, step: u32) -> u32 {
         let received = &self.halving[step as usize].received;
         let overlaps = |piece: &&Range<u32>| piece.start < received.end && received.start < piece.end;
@@ -77,8 +78,8 @@ impl<'r> Half<'r> {
         self.seats.widest() > 1
     }
 
-    /// One step of a chunk between nodes, in all lanes of this rank; `place`: where positions of a rail are. Backwards it is a step of
-    /// a doubling.
+    /// One step of a chunk between nodes, in all lanes of this rank; `place`: where positions of a rail are. Backwards
+    /// it is a step of a doubling.
     pub fn exchange(
         &mut self,
         step: u32,

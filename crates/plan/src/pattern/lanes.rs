@@ -1,4 +1,5 @@
-//! Which orders of dimensions halving and doubling takes at the same time, so that the links of all dimensions have work.
+//! Which orders of dimensions halving and doubling takes at the same time, so that the links of all dimensions have
+//! work.
 //!
 //! ```text
 //!   dimensions by bandwidth: X Y Z       lane 0   X Y Z      while lane 0 uses the links along X, lane 1 uses those along Y
@@ -7,10 +8,10 @@
 //!   mirrored, if that is not enough:     lane 3   X Y Z      partners 3-0 and 1-2 of a line of four, where the lanes above
 //!                                        …                   have 0-1 and 2-3: the links that those leave idle
 //! ```
-//! A host whose link is k times as fast as one of the torus needs k lanes to be kept busy. The hosts of one switch, which share its
-//! links, are a dimension that comes first in all lanes. Between groups of a tree all traffic of a node takes the same link, and one
-//! order crosses the thinnest links with the least: there is one lane. Source: algorithms document, section 2 (the order of dimensions, half of the data
-//! the other way).
+//! A host whose link is k times as fast as one of the torus needs k lanes to be kept busy. The hosts of one switch,
+//! which share its links, are a dimension that comes first in all lanes. Between groups of a tree all traffic of a node
+//! takes the same link, and one order crosses the thinnest links with the least: there is one lane. Source: algorithms
+//! document, section 2 (the order of dimensions, half of the data the other way).
 
 use crate::topology::{Dimension, Grid, Origin};
 
@@ -23,7 +24,8 @@ pub struct Lane {
     pub mirrored: bool,
 }
 
-/// The lanes of all `aggregators` of a node, equally many for each: rotations of `order`, in which no dimension has size 1.
+/// The lanes of all `aggregators` of a node, equally many for each: rotations of `order`, in which no dimension has
+/// size 1.
 ///
 /// `host_mbit`: rate of a node's link in one direction, Mbit/s, as [`Dimension::mbit`]; 0 where it is not known.
 pub fn lanes(grid: &Grid, order: &[usize], host_mbit: f64, aggregators: u32) -> Vec<Lane> {

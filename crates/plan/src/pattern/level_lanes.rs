@@ -5,12 +5,13 @@
 //!                            far first     leaf node      much crosses them, in the first step and in the last
 //!                            both          half of the vector each: while one half is inside leaves the other crosses
 //! ```
-//! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source: algorithms document, section
-//! 2 (the order of dimensions, half of the data the other way).
+//! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source: algorithms
+//! document, section 2 (the order of dimensions, half of the data the other way).
 
 use super::lanes::Lane;
 
-/// The lanes of `aggregators` for every way to order `levels`, the dimensions of a grid from the widest groups to the nodes.
+/// The lanes of `aggregators` for every way to order `levels`, the dimensions of a grid from the widest groups to the
+/// nodes.
 pub fn level_lanes(levels: &[usize], aggregators: u32) -> [Vec<Lane>; 3] {
     let far = Lane { order: levels.to_vec(), mirrored: false };
     let near = Lane { order: levels.iter().rev().copied().collect(), mirrored: false };

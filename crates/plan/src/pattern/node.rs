@@ -9,14 +9,15 @@
 //!                  /   \
 //!                 2     6
 //! ```
-//! Memory has no link to be kept free, but a process has: were the way from node to node to lead through two processes, each
-//! node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the leader is a
-//! leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node level).
+//! Memory has no link to be kept free, but a process has: were the way from node to node to lead through two processes,
+//! each node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the
+//! leader is a leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node
+//! level).
 
-use super::inorder;
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
 use crate::topology::Hierarchy;
+use crate::tree::inorder;
 
 /// One rank's place in its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,8 @@ impl Node {
         self.before
     }
 
-    /// Combines the node's contributions to one part at the leader: the `nth` part in the order of need, sent in that turn.
+    /// Combines the node's contributions to one part at the leader: the `nth` part in the order of need, sent in that
+    /// turn.
     pub fn reduce(&self, hops: &mut Vec<Hop>, nth: u32, part: u32, turn: u32) {
         for (child, &peer) in (0..).zip(&self.children) {
             hops.push(hop(Action::Reduce, peer, 0, (nth, child), (part, turn)));
@@ -91,4 +93,14 @@ pub fn stage_names(collective: Collective, hierarchy: &Hierarchy, between: &[&st
     let before = (inside && collective != Collective::Bcast).then_some("node reduce");
     let after = (inside && collective != Collective::Reduce).then_some("node bcast");
     before.iter().chain(between).chain(&after).map(|&name| name.to_owned()).collect()
+}
+
+/// The same for what goes up a tree to the root, down from it, or both, with one stage each between nodes.
+pub fn stage_names_up_and_down(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
+    let between: &[&str] = match collective {
+        Collective::Reduce => &["reduce"],
+        Collective::Bcast => &["bcast"],
+        _ => &["reduce", "bcast"],
+    };
+    stage_names(collective, hierarchy, between)
 }

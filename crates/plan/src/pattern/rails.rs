@@ -1,19 +1,20 @@
-//! Rails: independent halvings and doublings, each of a share of the vector, that use the links of a grid at the same time.
+//! Rails: independent halvings and doublings, each of a share of the vector, that use the links of a grid at the same
+//! time.
 //!
 //! ```text
 //!   vector │ aggregator 0                      │ aggregator 1                      │     of every node
 //!          │ lane 0          │ lane 1          │ lane 2          │ lane 3          │     each with its own order of dimensions
 //!          │ chunk 0│ chunk 1│ chunk 0│ chunk 1│ …                                       one after another
 //! ```
-//! Lanes are numbered through all aggregators of a node and have equal shares. A rail, which is a chunk of a lane, has a position
-//! for every node: the node's coordinates in the lane's order of dimensions, the first the most significant, each as [`Along`]
-//! numbers them. So what a node holds after each step is a run of positions. Source: algorithms document, section 2.
+//! Lanes are numbered through all aggregators of a node and have equal shares. A rail, which is a chunk of a lane, has
+//! a position for every node: the node's coordinates in the lane's order of dimensions, the first the most significant,
+//! each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: algorithms
+//! document, section 2.
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
-use super::order::Line;
 use crate::schedule::Action;
-use crate::topology::{Dimension, DimensionOrder, Grid, Origin};
+use crate::topology::{Dimension, DimensionOrder, Grid, Line, Origin};
 use std::ops::Range;
 
 /// How rails may be laid.
@@ -23,18 +24,20 @@ pub struct RailOptions {
     pub order: DimensionOrder,
     /// Which nodes of a line are partners.
     pub pairs: Pairs,
-    /// Ranks of every node that talk to other nodes, at most the ranks of the smallest node; `None` for what the machine suggests.
+    /// Ranks of every node that talk to other nodes, at most the ranks of the smallest node; `None` for what the
+    /// machine suggests.
     pub aggregators: Option<u32>,
 }
 
-/// Pieces in which the share of a lane is cut, each by the least bytes that the first step sends in a lane. Two hide the latency of the
-/// steps on a torus; on a tree four let one be between groups while others are inside.
+/// Pieces in which the share of a lane is cut, each by the least bytes that the first step sends in a lane. Two hide
+/// the latency of the steps on a torus; on a tree four let one be between groups while others are inside.
 const CHUNKS: [(u64, u32); 3] = [(64 << 10, 4), (16 << 10, 2), (0, 1)];
 
 /// The most of them.
 pub const MOST_CHUNKS: u32 = CHUNKS[0].1;
 
-/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces ([`Rails::cut`]).
+/// In how many chunks the share of a lane is cut, for a vector of `bytes` that the first step cuts in so many pieces
+/// ([`Rails::cut`]).
 pub fn chunks(cut: u64, bytes: u64) -> u32 {
     let first = bytes / cut.max(1);
     CHUNKS.iter().find(|&&(least, _)| first >= least).map_or(1, |&(_, chunks)| chunks)
@@ -54,8 +57,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// What the node does: action, the other node, positions. `backwards`: in a doubling, where it sends what it received and receives what
-    /// it sent.
+    /// What the node does: action, the other node, positions. `backwards`: in a doubling, where it sends what it
+    /// received and receives what it sent.
     pub fn ends(&self, backwards: bool) -> [(Action, u32, &Range<u32>); 2] {
         if backwards {
             [(Action::Send, self.from, &self.received), (Action::Recv, self.to, &self.sent)]
@@ -77,7 +80,8 @@ pub struct Rails {
 }
 
 impl Rails {
-    /// Rails over `grid`: `lanes` of all aggregators one after another, equally many for each; there is at least one of both.
+    /// Rails over `grid`: `lanes` of all aggregators one after another, equally many for each; there is at least one of
+    /// both.
     pub fn new(grid: Grid, lanes: Vec<Lane>, aggregators: u32, pairs: Pairs) -> Self {
         let along = grid.dimensions().iter().map(|d| Along::new(d.size, pairs)).collect();
         Self { grid, along, lanes, aggregators }
@@ -137,7 +141,8 @@ impl Rails {
         self.lanes.len() as u64 * u64::from(first)
     }
 
-    /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what it sent.
+    /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what
+    /// it sent.
     pub fn halving(&self, lane: u32, node: u32) -> Vec<Transfer> {
         let mut transfers = Vec::with_capacity(self.steps() as usize);
         let (mut base, mut span) = (0, self.nodes());

@@ -4,15 +4,16 @@
 //!   node reduce ─► halve dimension 0 ─► halve dimension 1 ─► node scatter
 //!   size     P  →        P/4         →        P/16        →       1          blocks, of 4 × 4 nodes
 //! ```
-//! The vector is put in the order of the rails by copies, in the order of need: what a node sends in the first step first. Every
-//! aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: algorithms document, section 2.
+//! The vector is put in the order of the rails by copies, in the order of need: what a node sends in the first step
+//! first. Every aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: algorithms
+//! document, section 2.
 
 use super::blocks::Rail;
 use super::board::Slip;
 use super::half::{Half, stages};
 use super::rails::Rails;
-use super::two_level_ring::Seats;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
+use crate::topology::Seats;
 
 /// Names of the stages; `between`: of that between nodes.
 pub fn reduce_scatter_stages(seats: &Seats, between: &str) -> Vec<String> {
@@ -21,8 +22,8 @@ pub fn reduce_scatter_stages(seats: &Seats, between: &str) -> Vec<String> {
 
 /// Plan of `rank` for Reduce_scatter, with the share of every lane cut in `chunks`, at least 1.
 ///
-/// In list order: step after step, in each of them chunk after chunk; a piece is combined inside the node just before the step that
-/// needs it.
+/// In list order: step after step, in each of them chunk after chunk; a piece is combined inside the node just before
+/// the step that needs it.
 pub fn reduce_scatter(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
     let mut half = Half::new(seats, rails, chunks, rank);
     let steps = rails.steps();

@@ -1,9 +1,10 @@
-//! A plan under construction in which blocks are staged: room in the staging space, messages, and shuffles between spaces.
+//! A plan under construction in which blocks are staged: room in the staging space, messages, and shuffles between
+//! spaces.
 
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space};
 
 /// Collects the hops of one rank.
-pub(super) struct Staging {
+pub(crate) struct Staging {
     plan: RankPlan,
 }
 
@@ -70,9 +71,9 @@ impl Staging {
     }
 }
 
-/// A copy of single blocks, each from its first place to its second, and where it writes; what takes a table gets one among
-/// `tables`. `None` for no blocks.
-pub(super) fn shuffled(
+/// A copy of single blocks, each from its first place to its second, and where it writes; what takes a table gets one
+/// among `tables`. `None` for no blocks.
+pub(crate) fn shuffled(
     tables: &mut Vec<Vec<Run>>,
     from: Space,
     to: Space,
@@ -99,18 +100,18 @@ pub(super) fn shuffled(
 }
 
 /// The first of `ranks`, if they are consecutive: their blocks then are neighbours in the program's buffers.
-pub(super) fn first_of_run(ranks: &[Rank]) -> Option<Rank> {
+pub(crate) fn first_of_run(ranks: &[Rank]) -> Option<Rank> {
     ranks.windows(2).all(|w| w[0] + 1 == w[1]).then(|| ranks.first().copied()).flatten()
 }
 
 /// Ranks in ascending order.
-pub(super) fn sorted(ranks: &[Rank]) -> Vec<Rank> {
+pub(crate) fn sorted(ranks: &[Rank]) -> Vec<Rank> {
     let mut ranks = ranks.to_vec();
     ranks.sort_unstable();
     ranks
 }
 
 /// Place of a rank among others in ascending order.
-pub(super) fn place_of(ranks: &[Rank], rank: Rank) -> u32 {
+pub(crate) fn place_of(ranks: &[Rank], rank: Rank) -> u32 {
     ranks.partition_point(|&r| r < rank) as u32
 }

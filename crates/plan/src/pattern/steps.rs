@@ -7,8 +7,7 @@
 //!                                 ├───── …
 //! ```
 
-use crate::execute::ACTIVE_HOPS;
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::schedule::{ACTIVE_HOPS, Action, Hop, Parts, Rank, RankPlan, Round, Space};
 
 /// One step of an exchange as one rank sees it; `None` where it is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +20,8 @@ pub struct Step {
     pub from: Option<Rank>,
 }
 
-/// Plan of `rank`, one of `ranks`, for an exchange of `steps`; with `in_flight`, at most so many of them are under way at the same
-/// time, and 1 completes each before the next.
+/// Plan of `rank`, one of `ranks`, for an exchange of `steps`; with `in_flight`, at most so many of them are under way
+/// at the same time, and 1 completes each before the next.
 pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, in_flight: Option<u32>) -> RankPlan {
     let block = |space, of: Rank| Parts { space, first: of, count: 1 };
     let hop = |action, peer, parts, step, after| Hop {

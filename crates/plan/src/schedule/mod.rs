@@ -1,30 +1,31 @@
 //! The one intermediate form of all algorithms: what each rank sends, receives and combines, and in which order.
 //!
 //! ```text
-//!   pattern::*  ──►  RankPlan { hops }  ──►  Program (dependencies)  ──►  execute::Executor  ──►  Transport
+//!   algorithm::* ──►  RankPlan { hops }  ──►  Program (dependencies)  ──►  execute::Executor  ──►  Transport
 //!                        │
 //!                        └──►  tables, JSON, the checker, the symbolic verification
 //! ```
 //!
-//! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal size
-//! (two for a two-tree: one per tree). For Alltoall and Gather part j is the block of rank j; blocks that only pass through a
-//! rank are staged there. For Allgather and Reduce_scatter every block is cut into the same number of slices, and part
-//! `rank · slices + slice` is one of these; in the staging space they lie as [`RankPlan::order`] says. A [`Hop`] moves a run of parts between this
-//! rank and one peer. Hops on disjoint parts are independent; hops on overlapping parts happen in list order, **per segment**: a hop may work on its first segment as soon as the earlier hops are done with that segment. This one rule
-//! gives pipelined trees, chains, rings, and halving and doubling; `after` adds the order between hops that share no data
-//! (steps of an exchange, tokens).
+//! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal
+//! size (two for a two-tree: one per tree). For Alltoall and Gather part j is the block of rank j; blocks that only
+//! pass through a rank are staged there. For Allgather and Reduce_scatter every block is cut into the same number of
+//! slices, and part `rank · slices + slice` is one of these; in the staging space they lie as [`RankPlan::order`] says.
+//! A [`Hop`] moves a run of parts between this rank and one peer. Hops on disjoint parts are independent; hops on
+//! overlapping parts happen in list order, **per segment**: a hop may work on its first segment as soon as the earlier
+//! hops are done with that segment. This one rule gives pipelined trees, chains, rings, and halving and doubling;
+//! `after` adds the order between hops that share no data (steps of an exchange, tokens).
 
+mod pacing;
 mod program;
 mod table;
 
+pub use crate::collective::Rank;
+pub use pacing::{ACTIVE_HOPS, Flow, Pacing};
 pub use program::{Dependencies, Program, ProgramError, Source};
 pub use table::{SendTable, send_tables};
 
 use crate::collective::Collective;
 use serde::{Deserialize, Serialize};
-
-/// Rank in the communicator a schedule is made for.
-pub type Rank = u32;
 
 /// Which of a rank's buffers parts are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -96,8 +97,8 @@ pub enum Action {
         /// The source, of the same number of parts.
         from: Parts,
     },
-    /// Copy single blocks inside this rank, from any places to any places; the peer is the rank itself, and the hop's parts
-    /// reach from the first place that is written to the last.
+    /// Copy single blocks inside this rank, from any places to any places; the peer is the rank itself, and the hop's
+    /// parts reach from the first place that is written to the last.
     Shuffle {
         /// From the first place that is read to the last.
         from: Parts,
@@ -129,7 +130,8 @@ pub struct Run {
 
 /// Which round of the schedule a hop belongs to: transfers of one round may happen at the same time.
 ///
-/// In a pipelined tree a round is one colour of one level and recurs for every block; in a stepwise exchange it is a step.
+/// In a pipelined tree a round is one colour of one level and recurs for every block; in a stepwise exchange it is a
+/// step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round {
     /// Level of the hierarchy, counted in the order in which data passes the levels.
@@ -138,9 +140,9 @@ pub struct Round {
     pub step: u32,
 }
 
-/// Tags of streams: an eighth of what every MPI library has (MPI 4.0 section 9.1.2), the rest is for what messages are told apart by beside. Where
-/// a connection has more streams than there are tags, two of one tag are sent in the order of their turns and received in the order of
-/// the list, which are the same.
+/// Tags of streams: an eighth of what every MPI library has (MPI 4.0 section 9.1.2), the rest is for what messages are
+/// told apart by beside. Where a connection has more streams than there are tags, two of one tag are sent in the order
+/// of their turns and received in the order of the list, which are the same.
 pub const TAGS: u32 = 1 << 12;
 
 /// One transfer seen from one of its two ends.
@@ -155,10 +157,12 @@ pub struct Hop {
     pub parts: Parts,
     /// The round it belongs to.
     pub round: Round,
-    /// Tells apart the streams between the same two ranks in the same direction; both ends use the same value, below [`TAGS`].
+    /// Tells apart the streams between the same two ranks in the same direction; both ends use the same value, below
+    /// [`TAGS`].
     pub tag: u32,
-    /// Of several sends that are ready the lowest turn goes first, of one turn the lowest segment: streams of one turn are
-    /// served alternately, as the halves of a vector, those of different turns one after another, as the parts of a ring.
+    /// Of several sends that are ready the lowest turn goes first, of one turn the lowest segment: streams of one turn
+    /// are served alternately, as the halves of a vector, those of different turns one after another, as the parts of a
+    /// ring.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub turn: u32,
     /// Hops of this plan, by index and all earlier in the list, that must be complete before this one starts.

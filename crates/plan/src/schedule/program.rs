@@ -151,7 +151,8 @@ impl<'p> Parted<'p> {
     /// Takes note that `hop` reads or writes `parts`.
     fn touch(&mut self, hop: u32, parts: Parts, writes: bool, waits: &mut Waits) {
         let Parts { space, first, count } = parts;
-        // A copy or shuffle works on all its parts at once, and on parts of two places: what comes before and after it is ordered as a whole.
+        // A copy or shuffle works on all its parts at once, and on parts of two places: what comes before and after it
+        // is ordered as a whole.
         let is_copy = |h: u32| self.plan.hops[h as usize].action.copied().is_some();
         let mut wait = |earlier: u32| {
             waits.itself |= earlier == hop;
@@ -174,8 +175,8 @@ impl<'p> Parted<'p> {
 impl Program {
     /// Works out the dependencies of `plan`.
     ///
-    /// `has_output`: whether this rank has a result buffer (for a reduction of a whole vector as long as its input); a non-root rank of Reduce
-    /// has none, and its combinations stay in scratch segments until they are sent on.
+    /// `has_output`: whether this rank has a result buffer (for a reduction of a whole vector as long as its input); a
+    /// non-root rank of Reduce has none, and its combinations stay in scratch segments until they are sent on.
     ///
     /// # Errors
     /// [`ProgramError`] where the plan is inconsistent.

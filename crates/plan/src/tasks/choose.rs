@@ -8,8 +8,8 @@ pub const NEAR: f64 = 1.05;
 /// Tasks from which on phases are tried before the greedy order, which takes longer then.
 const MANY: usize = 1 << 14;
 
-/// An order of `tasks`: the greedy one of section 4 if its idealised execution takes at most [`NEAR`] times the bound, else
-/// phases, where they are found, else the one of several that takes least.
+/// An order of `tasks`: the greedy one of section 4 if its idealised execution takes at most [`NEAR`] times the bound,
+/// else phases, where they are found, else the one of several that takes least.
 pub fn choose(tasks: &Tasks<'_>) -> Order {
     let groups = Groups::new(tasks);
     let lanes = Lanes::free(tasks);

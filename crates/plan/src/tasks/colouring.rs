@@ -2,12 +2,12 @@
 
 const NONE: u32 = u32::MAX;
 
-/// Colours edges `(left, right)`, of which every left vertex has at most `colours`, so that no left vertex has a colour twice
-/// and every right vertex with at least `colours` edges has every colour.
+/// Colours edges `(left, right)`, of which every left vertex has at most `colours`, so that no left vertex has a colour
+/// twice and every right vertex with at least `colours` edges has every colour.
 ///
-/// A right vertex is split into several of `colours` edges each; then every vertex has at most as many edges as there are
-/// colours, and a colouring exists (Kőnig). An edge whose ends lack different colours gets the one the left end lacks, after
-/// these two colours were exchanged on the path of both that begins at the right end.
+/// A right vertex is split into several of `colours` edges each; then every vertex has at most as many edges as there
+/// are colours, and a colouring exists (Kőnig). An edge whose ends lack different colours gets the one the left end
+/// lacks, after these two colours were exchanged on the path of both that begins at the right end.
 pub(super) fn colour(edges: &[(u32, u32)], colours: usize) -> Vec<u32> {
     // Vertices of both sides: left ones first, then the right ones, split.
     let lefts = edges.iter().map(|e| e.0 as usize + 1).max().unwrap_or(0);
@@ -30,8 +30,8 @@ pub(super) fn colour(edges: &[(u32, u32)], colours: usize) -> Vec<u32> {
     for (edge, &[left, right]) in ends.iter().enumerate() {
         let lacks = |at: &[u32], vertex: usize| (0..colours).find(|c| at[vertex * colours + c] == NONE).unwrap_or(0);
         let (a, b) = (lacks(&at, left), lacks(&at, right));
-        // Exchange a and b along the path a b a … from the right end. It cannot reach the left end, which lacks a: it comes
-        // to vertices of that side by edges of colour a.
+        // Exchange a and b along the path a b a … from the right end. It cannot reach the left end, which lacks a: it
+        // comes to vertices of that side by edges of colour a.
         let (mut vertex, mut colour) = (right, a);
         let mut path = Vec::new();
         while at[vertex * colours + colour] != NONE {

@@ -3,8 +3,8 @@
 use super::{Groups, Tasks};
 use std::collections::BinaryHeap;
 
-/// Tasks of a group that are compared for one choice: smaller groups are searched whole, of larger ones the first that are
-/// left, which are tasks of many different hosts. Fewer where there are many tasks.
+/// Tasks of a group that are compared for one choice: smaller groups are searched whole, of larger ones the first that
+/// are left, which are tasks of many different hosts. Fewer where there are many tasks.
 const CANDIDATES: (usize, usize) = (8, 48);
 /// Places of routes looked at in all, about.
 const LOOKS: usize = 1 << 24;

@@ -8,8 +8,8 @@
 //!     else                                  group 0
 //!   all bytes over e together less than B·L: a group for every source host
 //! ```
-//! Tasks of one group run one after another, different groups are independent. So a fat link carries several thin flows at
-//! once, a thin link one.
+//! Tasks of one group run one after another, different groups are independent. So a fat link carries several thin flows
+//! at once, a thin link one.
 
 use super::Tasks;
 

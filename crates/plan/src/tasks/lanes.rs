@@ -1,7 +1,7 @@
 //! The idealised execution of an order: every task as early as the links allow, lasting its bytes over its bandwidth.
 //!
-//! A link has *lanes*: tasks of one lane run one after another, different lanes are independent. Lanes are the groups of
-//! section 4, or as many as the link carries of the tasks on it; then a task takes whichever is free.
+//! A link has *lanes*: tasks of one lane run one after another, different lanes are independent. Lanes are the groups
+//! of section 4, or as many as the link carries of the tasks on it; then a task takes whichever is free.
 
 use super::groups::EQUAL;
 use super::{Groups, Tasks};
@@ -36,7 +36,8 @@ pub struct Order {
 }
 
 impl Lanes<'_> {
-    /// Lanes that any task may take: a link has one for every source host it carries at once at full rate, the fastest first.
+    /// Lanes that any task may take: a link has one for every source host it carries at once at full rate, the fastest
+    /// first.
     pub fn free(tasks: &Tasks<'_>) -> Self {
         let routes = tasks.routes();
         let (on_first, on) = tasks.by_link();
@@ -99,7 +100,8 @@ impl Lanes<'_> {
             for place in places {
                 let lane = match self {
                     Self::Groups(groups) => groups.at(place),
-                    // Of the lanes that are free the one that was used last, so that the others stay free for later tasks.
+                    // Of the lanes that are free the one that was used last, so that the others stay free for later
+                    // tasks.
                     Self::Free { .. } => {
                         let free = self.of_link(routes.link(place), rate).filter(|&l| free_at[l as usize] <= start);
                         free.max_by_key(|&l| (free_at[l as usize], u32::MAX - l)).unwrap_or(0)

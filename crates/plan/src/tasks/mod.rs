@@ -1,11 +1,11 @@
 //! Contention-free task groups: in which order nodes talk, so that no link is asked for more than it carries.
 //!
 //! ```text
-//!   Routes ─► Tasks ─► Groups (per link: what must take turns) ─► Order ─► Tokens ─► pattern::contention_free
+//!   Routes ─► Tasks ─► Groups (per link: what must take turns) ─► Order ─► Tokens ─► algorithm::contention_free
 //!                         └─► greedy, or phases where that is far from the bound
 //! ```
-//! A *task* is everything one node sends to another in a collective. Two tasks that share a directed link conflict, unless
-//! the link carries both at once. All of this is about nodes and links; ranks come in when plans are made.
+//! A *task* is everything one node sends to another in a collective. Two tasks that share a directed link conflict,
+//! unless the link carries both at once. All of this is about nodes and links; ranks come in when plans are made.
 //! Source: algorithms document, sections 4 and 6.
 
 mod choose;
@@ -75,8 +75,8 @@ impl<'r> Tasks<'r> {
         Self { routes, list, transfer, per_byte, tick }
     }
 
-    /// Alltoall with `bytes` per pair of ranks between nodes of `ranks_of` ranks: every node to every other, those at equal
-    /// distance in the order of nodes together.
+    /// Alltoall with `bytes` per pair of ranks between nodes of `ranks_of` ranks: every node to every other, those at
+    /// equal distance in the order of nodes together.
     pub fn alltoall(routes: &'r Routes, ranks_of: &[u32], bytes: u64) -> Self {
         let nodes = routes.nodes();
         let pairs = (1..nodes).flat_map(|offset| (0..nodes).map(move |from| (from, (from + offset) % nodes)));
@@ -169,8 +169,8 @@ impl<'r> Tasks<'r> {
         (0..).zip(self.loads()).map(of_link).fold(0.0, f64::max)
     }
 
-    /// The tasks on every link as `(first, tasks)`: those of link `l` are `tasks[first[l]..first[l + 1]]`, each with its
-    /// place, in the order of the list.
+    /// The tasks on every link as `(first, tasks)`: those of link `l` are `tasks[first[l]..first[l + 1]]`, each with
+    /// its place, in the order of the list.
     pub fn by_link(&self) -> (Vec<u32>, Vec<(u32, u32)>) {
         let mut first = vec![0u32; self.routes.link_count() + 1];
         for task in &self.list {

@@ -4,10 +4,10 @@
 //!   construct: tasks of the busiest links first ─► each to the first phase in which it asks least too much
 //!   repair:    a link that is asked too much in a phase ─► of its tasks there, the one and the phase that help most
 //! ```
-//! The busiest link is used in every phase, and what crosses other links goes beside it. Where phases are as few as the load
-//! of the busiest link, the order is optimal, as Faraj and Yuan show to be possible on every tree with equal links. A move of
-//! the repair may not be taken back at once (tabu search), or the same few tasks would change places for ever. The numbers
-//! that break ties come from a generator with a fixed start: every rank finds the same phases.
+//! The busiest link is used in every phase, and what crosses other links goes beside it. Where phases are as few as the
+//! load of the busiest link, the order is optimal, as Faraj and Yuan show to be possible on every tree with equal
+//! links. A move of the repair may not be taken back at once (tabu search), or the same few tasks would change places
+//! for ever. The numbers that break ties come from a generator with a fixed start: every rank finds the same phases.
 //! Source: algorithms document, section 6.
 
 use super::{Lanes, NEAR, Tasks};
@@ -27,8 +27,9 @@ const MOST_CELLS: u64 = 1 << 24;
 /// Phases looked at in all places of all tasks: some tenths of a second.
 const MOST_LOOKS: u64 = 1 << 32;
 
-/// A sequence of all tasks in as few phases as are found, with the lanes of [`Lanes::free`]; `None` where there are too many
-/// tasks, or no such phases are found. Optimal only where all tasks take the same time: how long they take is not looked at.
+/// A sequence of all tasks in as few phases as are found, with the lanes of [`Lanes::free`]; `None` where there are too
+/// many tasks, or no such phases are found. Optimal only where all tasks take the same time: how long they take is not
+/// looked at.
 pub fn phases(tasks: &Tasks<'_>) -> Option<Vec<u32>> {
     let Lanes::Free { first: lanes, .. } = Lanes::free(tasks) else { return None };
     let on = tasks.by_link().0;

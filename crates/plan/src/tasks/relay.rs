@@ -6,8 +6,8 @@
 //!     w ───► x ───► y ───► z            x→y has the same sender as the last one and waits for no token; w→x and y→z share
 //!                                       no link with it or with each other (tree networks); all parts are pipelined
 //! ```
-//! In a Gather y and z are both the root. The first and the last part may be replaced in the same way. The tail of the data
-//! leaves the last host of a path H₀ H₁ … at
+//! In a Gather y and z are both the root. The first and the last part may be replaced in the same way. The tail of the
+//! data leaves the last host of a path H₀ H₁ … at
 //!
 //! ```text
 //!   α(k, k+1) = T(g) + Sync(last of g, Hₖ) + M/B     g: of the groups of Hₖ→Hₖ₊₁ the one whose clock T is furthest
@@ -118,8 +118,8 @@ impl<'t> Clocks<'t> {
         least.map_or_else(Vec::new, |(_, nodes)| nodes)
     }
 
-    /// The path with one of its parts led through the pair that was scheduled last in that part's furthest group; `None`
-    /// where there is none, or where two parts would be in one group.
+    /// The path with one of its parts led through the pair that was scheduled last in that part's furthest group;
+    /// `None` where there is none, or where two parts would be in one group.
     fn through_the_last(&self, path: &Path, part: usize) -> Option<Path> {
         let (w, z) = (path.nodes[part], path.nodes[part + 1]);
         let (x, y) = self.groups[self.furthest((w, z))? as usize].1?;

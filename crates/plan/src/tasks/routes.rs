@@ -1,10 +1,10 @@
 //! The links between every two nodes of a communicator, looked up once.
 
-use crate::cost::Wires;
 use crate::fabric::{DEFAULT_LATENCY_US, DirectedLink};
+use crate::topology::Wires;
 
-/// Routes between all pairs of nodes. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely: only
-/// those on some route have a number.
+/// Routes between all pairs of nodes. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely:
+/// only those on some route have a number.
 #[derive(Clone, Debug)]
 pub struct Routes {
     nodes: u32,

@@ -28,7 +28,8 @@ pub enum Told {
     Sent,
     /// It received it.
     Received,
-    /// The receiver of the earlier task sends a token; this is number `nth` of those between the two nodes in this direction.
+    /// The receiver of the earlier task sends a token; this is number `nth` of those between the two nodes in this
+    /// direction.
     Token {
         /// Number from 0.
         nth: u32,
@@ -100,7 +101,8 @@ impl Waits {
         self.implied
     }
 
-    /// Leaves in `needed`, latest first, only what the waits of the others do not imply, as far as a bounded search finds.
+    /// Leaves in `needed`, latest first, only what the waits of the others do not imply, as far as a bounded search
+    /// finds.
     fn keep_needed(&mut self, tasks: &Tasks<'_>, order: &Order, needed: &mut Vec<u32>, looks: usize) {
         let Some(&earliest) = needed.last() else { return };
         // Latest first, so that every task is looked at once.

@@ -8,9 +8,10 @@
 //!   phases:         0 …                                                     … m₀ (P − m₀)
 //!   tᵢ sends to     tᵢ₊₁ │ tᵢ₊₂ │ … │ tₖ │       │ t₀ │ … │ tᵢ₋₁
 //! ```
-//! In every phase at most one task leaves a tᵢ and at most one enters it; they never meet below the centre. Beside them a
-//! task a→b inside tᵢ runs in a phase in which b is the host of tᵢ that sends and a the one that receives: these three share no
-//! link in one direction, whatever is below. So all that is needed is that every pair of hosts of tᵢ has such a phase:
+//! In every phase at most one task leaves a tᵢ and at most one enters it; they never meet below the centre. Beside them
+//! a task a→b inside tᵢ runs in a phase in which b is the host of tᵢ that sends and a the one that receives: these
+//! three share no link in one direction, whatever is below. So all that is needed is that every pair of hosts of tᵢ has
+//! such a phase:
 //!
 //! * In phase p host `p mod mᵢ` of tᵢ sends, i > 0. A host of tⱼ receives mᵢ tasks of tᵢ in a row, one from each.
 //! * While tᵢ, i > 0, receives from tᵢ₋₁, each host of tᵢ receives mᵢ₋₁ ≥ mᵢ times in a row: meanwhile every host has its turn.
@@ -24,8 +25,8 @@ use super::colouring::colour;
 use super::{Routes, Tasks};
 use std::collections::HashMap;
 
-/// The phases of all tasks of an Alltoall, `of[to * nodes + from]`, if the routes look like those of a tree. It is for the
-/// caller to see that no link is used twice in a phase: other networks may look alike.
+/// The phases of all tasks of an Alltoall, `of[to * nodes + from]`, if the routes look like those of a tree. It is for
+/// the caller to see that no link is used twice in a phase: other networks may look alike.
 fn of_pairs(routes: &Routes) -> Option<(Vec<u32>, u64)> {
     let below = below_the_centre(routes)?;
     let nodes = routes.nodes() as usize;
@@ -103,7 +104,8 @@ fn below_the_centre(routes: &Routes) -> Option<Vec<Vec<u32>>> {
     }
 }
 
-/// All tasks of an Alltoall by phase, if the routes look like those of a tree with equal links; O(nodes²) and the routes.
+/// All tasks of an Alltoall by phase, if the routes look like those of a tree with equal links; O(nodes²) and the
+/// routes.
 ///
 /// Whether they are is for the caller to see, from the idealised execution: other networks may look alike.
 pub fn tree_phases(tasks: &Tasks<'_>) -> Option<Vec<u32>> {

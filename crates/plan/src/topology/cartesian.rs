@@ -2,8 +2,8 @@
 
 use super::Dims;
 
-/// Shape of a Cartesian communicator. Its ranks are in row-major order, the last dimension fastest, whatever was reordered when
-/// it was made (MPI 4.0 section 8.2).
+/// Shape of a Cartesian communicator. Its ranks are in row-major order, the last dimension fastest, whatever was
+/// reordered when it was made (MPI 4.0 section 8.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cartesian {
     dims: Dims,
@@ -11,7 +11,8 @@ pub struct Cartesian {
 }
 
 impl Cartesian {
-    /// A grid of these sizes; `closed` tells for every dimension whether it is periodic. `None` for no dimensions, or more than 16.
+    /// A grid of these sizes; `closed` tells for every dimension whether it is periodic. `None` for no dimensions, or
+    /// more than 16.
     pub fn new(sizes: &[u32], closed: &[bool]) -> Option<Self> {
         let dims = Dims::of_sizes(sizes).filter(|_| closed.len() == sizes.len())?;
         Some(Self { dims, closed: closed.to_vec() })
@@ -27,8 +28,8 @@ impl Cartesian {
         &self.closed
     }
 
-    /// Sizes of the grid of nodes, and the coordinates of every node in it, where the ranks of every node are a block of the grid of
-    /// ranks, all blocks are equal, and they lie in rows.
+    /// Sizes of the grid of nodes, and the coordinates of every node in it, where the ranks of every node are a block
+    /// of the grid of ranks, all blocks are equal, and they lie in rows.
     ///
     /// ```text
     ///   4 × 4 ranks        0 0 1 1           2 × 2 nodes       0 1
@@ -107,7 +108,8 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_grid_of_nodes() {
-        // Dealt out in turn; blocks of different sizes; bricks; blocks of the right size in different shapes; too many ranks.
+        // Dealt out in turn; blocks of different sizes; bricks; blocks of the right size in different shapes; too many
+        // ranks.
         assert_eq!(of_nodes(&[4], &[0, 1, 0, 1]), None);
         assert_eq!(of_nodes(&[6], &[0, 0, 1, 1, 1, 1]), None);
         assert_eq!(of_nodes(&[5], &[0, 0, 1, 1, 2]), None);

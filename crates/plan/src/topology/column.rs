@@ -1,7 +1,7 @@
 //! One number per index, in constant memory where the numbers are regular.
 //!
-//! A machine filled in order gives rank r the node r / ppn and node g the first rank g · ppn: such columns need no table, so
-//! that the index of a million regularly placed ranks takes almost no memory.
+//! A machine filled in order gives rank r the node r / ppn and node g the first rank g · ppn: such columns need no
+//! table, so that the index of a million regularly placed ranks takes almost no memory.
 
 /// Numbers by index.
 #[derive(Clone, Debug, PartialEq, Eq)]

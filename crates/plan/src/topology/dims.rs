@@ -51,8 +51,8 @@ pub enum DimsError {
 }
 
 impl Dims {
-    /// Dimensions of these sizes with the names that dimensions without a name have; `None` for none at all, more than 16, one
-    /// of size 0, or more nodes than can be counted.
+    /// Dimensions of these sizes with the names that dimensions without a name have; `None` for none at all, more than
+    /// 16, one of size 0, or more nodes than can be counted.
     pub fn of_sizes(sizes: &[u32]) -> Option<Self> {
         let named = sizes.iter().enumerate().map(|(index, &size)| (default_name(index), size));
         Self(named.collect()).checked().ok().filter(|_| !sizes.contains(&0))

@@ -1,8 +1,8 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
 use super::{Cartesian, Dims};
+use crate::collective::Rank;
 use crate::fabric::{Fabric, HostId};
-use crate::schedule::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use thiserror::Error;
 
 /// Place of every rank of a communicator.
 ///
-/// Shapes: `groups[level][rank]` is a group number; `names[level]` names the level; levels are outermost first and the last
-/// one is the node. Two ranks are in the same group of a level only if they also are in all wider levels.
+/// Shapes: `groups[level][rank]` is a group number; `names[level]` names the level; levels are outermost first and the
+/// last one is the node. Two ranks are in the same group of a level only if they also are in all wider levels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
     names: Vec<String>,
@@ -97,8 +97,8 @@ pub enum TopologyError {
     Levels(usize),
 }
 
-/// Numbers for the places of ranks inside their nodes, (NUMA node, core), such that lower NUMA nodes come first and inside a
-/// NUMA node lower cores: 0, 1, … without gaps, one for all ranks of equal places.
+/// Numbers for the places of ranks inside their nodes, (NUMA node, core), such that lower NUMA nodes come first and
+/// inside a NUMA node lower cores: 0, 1, … without gaps, one for all ranks of equal places.
 pub fn in_order(places: &[(u32, u64)]) -> Vec<u32> {
     let mut distinct = places.to_vec();
     distinct.sort_unstable();
@@ -109,8 +109,8 @@ pub fn in_order(places: &[(u32, u64)]) -> Vec<u32> {
 impl Topology {
     /// Checks and normalises facts: group numbers become 0, 1, … in the order of the smallest rank of each group.
     ///
-    /// `names[l]` and `groups[l][rank]` describe the levels, outermost first, the node last; `cores[rank]` orders the ranks
-    /// of a node by the core they are bound to (equal values fall back to rank order), see [`in_order`].
+    /// `names[l]` and `groups[l][rank]` describe the levels, outermost first, the node last; `cores[rank]` orders the
+    /// ranks of a node by the core they are bound to (equal values fall back to rank order), see [`in_order`].
     ///
     /// # Errors
     /// [`TopologyError`] if the shapes differ or the levels are not nested.
@@ -161,8 +161,8 @@ impl Topology {
         self
     }
 
-    /// The same facts with the nodes on a torus that the user describes: in the order of their numbers, row after row, the last
-    /// dimension fastest.
+    /// The same facts with the nodes on a torus that the user describes: in the order of their numbers, row after row,
+    /// the last dimension fastest.
     ///
     /// # Errors
     /// [`TopologyError::Torus`] if it has another number of points than there are nodes.
@@ -195,8 +195,8 @@ impl Topology {
         Self { numa, ..self }
     }
 
-    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from: the NUMA nodes its ranks are
-    /// bound to, on the node with the fewest; 1 where that is not known.
+    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from: the NUMA nodes its
+    /// ranks are bound to, on the node with the fewest; 1 where that is not known.
     pub fn aggregators(&self) -> u32 {
         let mut places: Vec<(u32, u32)> = self.nodes().iter().copied().zip(self.numa.iter().copied()).collect();
         places.sort_unstable();

@@ -1,7 +1,7 @@
 //! Where the dimensions of a communicator's nodes come from.
 //!
-//! The first of these that gives every node a point of a full box: what the user says, the torus of the fabric, the Cartesian
-//! communicator, equally large groups, and in the end one line of all nodes.
+//! The first of these that gives every node a point of a full box: what the user says, the torus of the fabric, the
+//! Cartesian communicator, equally large groups, and in the end one line of all nodes.
 //!
 //! ```text
 //!   torus 4 × 4, nodes of a sub-communicator:     . # # .        a box of 2 × 2, not closed: coordinates 1 and 2, rows 0 and 3
@@ -10,9 +10,8 @@
 //!                                                 . # # .
 //! ```
 
-use super::{Dimension, Grid, Hierarchy, Topology};
+use super::{Dimension, Grid, Hierarchy, Line, Topology};
 use crate::fabric::{Fabric, HostId, NodeId, Torus};
-use crate::pattern::Line;
 use std::fmt;
 
 /// Where dimensions come from.
@@ -82,8 +81,8 @@ fn of_fabric(topology: &Topology, nodes: &[u32]) -> Option<Grid> {
     filled(whole, &coordinates, Origin::Fabric)
 }
 
-/// The dimensions of a torus, with what the links at the switches of these hosts can do. A dimension is closed only if there are
-/// links that close it.
+/// The dimensions of a torus, with what the links at the switches of these hosts can do. A dimension is closed only if
+/// there are links that close it.
 fn dimensions_of(fabric: &Fabric, torus: &Torus, hosts: &[HostId], coordinates: &[Vec<u32>]) -> Option<Vec<Dimension>> {
     let named = super::Dims::of_sizes(&torus.dims)?;
     let switch = |host: HostId| fabric.links_of(host).first().map(|&link| fabric.end(link));
@@ -128,8 +127,8 @@ fn of_cartesian(topology: &Topology, nodes: &[u32]) -> Option<Grid> {
     filled(whole.collect(), &coordinates, Origin::Cartesian)
 }
 
-/// Nodes at the points of the box that they fill: in each dimension the coordinates that are there, in order. `None` if some
-/// point has no node or several. `coordinates[node]` are those of a node in the whole.
+/// Nodes at the points of the box that they fill: in each dimension the coordinates that are there, in order. `None` if
+/// some point has no node or several. `coordinates[node]` are those of a node in the whole.
 fn filled(whole: Vec<Dimension>, coordinates: &[Vec<u32>], origin: Origin) -> Option<Grid> {
     let mut point_of = vec![0u32; coordinates.len()];
     let mut dimensions = Vec::with_capacity(whole.len());

@@ -5,19 +5,20 @@
 //!  level 1 (node)   {0..4}{4..8} …                       families of level 1: the nodes of one group
 //!  level 2 (ranks)  0 1 2 3 …                            families of level 2: the ranks of one node
 //! ```
-//! A *family* is what one tree spans: the subgroups of one group, each standing for its representative (the member with the
-//! smallest rank, or the root where it is a member). The ranks are the groups of the last level. Building the index is
-//! O(P · levels); its memory is at most 4 bytes × P × (levels + 3), and next to nothing where ranks fill the machine in
-//! order; afterwards a rank's place in every family is O(levels).
+//! A *family* is what one tree spans: the subgroups of one group, each standing for its representative (the member with
+//! the smallest rank, or the root where it is a member). The ranks are the groups of the last level. Building the index
+//! is O(P · levels); its memory is at most 4 bytes × P × (levels + 3), and next to nothing where ranks fill the machine
+//! in order; afterwards a rank's place in every family is O(levels).
 
 use super::Topology;
 use super::column::Column;
-use crate::pattern::TwoTree;
-use crate::schedule::Rank;
+use crate::collective::Rank;
+use crate::tree::TwoTree;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// One level of groups. Groups are numbered so that the groups of one family are consecutive and ordered by representative.
+/// One level of groups. Groups are numbered so that the groups of one family are consecutive and ordered by
+/// representative.
 #[derive(Clone, Debug)]
 struct Level {
     name: String,
@@ -55,8 +56,8 @@ pub struct Family<'h> {
 }
 
 impl Hierarchy {
-    /// Indexes `topology`. Levels that divide nothing (one group, groups of one rank, the same groups as the next level)
-    /// are left out; the ranks themselves are the last level.
+    /// Indexes `topology`. Levels that divide nothing (one group, groups of one rank, the same groups as the next
+    /// level) are left out; the ranks themselves are the last level.
     pub fn new(topology: &Topology) -> Self {
         let ranks = topology.ranks();
         let singles: Vec<u32> = (0..ranks).collect();
@@ -187,8 +188,8 @@ impl Hierarchy {
         if this.group_of.get(root) == group { root } else { this.representative.get(group) }
     }
 
-    /// The family `rank` takes part in at `level` when `root` is the root of the collective, or `None` where another rank
-    /// represents its subgroup.
+    /// The family `rank` takes part in at `level` when `root` is the root of the collective, or `None` where another
+    /// rank represents its subgroup.
     pub fn family(&self, level: usize, rank: Rank, root: Rank) -> Option<Family<'_>> {
         let group = self.group_of(level, rank);
         (self.representative(level, group, root) == rank).then(|| self.family_of(level, group, root))
@@ -204,8 +205,8 @@ impl Hierarchy {
         }
     }
 
-    /// The family of all groups of `level` that are in group `wider` of the level before (0 for the whole machine), as the
-    /// root's group sees it.
+    /// The family of all groups of `level` that are in group `wider` of the level before (0 for the whole machine), as
+    /// the root's group sees it.
     pub fn family_within(&self, level: usize, wider: u32, root: Rank) -> Family<'_> {
         let this = &self.levels[level];
         let start = this.family_start.get(wider);

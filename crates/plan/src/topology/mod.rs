@@ -7,7 +7,10 @@ mod facts;
 mod grid;
 mod grid_source;
 mod hierarchy;
+mod line;
+mod seats;
 mod source;
+mod wires;
 
 pub use cartesian::Cartesian;
 pub use dims::{Dims, DimsError};
@@ -15,4 +18,7 @@ pub use facts::{Network, Topology, TopologyError, in_order};
 pub use grid::{Dimension, DimensionOrder, Grid};
 pub use grid_source::Origin;
 pub use hierarchy::{Family, Hierarchy};
+pub use line::Line;
+pub use seats::Seats;
 pub use source::{Place, Source, SourceError};
+pub use wires::{Way, Wires};

@@ -1,4 +1,5 @@
-//! Where a rank is, by what the user or the site says about the machine: a pretended machine, a fabric file, Slurm's address.
+//! Where a rank is, by what the user or the site says about the machine: a pretended machine, a fabric file, Slurm's
+//! address.
 //!
 //! Every rank works out its own place; the places of all ranks together make a [`super::Topology`].
 

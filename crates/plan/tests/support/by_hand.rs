@@ -1,4 +1,5 @@
-//! A schedule carried out hop by hop, without the executor: every rank goes through its list strictly in order and never waits to send.
+//! A schedule carried out hop by hop, without the executor: every rank goes through its list strictly in order and
+//! never waits to send.
 
 use nagare_plan::schedule::{Action, Hop, Rank, Schedule};
 use std::collections::{HashMap, VecDeque};

@@ -1,6 +1,7 @@
 //! Everything the library asks of a topology, for a few ranks: what no text that was understood may make panic.
 
-use nagare_plan::algorithm::{ALGORITHMS, Planner};
+use nagare_plan::Planner;
+use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::topology::{Grid, Source, Topology, in_order};
@@ -53,5 +54,5 @@ pub fn plans_of_everything(topology: Topology) {
             assert!(!planner.stages(collective, spec.algorithm).is_empty() || ranks == 1);
         }
     }
-    Grid::new(planner.grouped(), planner.topology()).to_string();
+    Grid::new(planner.context().grouped(), planner.topology()).to_string();
 }

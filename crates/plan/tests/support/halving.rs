@@ -1,9 +1,10 @@
 //! Halving and doubling on grids that are made directly.
 
+use nagare_plan::algorithm::halving_doubling;
 use nagare_plan::collective::Collective::Allreduce;
-use nagare_plan::pattern::{Lane, Rails, Seats, halving_doubling};
+use nagare_plan::pattern::{Lane, Rails};
 use nagare_plan::schedule::Schedule;
-use nagare_plan::topology::{Dimension, Grid, Hierarchy, Topology};
+use nagare_plan::topology::{Dimension, Grid, Hierarchy, Seats, Topology};
 
 /// A closed grid whose nodes are numbered in the order of points.
 pub fn grid(sizes: &[u32]) -> Grid {

@@ -74,7 +74,8 @@ impl<'s> Progress<'s> {
     }
 }
 
-/// Executes `schedule` with messages of `bytes`. The messages that the ranks of a host send at the same time share its rate.
+/// Executes `schedule` with messages of `bytes`. The messages that the ranks of a host send at the same time share its
+/// rate.
 pub fn run(fabric: &Fabric, placement: &Placement, schedule: &Schedule, bytes: u64) -> Run {
     let host = |rank: Rank| placement.host(rank).expect("placed");
     let mut ranks_of: HashMap<HostId, f64> = HashMap::new();

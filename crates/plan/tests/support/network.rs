@@ -1,6 +1,6 @@
 //! Communicators on networks.
 
-use nagare_plan::algorithm::Planner;
+use nagare_plan::Planner;
 use nagare_plan::fabric::{Fabric, Placement, shipped};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A torus of switches with any number of dimensions.
 //!
 //! A dimension of size 2 has two cables between its neighbours, one of size 1 none. Switches are called after their
-//! coordinates: `t01`, or `t0-11` where a coordinate has two digits. Hosts are numbered with the last coordinate fastest.
-//! Tier 0 of the rates is the host links, tier `d + 1` dimension `d`.
+//! coordinates: `t01`, or `t0-11` where a coordinate has two digits. Hosts are numbered with the last coordinate
+//! fastest. Tier 0 of the rates is the host links, tier `d + 1` dimension `d`.
 
 use super::{TierRates, attach, bad};
 use crate::fabric::build::{FabricBuilder, LinkRate, MAX_NODES};

@@ -7,9 +7,10 @@
 //!   busy.rs    when each link was busy, and when more was on its way to it than it can carry
 //! ```
 //! A message of data starts when the hops of both its ends may start (as one beyond the eager limit does); its send is
-//! finished when its last byte has left, its receive one latency later. A **token**, a message without bytes, starts with its send
-//! and takes one latency. The latency is that of the links of the route and the file's `message_latency`. Messages inside a
-//! host and copies take no time. What a link carries is data: no headers, no lost packets, no processors.
+//! finished when its last byte has left, its receive one latency later. A **token**, a message without bytes, starts
+//! with its send and takes one latency. The latency is that of the links of the route and the file's `message_latency`.
+//! Messages inside a host and copies take no time. What a link carries is data: no headers, no lost packets, no
+//! processors.
 
 mod busy;
 mod flows;
@@ -124,8 +125,9 @@ pub enum TimelineError {
     Stuck(Vec<Rank>),
 }
 
-/// Bytes of a run of parts, of `of` parts in all, where vectors have `bytes` bytes and blocks, of `slices` parts, `bytes` bytes
-/// each. Part i of k of a vector begins at byte ⌊i·bytes/k⌋; slices of a block are taken as equal, rounded down together.
+/// Bytes of a run of parts, of `of` parts in all, where vectors have `bytes` bytes and blocks, of `slices` parts,
+/// `bytes` bytes each. Part i of k of a vector begins at byte ⌊i·bytes/k⌋; slices of a block are taken as equal,
+/// rounded down together.
 pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
     let share = |part: u32, whole: u64, of: u32| (u128::from(whole) * u128::from(part) / u128::from(of.max(1))) as u64;
     if parts.space != Space::Vector {
@@ -134,8 +136,8 @@ pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
     share(parts.end(), bytes, of) - share(parts.first, bytes, of)
 }
 
-/// Plays `schedule` with whole messages: `hosts[rank]` is the host of a rank, `bytes` the size of the vector, or of one block
-/// of an exchange. O(messages · (messages under way + links)).
+/// Plays `schedule` with whole messages: `hosts[rank]` is the host of a rank, `bytes` the size of the vector, or of one
+/// block of an exchange. O(messages · (messages under way + links)).
 ///
 /// # Errors
 /// [`TimelineError`].

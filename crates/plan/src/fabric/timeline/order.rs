@@ -1,10 +1,10 @@
-//! What may happen when: the dependencies of every hop, the window of hops a rank works on, and both ends of each message.
+//! What may happen when: the dependencies of every hop, the window of hops a rank works on, and both ends of each
+//! message.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::TimelineError;
-use crate::execute::ACTIVE_HOPS;
-use crate::schedule::{Action, Hop, Program, Rank, RankPlan, Schedule};
+use crate::schedule::{ACTIVE_HOPS, Action, Hop, Program, Rank, RankPlan, Schedule};
 
 /// One send and its receive; hops are numbered through all plans.
 #[derive(Debug, Clone, Copy)]

@@ -75,8 +75,8 @@ impl<'f> Player<'f> {
         if self.order.is_finished() { Ok(()) } else { Err(TimelineError::Stuck(self.order.stuck())) }
     }
 
-    /// Starts everything that can start now, and what can start when messages inside hosts are done; true if data is under
-    /// way that was not before.
+    /// Starts everything that can start now, and what can start when messages inside hosts are done; true if data is
+    /// under way that was not before.
     fn start(&mut self) -> bool {
         let mut started = false;
         while let Some(ready) = self.ready.pop() {

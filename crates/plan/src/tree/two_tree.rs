@@ -1,13 +1,14 @@
-//! The two-tree: two trees over the same members in which every member is an inner node at most once, and a colouring of
-//! the edges by which nobody sends or receives twice in one round.
+//! The two-tree: two trees over the same members in which every member is an inner node at most once, and a colouring
+//! of the edges by which nobody sends or receives twice in one round.
 //!
 //! ```text
 //!   T1: 4(2(1,3),6(5,7)) → 0          T2: 5(3(2,4),7(6,1)) → 0        (seven members, root 0)
 //!   colour 0: 1→2  2→4  7→6  5→0  3→5  4→3  6→7
 //!   colour 1: 3→2  5→6  6→4  4→0  2→3  1→7  7→5                       (arrows as in Reduce)
 //! ```
-//! T1 is the in-order tree over the members, T2 the same shape with the members shifted by one: the place of member i is
-//! taken by member i+1, that of the last by member 1. Source: algorithms document, section 1.1 (Sanders, Speck, Träff 2009).
+//! T1 is the in-order tree over the members, T2 the same shape with the members shifted by one: the place of member i
+//! is taken by member i+1, that of the last by member 1. Source: algorithms document, section 1.1 (Sanders, Speck,
+//! Träff 2009).
 
 use super::inorder;
 
@@ -35,12 +36,12 @@ pub struct Edge {
 impl TwoTree {
     /// Builds the colouring for `members` ≥ 1; O(members) time, one bit each.
     ///
-    /// Let c(i) be the colour of member i's edge in T1. The edge in T2 has the other colour, since both are sends of i. Two
-    /// children of one parent must differ, in T1: c(a) ≠ c(b), and in T2, one place on: c(a+1) ≠ c(b+1). The tops of both
-    /// trees meet at the root: c(top) = c(top+1). Every c(i) is in at most two of these conditions, so they form paths and
-    /// even cycles; each is walked once. The path of the
-    /// last member starts with 0, the others with 1: of the two choices the one for which fixed routes without conflict exist
-    /// on the p=6 mesh for every group size (`fabrics/mlfm36.toml`).
+    /// Let c(i) be the colour of member i's edge in T1. The edge in T2 has the other colour, since both are sends of i.
+    /// Two children of one parent must differ, in T1: c(a) ≠ c(b), and in T2, one place on: c(a+1) ≠ c(b+1). The tops
+    /// of both trees meet at the root: c(top) = c(top+1). Every c(i) is in at most two of these conditions, so they
+    /// form paths and even cycles; each is walked once. The path of the last member starts with 0, the others with 1:
+    /// of the two choices the one for which fixed routes without conflict exist on the p=6 mesh for every group size
+    /// (`fabrics/mlfm36.toml`).
     pub fn new(members: u32) -> Self {
         let mut tree = Self { members, colours: vec![0; (members as usize).div_ceil(64)], spare: [0; 2] };
         let mut known = vec![0u64; tree.colours.len()];

@@ -5,20 +5,38 @@
 //!
 //!   two lanes, on a torus:   half 0   root → 1 → 2 → … → N-1        half 1   root → N-1 → … → 2 → 1
 //! ```
-//! Every link of a tree network is crossed once per direction, so a long vector flows at the rate of the thinnest link; the
-//! price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then enters and
-//! leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of neighbours and each
-//! half of the vector takes one direction of it: links are full duplex, so the two chains share none. Inside a node see
-//! [`super::node`]. Source: algorithms document, section 1.6.
+//! Every link of a tree network is crossed once per direction, so a long vector flows at the rate of the thinnest link;
+//! the price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then
+//! enters and leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of
+//! neighbours and each half of the vector takes one direction of it: links are full duplex, so the two chains share
+//! none. Inside a node see [`Node`]. Source: algorithms document, section 1.6.
 
-use super::node::Node;
-use super::order::Line;
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
+use crate::cost::Streams;
+use crate::pattern::{Node, stage_names_up_and_down};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Chain,
+    name: "chain",
+    collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+    needs: "nothing",
+    summary: "a pipeline through all nodes in hierarchy order; on a torus one in each direction",
+    source: "common practice",
+    round: "step",
+    plan: |context, role| plan(role.collective, context.grouped(), context.line(), role.root, role.rank),
+    stages: |context, collective| stage_names_up_and_down(collective, context.grouped()),
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Apart))),
+};
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).
-pub fn chain(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> RankPlan {
+fn plan(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> RankPlan {
     let node = Node::new(collective, hierarchy, root, rank);
     let lanes = line.lanes();
     let mut hops = Vec::new();

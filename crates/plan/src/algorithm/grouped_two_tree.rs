@@ -5,16 +5,35 @@
 //!   Bcast           the same edges downwards, widest level first
 //!   Allreduce       Reduce to rank 0, then Bcast from it, both pipelined block by block
 //! ```
-//! Half of the vector (part 0) travels along the T1 of every level, the other half (part 1) along T2. A stage is one level in
-//! one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
+//! Half of the vector (part 0) travels along the T1 of every level, the other half (part 1) along T2. A stage is one
+//! level in one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
 //!
-//! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so a
-//! plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P).
-//! Source: algorithms document, sections 1.2 and 1.5 (patent application JP2020-178181).
+//! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so
+//! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P). Source: algorithms document,
+//! sections 1.2 and 1.5 (patent application JP2020-178181).
 
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
+use crate::cost::Streams;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::GroupedTwoTree,
+    name: "grouped_two_tree",
+    collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+    needs: "groups, else it is `two_tree`",
+    summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
+    source: "Japanese patent application JP2020-178181",
+    round: "colour",
+    plan: |context, role| plan(role.collective, context.grouped(), role.root, role.rank),
+    stages: |context, collective| stage_names(collective, context.grouped()),
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
+};
 
 /// Direction of the data in a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +43,7 @@ enum Flow {
 }
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
-pub fn grouped_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
+pub(super) fn plan(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
     let mut hops = Vec::new();
     for (stage, (level, flow)) in stages(collective, hierarchy).enumerate() {
         push_stage(&mut hops, hierarchy, (level, flow), stage as u16, root, rank);
@@ -40,7 +59,7 @@ fn stages(collective: Collective, hierarchy: &Hierarchy) -> impl Iterator<Item =
 }
 
 /// Names of the stages of [`grouped_two_tree`]'s plans, such as `group reduce`.
-pub fn stage_names(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
+pub(super) fn stage_names(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
     let verb = |flow| if flow == Flow::Up { "reduce" } else { "bcast" };
     stages(collective, hierarchy)
         .map(|(level, flow)| format!("{} {}", hierarchy.level_name(level), verb(flow)))

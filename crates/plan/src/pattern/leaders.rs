@@ -9,14 +9,15 @@
 //!   2   leader   20 21 22 23                                2→0  20 30 21 31
 //!   3            30 31 32 33       3→2  30 31 32 33                                      2→3  03 13 23 33
 //! ```
-//! With L leaders on a node (slots 0 … L−1, at most as many as it has ranks and there are nodes), leader ν·L/N deals with node ν
-//! of N, in both directions: nodes that one leader deals with are neighbours. The node's own blocks go the same way, so a member
-//! sends each leader one message and receives one from each: where ranks are numbered node by node, runs of the program's own
-//! buffers. Source: algorithms document, section 3 (A. Naruse and others, 2010), carried on from slots to nodes.
+//! With L leaders on a node (slots 0 … L−1, at most as many as it has ranks and there are nodes), leader ν·L/N deals
+//! with node ν of N, in both directions: nodes that one leader deals with are neighbours. The node's own blocks go the
+//! same way, so a member sends each leader one message and receives one from each: where ranks are numbered node by
+//! node, runs of the program's own buffers. Source: algorithms document, section 3 (A. Naruse and others, 2010),
+//! carried on from slots to nodes.
 
 use super::staging::{Staging, place_of, sorted};
-use super::two_level_ring::Seats;
 use crate::schedule::{Rank, RankPlan, Round, Space};
+use crate::topology::Seats;
 
 /// Stages, and their numbers.
 pub const STAGES: [&str; 3] = ["collect", "exchange", "distribute"];
@@ -39,10 +40,10 @@ struct View<'s> {
     shares: Vec<Vec<Rank>>,
 }
 
-/// Plan of `rank` for Alltoall with `leaders` leaders per node, at least 1. A leader that deals with S ranks, on a node of w > 1,
-/// stages at most `4·w·S` blocks; besides, a rank stages at most P that it sends and P that it gets, none of them where ranks are
-/// numbered node by node.
-pub fn aggregated_leader(seats: &Seats, rank: Rank, leaders: u32) -> RankPlan {
+/// Plan of `rank` for Alltoall with `leaders` leaders per node, at least 1. A leader that deals with S ranks, on a node
+/// of w > 1, stages at most `4·w·S` blocks; besides, a rank stages at most P that it sends and P that it gets, none of
+/// them where ranks are numbered node by node.
+pub fn through_leaders(seats: &Seats, rank: Rank, leaders: u32) -> RankPlan {
     let view = View::new(seats, rank, leaders);
     let mut plan = Staging::new(rank, seats.ranks());
     let collected = view.collect(&mut plan);
@@ -116,15 +117,17 @@ impl<'s> View<'s> {
         collected
     }
 
-    /// A leader's messages, and where the result for every slot is staged. A message has the blocks for one rank of the other
-    /// node after those for another, a result a block of every rank that the leader deals with, all in rank order.
+    /// A leader's messages, and where the result for every slot is staged. A message has the blocks for one rank of the
+    /// other node after those for another, a result a block of every rank that the leader deals with, all in rank
+    /// order.
     fn exchange(&self, plan: &mut Staging, share: &[Rank], collected: &[u32]) -> Vec<u32> {
         let (width, seats) = (self.own.len(), self.seats);
         let column = |of: Rank| place_of(&self.members, of);
         let results: Vec<u32> = self.own.iter().map(|_| plan.room(share.len())).collect();
         let result = |to: Rank| results[seats.seat(to).1 as usize];
 
-        // Where the blocks for each rank of the share begin: in the message to its node, or in its result if it is a neighbour.
+        // Where the blocks for each rank of the share begin: in the message to its node, or in its result if it is a
+        // neighbour.
         let mut begin = vec![0; share.len()];
         for node in (0..seats.nodes()).filter(|&node| self.leader(self.node, node) == self.slot) {
             let targets = sorted(seats.on(node));

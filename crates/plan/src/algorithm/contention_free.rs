@@ -4,14 +4,37 @@
 //!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2       one after another at every rank
 //!   then c→d over a link they share:                    b tells c when it has everything: 2→c₀ 3→c₁ 4→c₀
 //! ```
-//! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a task
-//! come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks of a node
-//! exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
+//! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a
+//! task come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks
+//! of a node exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
 
-use super::exchange::{Exchange, Pace, Step, Token};
+use super::{Algorithm, Senders, Spec};
+use crate::collective::Collective;
+use crate::cost::Meeting;
+use crate::pattern::{ABREAST, Exchange, Pace, Task, Token};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::ContentionFree,
+    name: "contention_free",
+    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    needs: "a fabric; else groups, taken for a tree of equal links",
+    summary: "nodes exchange in an order in which no link is asked for more than it carries, kept by tokens",
+    source: "a Japanese thesis on wide-area Ethernet",
+    round: "step",
+    plan: |context, role| contention_free(context.exchange(), role.rank),
+    stages: |context, _| contention_free_stages(context.exchange()),
+    chunks: None,
+    senders: Some(|context| match context.needs_tokens() {
+        true => Senders { meeting: Meeting::OneNode, abreast: 1 },
+        false => Senders { meeting: Meeting::TwoNodes, abreast: ABREAST },
+    }),
+    fits: Some(|context, _| !context.suits_a_ring()),
+    cost: None,
+};
 
 /// Exchanges inside a node that may be under way at a rank.
 const INSIDE_AHEAD: u32 = 2;
@@ -116,8 +139,8 @@ impl Plan<'_> {
         self.of_step.get(&place).cloned().unwrap_or(1..=0)
     }
 
-    /// The token of the receiver of the step at place `on` to node `to`: rank i of the one, i mod its size, to rank i of the
-    /// other.
+    /// The token of the receiver of the step at place `on` to node `to`: rank i of the one, i mod its size, to rank i
+    /// of the other.
     fn token(&mut self, token: Token, on: u32, to: u32, after: &mut Vec<u32>) {
         if self.node != token.from && self.node != to {
             return;
@@ -138,7 +161,7 @@ impl Plan<'_> {
     }
 
     /// The sends of a step: to rank l, l + 1, … of the other node, counted around.
-    fn send(&mut self, step: Step, mut after: Vec<u32>) {
+    fn send(&mut self, step: Task, mut after: Vec<u32>) {
         let peers = self.exchange.seats.on(step.to);
         let count = peers.len() as u32;
         let first = self.slot / count * count;
@@ -162,7 +185,7 @@ impl Plan<'_> {
     }
 
     /// The receives of a step, in the order in which they are sent.
-    fn receive(&mut self, step: Step) {
+    fn receive(&mut self, step: Task) {
         let peers = self.exchange.seats.on(step.from);
         let (own, count) = (self.exchange.size(self.node), peers.len() as u32);
         let first_hop = self.hops.len() as u32;

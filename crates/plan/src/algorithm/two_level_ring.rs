@@ -5,68 +5,38 @@
 //!     slot l of node s sends to slot (l + k) mod w of node s + j and receives from slot (l - k) mod w' of node s - j
 //!     w, w': the larger of the two nodes' numbers of ranks; a slot that the smaller node has not got is an idle step
 //! ```
-//! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet at the
-//! port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node. Nodes are in
-//! hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages, so it is never idle.
-//! Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number of ranks on every node.
+//! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet
+//! at the port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node.
+//! Nodes are in hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages,
+//! so it is never idle. Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number
+//! of ranks on every node.
 
-use super::steps::{Step, stepwise};
+use super::{Algorithm, Senders, Spec};
+use crate::collective::Collective;
+use crate::cost::Meeting;
+use crate::pattern::{Step, stepwise};
 use crate::schedule::{Rank, RankPlan};
-use crate::topology::{Hierarchy, Topology};
+use crate::topology::Seats;
 
-/// Ranks by node and slot, nodes in hierarchy order, slots in the order of cores.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seats {
-    by_node: Vec<Vec<Rank>>,
-    /// Node and slot of every rank.
-    of_rank: Vec<(u32, u32)>,
-    /// Most ranks on a node.
-    widest: u32,
-}
-
-impl Seats {
-    /// Indexes `topology`.
-    pub fn new(hierarchy: &Hierarchy, topology: &Topology) -> Self {
-        let slots = topology.slots();
-        let of_rank: Vec<(u32, u32)> = (0..).zip(slots).map(|(rank, slot)| (hierarchy.node_of(rank), slot)).collect();
-        let mut by_node = vec![Vec::new(); hierarchy.node_count() as usize];
-        let mut ranks: Vec<Rank> = (0..topology.ranks()).collect();
-        ranks.sort_by_key(|&rank| of_rank[rank as usize]);
-        for rank in ranks {
-            by_node[of_rank[rank as usize].0 as usize].push(rank);
-        }
-        let widest = by_node.iter().map(Vec::len).max().unwrap_or(0) as u32;
-        Self { by_node, of_rank, widest }
-    }
-
-    /// Number of nodes.
-    pub fn nodes(&self) -> u32 {
-        self.by_node.len() as u32
-    }
-
-    /// Most ranks on a node.
-    pub fn widest(&self) -> u32 {
-        self.widest
-    }
-
-    /// Ranks of a node by slot.
-    pub fn on(&self, node: u32) -> &[Rank] {
-        &self.by_node[node as usize]
-    }
-
-    /// Node and slot of a rank.
-    pub fn seat(&self, rank: Rank) -> (u32, u32) {
-        self.of_rank[rank as usize]
-    }
-
-    /// Number of ranks.
-    pub fn ranks(&self) -> u32 {
-        self.of_rank.len() as u32
-    }
-}
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::TwoLevelRing,
+    name: "two_level_ring",
+    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    needs: "nothing",
+    summary: "exchange around a ring of nodes; all ranks of a node send to one node and receive from one node per step",
+    source: "Naruse and others 2010",
+    round: "step",
+    plan: |context, role| plan(context.seats(), role.rank, context.options().steps_in_flight),
+    stages: |_, _| vec!["step".to_owned()],
+    chunks: None,
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
+    fits: Some(|context, _| context.suits_a_ring()),
+    cost: None,
+};
 
 /// What `rank` does in step `step`, counted as in the file's head.
-pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
+fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
     let (nodes, (node, slot)) = (seats.nodes(), seats.seat(rank));
     let (j, k) = (step / seats.widest(), step % seats.widest());
     // Slots of two nodes pair up in a ring as wide as the larger of them.
@@ -82,7 +52,7 @@ pub fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
 }
 
 /// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way if it says so.
-pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
+fn plan(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
     let steps = (1..seats.nodes() * seats.widest()).map(|step| step_of(seats, rank, step));
     stepwise(rank, seats.ranks(), steps, in_flight)
 }
@@ -90,6 +60,7 @@ pub fn two_level_ring(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> Rank
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::{Hierarchy, Topology};
 
     fn seats(nodes: &[u32]) -> Seats {
         let topology = Topology::of_nodes(nodes.to_vec()).unwrap();

@@ -4,19 +4,40 @@
 //!   root ◄── node 1 ◄── node 2 ◄── node 3          node 1 sends its own blocks first, then node 2's, then node 3's:
 //!            1        2 1        3 2 1              the root's link is busy from the first moment to the last
 //! ```
-//! This is the relay of the task groups taken to its end: each sender goes through the one scheduled before it, so no two
-//! messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see [`mod@super::chain`]), on a
-//! torus half of them on either way around, since one link of it is no faster than a part of the root's; only leaders talk
-//! between nodes, and the other ranks of a node hand their blocks to its leader. At most [`SLOTS`] blocks are in a
-//! relay's memory. Source: algorithms document, section 4.
+//! This is the relay of the task groups taken to its end: each sender goes through the one scheduled before it, so no
+//! two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see
+//! [`mod@super::chain`]), on a torus half of them on either way around, since one link of it is no faster than a part
+//! of the root's; only leaders talk between nodes, and the other ranks of a node hand their blocks to its leader. At
+//! most [`SLOTS`] blocks are in a relay's memory. Source: algorithms document, section 4.
 
-use super::order::Line;
-use super::two_level_ring::Seats;
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Seats};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Relay,
+    name: "relay",
+    collectives: &[Collective::Gather],
+    needs: "nothing",
+    summary: "a pipeline of nodes to the root: each sends its own blocks, then passes on those from behind it",
+    source: "a Japanese thesis on wide-area Ethernet",
+    round: "block",
+    plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
+    stages: |_, _| vec!["relay".to_owned()],
+    chunks: None,
+    senders: None,
+    // Elsewhere than on a torus the root's link is one that every order keeps busy.
+    fits: Some(|context, _| context.line().lanes() > 1 && context.line().nodes() <= MOST_RELAYED),
+    cost: None,
+};
+
+/// Nodes up to which a pipeline through all of them is a default for Gather: farther ones arrive too late.
+const MOST_RELAYED: u32 = 128;
 
 /// Blocks that a relay has room for: one that arrives while another leaves, and two for ranks that are late.
-pub const SLOTS: u32 = 4;
+const SLOTS: u32 = 4;
 
 /// A block on its way: whose it is, and where its node is on which of the two ways around.
 #[derive(Clone, Copy)]
@@ -49,7 +70,7 @@ fn last_of_first_lane(line: &Line) -> u32 {
 }
 
 /// Plan of `rank` for Gather to `root`.
-pub fn gather_relay(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let own = hierarchy.node_of(rank);
     let lane = u32::from(line.place(own, home, 0) > last_of_first_lane(line));

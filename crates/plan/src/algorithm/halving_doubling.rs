@@ -4,19 +4,55 @@
 //!   node reduce ─► halve dimension 0 ─► halve dimension 1 ─► double dimension 1 ─► double dimension 0 ─► node bcast
 //!   size     1  →        1/4A        →       1/16A        →        1/4A        →        1/A          →       1
 //! ```
-//! (4 × 4 nodes with A aggregators each.) All halvings come before all doublings, so what is moved shrinks through all dimensions.
-//! Lanes go through the dimensions in different orders at the same time, so that while one uses the links of a dimension the other uses
-//! those of another; chunks of a lane follow one another, so that there is something to send while a step waits for its last segment.
-//! Source: algorithms document, section 2.
+//! (4 × 4 nodes with A aggregators each.) All halvings come before all doublings, so what is moved shrinks through all
+//! dimensions. Lanes go through the dimensions in different orders at the same time, so that while one uses the links
+//! of a dimension the other uses those of another; chunks of a lane follow one another, so that there is something to
+//! send while a step waits for its last segment. Source: algorithms document, section 2.
 
-use super::board::{Board, Slip};
-use super::rails::{Rails, Transfer};
-use super::two_level_ring::Seats;
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::cost::Profile;
+use crate::pattern::{Board, MOST_CHUNKS, Rails, Slip, Transfer, chunks, half, half_stages};
 use crate::schedule::{Hop, Parts, Rank, RankPlan, Round, TAGS};
+use crate::topology::{Origin, Seats};
 use std::ops::Range;
 
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::HalvingDoubling,
+    name: "halving_doubling",
+    collectives: &[
+        Collective::Allreduce,
+        Collective::Allgather,
+        Collective::ReduceScatterBlock,
+        Collective::ReduceScatter,
+    ],
+    needs: "nothing",
+    summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several \
+              orders at the same time",
+    source: "Japanese patent 7087953",
+    round: "step",
+    plan: |context, role| {
+        half(role.collective, context.seats(), context.rails(), role.chunks, role.rank)
+            .unwrap_or_else(|| halving_doubling(context.seats(), context.rails(), role.chunks, role.rank))
+    },
+    stages: |context, collective| {
+        half_stages(collective, context.seats(), ["halving", "doubling"]).unwrap_or_else(|| stages(context.seats()))
+    },
+    chunks: Some(|context, bytes| chunks(context.rails().cut(), bytes)),
+    senders: None,
+    fits: Some(|context, _| match context.rails().origin() {
+        // Where a user says what the torus is, whose links the cost model does not know.
+        Origin::Given => true,
+        // On a torus with more transfers than are looked at, where rivals have far too many steps.
+        Origin::Fabric => !Profile::is_known(context.rails()),
+        Origin::Cartesian | Origin::Levels | Origin::Line => false,
+    }),
+    cost: Some(|context, collective| Profile::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.wires())),
+};
+
 /// Names of the stages.
-pub fn halving_doubling_stages(seats: &Seats) -> Vec<String> {
+fn stages(seats: &Seats) -> Vec<String> {
     let inside = seats.widest() > 1;
     let names = [(inside, "node reduce"), (true, "halving"), (true, "doubling"), (inside, "node bcast")];
     names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()
@@ -24,8 +60,9 @@ pub fn halving_doubling_stages(seats: &Seats) -> Vec<String> {
 
 /// Plan of `rank` for Allreduce, with the share of every lane cut in `chunks`, at least 1.
 ///
-/// In list order, and so in priority: step after step, in each of them chunk after chunk; a chunk is combined inside the node just before
-/// its first step and spread there just after its last one. Every transfer has the same place in the lists of both its ranks.
+/// In list order, and so in priority: step after step, in each of them chunk after chunk; a chunk is combined inside
+/// the node just before its first step and spread there just after its last one. Every transfer has the same place in
+/// the lists of both its ranks.
 pub fn halving_doubling(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
     let steps = rails.steps();
     let mut way = Way::new(seats, rails, chunks, rank);

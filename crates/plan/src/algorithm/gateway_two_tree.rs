@@ -1,24 +1,24 @@
 //! The gateway two-tree: log depth, and the whole vector over every link at most once per direction.
 //!
 //! In the grouped two-tree a representative both feeds its group and talks to other groups: its link carries the vector
-//! twice. Here these are two jobs of two ranks. Counted in half vectors, a group of m ranks can send 2m, and spreading both
-//! halves inside it takes 2(m - 1): two sends are left, whatever m is.
+//! twice. Here these are two jobs of two ranks. Counted in half vectors, a group of m ranks can send 2m, and spreading
+//! both halves inside it takes 2(m - 1): two sends are left, whatever m is.
 //!
 //! ```text
 //!   one group: representative 0, members 1 2 3          what leaves the group
 //!     T1 (half 0): 0 → 2, 2 → 1, 2 → 3                    member 1 is a leaf in both trees:
 //!     T2 (half 1): 0 → 3, 3 → 2, 3 → 1                    it is the *gateway* for both colours
 //! ```
-//! The two sends left are of different colours: a family has m + 1 possible senders and m edges of each colour, so exactly
-//! one rank has no send of colour 0 and exactly one none of colour 1 ([`TwoTree::spare`]). An edge of colour c between
-//! groups leaves from the rank whose send of colour c is left and enters at the other group's representative, which receives
-//! nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round, although the rounds
-//! of all levels are the same two. The construction repeats at every level down to the nodes; inside a node see
-//! [`super::node`].
+//! The two sends left are of different colours: a family has m + 1 possible senders and m edges of each colour, so
+//! exactly one rank has no send of colour 0 and exactly one none of colour 1 ([`TwoTree::spare`]). An edge of colour c
+//! between groups leaves from the rank whose send of colour c is left and enters at the other group's representative,
+//! which receives nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round,
+//! although the rounds of all levels are the same two. The construction repeats at every level down to the nodes;
+//! inside a node see [`Node`].
 //!
-//! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay that
-//! again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes the place
-//! of the ancestor's child of the colour c in which x receives.
+//! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay
+//! that again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes
+//! the place of the ancestor's child of the colour c in which x receives.
 //!
 //! ```text
 //!         u                     u                        u                     u
@@ -29,17 +29,37 @@
 //!                                                                          c/   \
 //!                                                                          z     y
 //! ```
-//! Only edges of one colour and tree change ends, so who sends and receives in which colour stays as it was. The gateway ends
-//! one to three edges below the representative, and that tree of its family at most twice as deep as it was.
+//! Only edges of one colour and tree change ends, so who sends and receives in which colour stays as it was. The
+//! gateway ends one to three edges below the representative, and that tree of its family at most twice as deep as it
+//! was.
 //!
 //! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
 //! Source: algorithms document, section 1.7 (Nagare's own).
 
-use super::node::Node;
-use super::{Edge, TwoTree};
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
+use crate::cost::Streams;
+use crate::pattern::{Node, stage_names_up_and_down};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
+use crate::tree::{Edge, TwoTree};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::GatewayTwoTree,
+    name: "gateway_two_tree",
+    collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+    needs: "groups, else one two-tree over the nodes",
+    summary: "nested two-trees in which no link carries the vector twice in one direction, pipelined",
+    source: "our own",
+    round: "colour",
+    plan: |context, role| plan(role.collective, context.grouped(), role.root, role.rank),
+    stages: |context, collective| stage_names_up_and_down(collective, context.grouped()),
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
+};
 
 /// An edge of one of the trees as one of its ends sees it.
 struct End {
@@ -49,7 +69,7 @@ struct End {
 }
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
-pub fn gateway_two_tree(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
+fn plan(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
     let node = Node::new(collective, hierarchy, root, rank);
     let (parents, children) = if node.leads() {
         (parents(hierarchy, root, rank), children(hierarchy, root, rank))

@@ -5,13 +5,33 @@
 //!   1, 2    ════════▶ ════════▶               the next but one starts when a block is there: the root's link never idles, and no
 //!                                              more than two blocks meet in its queue
 //! ```
-//! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders behind a
-//! shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are one group.
+//! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders
+//! behind a shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are
+//! one group.
 
-use super::order::Line;
-use super::two_level_ring::Seats;
+use super::{Algorithm, Senders, Spec};
+use crate::collective::Collective;
+use crate::cost::Meeting;
+use crate::pattern::ABREAST;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Seats};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Direct,
+    name: "direct",
+    collectives: &[Collective::Gather],
+    needs: "nothing",
+    summary: "blocks straight to the root, which lets two senders send at a time",
+    source: "a Japanese thesis on wide-area Ethernet",
+    round: "step",
+    plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
+    stages: |_, _| vec!["step".to_owned(), "token".to_owned()],
+    chunks: None,
+    senders: Some(|_| Senders { meeting: Meeting::TwoNodes, abreast: ABREAST }),
+    fits: None,
+    cost: None,
+};
 
 /// Senders whose turn it is at the same time: the second fills the time that the token of the third travels.
 const SENDERS: usize = 2;
@@ -21,7 +41,7 @@ const BLOCK: u32 = 0;
 const TOKEN: u32 = 1;
 
 /// Plan of `rank` for Gather to `root`.
-pub fn gather_direct(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let hop = |action, peer, parts, (stage, step), after| {
         let tag = if stage == 0 { BLOCK } else { TOKEN };

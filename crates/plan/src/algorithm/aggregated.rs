@@ -1,4 +1,5 @@
-//! Send-side aggregation: first an exchange inside the node, then one message per node and rank instead of one per rank.
+//! Send-side aggregation: first an exchange inside the node, then one message per node and rank instead of one per
+//! rank.
 //!
 //! ```text
 //!   two nodes with ranks 0 1 and 2 3; xy is the block of x for y
@@ -9,26 +10,53 @@
 //!   2   20 21 22 23    2→3  21 23          20 30 (for rank 0)     2→0  20 30       02 12 22 32
 //!   3   30 31 32 33    3→2  30 32          21 31 (for rank 1)     3→1  21 31       03 13 23 33
 //! ```
-//! On every node slot l serves the ranks in slot l of all nodes; ranks in slots that the node has not got are served by their
-//! slot mod its number of ranks. To the slot that serves them a rank sends its blocks in one message, and that slot sends each
-//! of these ranks one message with a block of every rank of the node. Nodes follow one another as in the two-level ring.
+//! On every node slot l serves the ranks in slot l of all nodes; ranks in slots that the node has not got are served by
+//! their slot mod its number of ranks. To the slot that serves them a rank sends its blocks in one message, and that
+//! slot sends each of these ranks one message with a block of every rank of the node. Nodes follow one another as in
+//! the two-level ring.
 //!
-//! Both kinds of messages are in rank order. So what comes from a node whose ranks are consecutive is received in place, and
-//! what ranks dealt out to nodes in turn send inside the node needs no copy either. A node of one rank has nothing to aggregate
-//! and sends as ever. Source: algorithms document, section 3 (A. Naruse and others, 2010).
+//! Both kinds of messages are in rank order. So what comes from a node whose ranks are consecutive is received in
+//! place, and what ranks dealt out to nodes in turn send inside the node needs no copy either. A node of one rank has
+//! nothing to aggregate and sends as ever. Source: algorithms document, section 3 (A. Naruse and others, 2010).
 
-use super::staging::{Staging, first_of_run, place_of, sorted};
-use super::two_level_ring::Seats;
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::pattern::{LEADER_STAGES, Staging, first_of_run, place_of, sorted, through_leaders};
 use crate::schedule::{Rank, RankPlan, Round, Space};
+use crate::topology::Seats;
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Aggregated,
+    name: "aggregated",
+    collectives: &[Collective::Alltoall],
+    needs: "several ranks per node, else it is a direct exchange",
+    summary: "for small blocks: an exchange inside nodes, then one message to each node's rank in the same slot, or \
+              one per pair of nodes from leaders",
+    source: "Naruse and others 2010",
+    round: "step",
+    plan: |context, role| match context.options().rails.aggregators {
+        Some(leaders) => through_leaders(context.seats(), role.rank, leaders),
+        None => plan(context.seats(), role.rank),
+    },
+    stages: |context, _| match context.options().rails.aggregators {
+        Some(_) => LEADER_STAGES.map(str::to_owned).to_vec(),
+        None => STAGES.map(str::to_owned).to_vec(),
+    },
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: None,
+};
 
 /// Stages, and their numbers.
-pub const STAGES: [&str; 2] = ["inside nodes", "between nodes"];
+const STAGES: [&str; 2] = ["inside nodes", "between nodes"];
 const INSIDE: u16 = 0;
 const BETWEEN: u16 = 1;
 
-/// Plan of `rank` for Alltoall. It stages at most `P + 2·w·D` blocks, where w is the number of ranks of its node and D that of the
-/// ranks it serves, itself included; P more at most where nodes have ranks that are not consecutive.
-pub fn aggregated(seats: &Seats, rank: Rank) -> RankPlan {
+/// Plan of `rank` for Alltoall. It stages at most `P + 2·w·D` blocks, where w is the number of ranks of its node and D
+/// that of the ranks it serves, itself included; P more at most where nodes have ranks that are not consecutive.
+fn plan(seats: &Seats, rank: Rank) -> RankPlan {
     let (node, slot) = seats.seat(rank);
     let own = seats.on(node);
     let served = served(seats, own.len());

@@ -9,14 +9,31 @@
 //!                  5   6
 //!                      7
 //! ```
-//! Node leaders hold the blocks below them in the order of places, and of slots inside a node, so that a message is one run. The
-//! root receives a run straight into the result where its ranks follow one another there, and else puts it in place by copies.
-//! Extra memory: the blocks below a rank, its own included.
+//! Node leaders hold the blocks below them in the order of places, and of slots inside a node, so that a message is one
+//! run. The root receives a run straight into the result where its ranks follow one another there, and else puts it in
+//! place by copies. Extra memory: the blocks below a rank, its own included.
 
-use super::order::Line;
-use super::two_level_ring::Seats;
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line, Seats};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Tree,
+    name: "tree",
+    collectives: &[Collective::Gather],
+    needs: "nothing",
+    summary: "a binomial tree of nodes to the root; each message holds all blocks below it",
+    source: "common practice",
+    round: "step",
+    plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
+    stages: |_, _| vec!["in the node".to_owned(), "between nodes".to_owned()],
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: None,
+};
 
 /// Nodes by place, and how many ranks come before each.
 struct Order<'s> {
@@ -54,7 +71,7 @@ impl<'s> Order<'s> {
 }
 
 /// Plan of `rank` for Gather to `root`.
-pub fn gather_tree(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let own = hierarchy.node_of(rank);
     let leader = hierarchy.leader(own, root);

@@ -1,20 +1,7 @@
-//! XOR exchange with virtual ranks: in step t the partner is the process whose virtual rank is `vrank XOR t`.
-//!
-//! ```text
-//!   three nodes with 2, 3 and 2 ranks: slots padded to 4, nodes to 4
-//!   vrank = node · 4 + slot       node 0: 0 1 - -    node 1: 4 5 6 -    node 2: 8 9 - -    (node 3 is missing)
-//!   step t = 4·a + b: every rank of node n talks to node n XOR a only, slot s to slot s XOR b; who is missing is an idle step
-//! ```
-//! With two partners a step has two XOR values, t and u: half of the ranks send along t and receive along u, half the other way.
-//!
-//! ```text
-//!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
-//! ```
-//! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t choose the
-//! partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5 (US11656920).
+//! Virtual ranks of the XOR exchange: numbers by node and slot, padded so that the high bits are the node. See
+//! `algorithm/xor.rs`.
 
-use super::steps::{Step, stepwise};
-use crate::schedule::{Rank, RankPlan};
+use crate::collective::Rank;
 use crate::topology::Topology;
 
 /// Virtual ranks of a communicator: nodes in the order of their numbers, inside a node in the order of cores.
@@ -38,16 +25,6 @@ pub enum Partners {
     Two,
 }
 
-/// How the steps follow one another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct XorOptions {
-    /// Steps of a rank that may be under way at the same time, `None` for as many as the executor lets be; 1 completes a step
-    /// before the next (claim 2).
-    pub steps_in_flight: Option<u32>,
-    /// Partners of a step.
-    pub partners: Partners,
-}
-
 impl VirtualRanks {
     /// Numbers the ranks of `topology`; also the recomputation for a sub-communicator, from its own topology (claim 5).
     pub fn new(topology: &Topology) -> Self {
@@ -67,6 +44,11 @@ impl VirtualRanks {
         self.rank_of.len() as u32
     }
 
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.of_rank.len() as u32
+    }
+
     /// Virtual rank of `rank`.
     pub fn of(&self, rank: Rank) -> u32 {
         self.of_rank[rank as usize]
@@ -79,17 +61,18 @@ impl VirtualRanks {
 
     /// Whom `rank` sends to and whom it receives from in step `step` with two partners; `None` where there is nobody.
     ///
-    /// The step has two XOR values with the same highest bit, `step` itself and its mate. Ranks whose virtual rank lacks that
-    /// bit send along the first and receive along the second, the others the other way round. Either value leads from
-    /// one half to the other, so every send meets the receive of the same step; in the mate's step the values change places.
+    /// The step has two XOR values with the same highest bit, `step` itself and its mate. Ranks whose virtual rank
+    /// lacks that bit send along the first and receive along the second, the others the other way round. Either value
+    /// leads from one half to the other, so every send meets the receive of the same step; in the mate's step the
+    /// values change places.
     pub fn two_partners(&self, rank: Rank, step: u32) -> (Option<Rank>, Option<Rank>) {
         let (along, back) = (self.partner(rank, step), self.partner(rank, self.mate(step)));
         let highest = step.checked_ilog2().map_or(0, |bit| 1 << bit);
         if self.of(rank) & highest == 0 { (along, back) } else { (back, along) }
     }
 
-    /// The step with which `step` shares its values: of the next node where two nodes have the same highest bit, else of the
-    /// next slot. Steps 0 and 1 are their own.
+    /// The step with which `step` shares its values: of the next node where two nodes have the same highest bit, else
+    /// of the next slot. Steps 0 and 1 are their own.
     fn mate(&self, step: u32) -> u32 {
         match step {
             0 | 1 => step,
@@ -97,16 +80,4 @@ impl VirtualRanks {
             _ => step ^ 1,
         }
     }
-}
-
-/// Plan of `rank` for Alltoall and Alltoallv: one exchange per step with its partner or partners.
-pub fn xor(virtual_ranks: &VirtualRanks, rank: Rank, options: XorOptions) -> RankPlan {
-    let steps = (1..virtual_ranks.steps()).map(|step| {
-        let (to, from) = match options.partners {
-            Partners::One => (virtual_ranks.partner(rank, step), virtual_ranks.partner(rank, step)),
-            Partners::Two => virtual_ranks.two_partners(rank, step),
-        };
-        Step { step, to, from }
-    });
-    stepwise(rank, virtual_ranks.of_rank.len() as u32, steps, options.steps_in_flight)
 }

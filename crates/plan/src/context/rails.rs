@@ -1,12 +1,12 @@
 //! Where the rails of a communicator lie: its grid, the orders of dimensions, the aggregators.
 
-use crate::cost::{self, Message, Wires};
-use crate::pattern::{self, RailOptions, Rails, Seats};
-use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Topology};
+use crate::cost::{self, Message};
+use crate::pattern::{self, RailOptions, Rails};
+use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Seats, Topology, Wires};
 
-/// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of a tree or mesh are
-/// halved in the order with the least predicted time.
-pub fn lay_rails(topology: &Topology, hierarchy: &Hierarchy, seats: &Seats, options: RailOptions) -> Rails {
+/// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of
+/// a tree or mesh are halved in the order with the least predicted time.
+pub fn lay(topology: &Topology, hierarchy: &Hierarchy, seats: &Seats, options: RailOptions) -> Rails {
     let RailOptions { order, pairs, aggregators } = options;
     let grid = Grid::new(hierarchy, topology);
     let fewest = (0..seats.nodes()).map(|node| seats.on(node).len() as u32).min().unwrap_or(1);

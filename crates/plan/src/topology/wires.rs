@@ -1,8 +1,10 @@
 //! The links between the nodes of a communicator: those of its fabric, or what groups alone suggest.
 
-use super::DEFAULT_MBIT;
+use super::{Hierarchy, Topology};
 use crate::fabric::{Fabric, HostId, Router};
-use crate::topology::{Hierarchy, Topology};
+
+/// Rate of a host where nothing is known, Mbit/s.
+const DEFAULT_MBIT: f64 = 10_000.0;
 
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
 const GOODPUT: f64 = 1448.0 / 1514.0;
@@ -11,7 +13,8 @@ const GOODPUT: f64 = 1448.0 / 1514.0;
 const PACKET: f64 = 1514.0;
 const HEADERS: f64 = 66.0;
 
-/// Nodes times switches and links up to which routes are looked up: some 10 ms, and at most 30 MiB while a profile is made.
+/// Nodes times switches and links up to which routes are looked up: some 10 ms, and at most 30 MiB while a profile is
+/// made.
 const MOST_ROUTED: usize = 1 << 23;
 
 /// The way from one node to another.
@@ -45,9 +48,9 @@ pub enum Wires<'t> {
         /// Host of every node.
         hosts: Vec<HostId>,
     },
-    /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric, and
-    /// for fabrics too large to look every route up.
-    /// Links: two for every node, then two for every group of every level.
+    /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric,
+    /// and for fabrics too large to look every route up. Links: two for every node, then two for every group of every
+    /// level.
     Groups {
         /// The groups.
         hierarchy: &'t Hierarchy,

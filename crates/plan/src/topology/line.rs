@@ -1,8 +1,8 @@
 //! The order of chains and rings: nodes of a group are neighbours, at every level, so that each link between groups is
 //! crossed once per direction. On a torus: a cycle of neighbouring switches, used in both directions.
 
+use super::{Hierarchy, Topology};
 use crate::fabric::Torus;
-use crate::topology::{Hierarchy, Topology};
 
 /// All nodes in order, as places on a line or a ring. Nodes are numbered as by [`Hierarchy::node_of`].
 #[derive(Clone, Debug)]
@@ -75,8 +75,8 @@ impl Line {
 }
 
 /// Position of a switch on a cycle through all switches that takes one step in one dimension at a time: the reflected
-/// mixed-radix Gray code. Its last switch is a neighbour of its first where the leading dimension has an even size; dimensions
-/// of even size come first.
+/// mixed-radix Gray code. Its last switch is a neighbour of its first where the leading dimension has an even size;
+/// dimensions of even size come first.
 fn cycle_position(torus: &Torus, mut switch: u32) -> u32 {
     let mut digits: Vec<(u32, u32)> = Vec::with_capacity(torus.dims.len());
     for &size in torus.dims.iter().rev() {

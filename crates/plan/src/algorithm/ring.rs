@@ -4,19 +4,50 @@
 //!   N parts; in step t the node at place i sends part i - t and combines part i - t - 1      (t = 0 … N-2)
 //!   then it owns part i + 1; in step t it sends part i + 1 - t and receives part i - t        (t = 0 … N-2)
 //! ```
-//! Every node sends and receives 2n(N-1)/N: what Allreduce needs at least on one link per node. Every link between groups is
-//! crossed by one pair of neighbours per direction. On a torus two rings, of N parts each, go around the cycle in opposite
-//! directions. The ranks of a node combine each part before it is needed and get it when it is finished (see
-//! [`super::node`]). Source: algorithms document, section 1.6.
+//! Every node sends and receives 2n(N-1)/N: what Allreduce needs at least on one link per node. Every link between
+//! groups is crossed by one pair of neighbours per direction. On a torus two rings, of N parts each, go around the
+//! cycle in opposite directions. The ranks of a node combine each part before it is needed and get it when it is
+//! finished (see [`Node`]). Source: algorithms document, section 1.6.
 
-use super::node::Node;
-use super::order::Line;
+use super::{Algorithm, Spec};
 use crate::collective::Collective;
+use crate::cost::Profile;
+use crate::pattern::{Node, half, half_stages, stage_names};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, TAGS};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Line};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Ring,
+    name: "ring",
+    collectives: &[
+        Collective::Allreduce,
+        Collective::Allgather,
+        Collective::ReduceScatterBlock,
+        Collective::ReduceScatter,
+    ],
+    needs: "nothing",
+    summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a \
+              torus in both directions",
+    source: "Patarasuk, Yuan 2009",
+    round: "step",
+    plan: |context, role| {
+        half(role.collective, context.seats(), context.around(), 1, role.rank)
+            .unwrap_or_else(|| allreduce(context.grouped(), context.line(), role.rank))
+    },
+    stages: |context, collective| {
+        let between = ["reduce-scatter", "allgather"];
+        half_stages(collective, context.seats(), between)
+            .unwrap_or_else(|| stage_names(collective, context.grouped(), &between))
+    },
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: Some(|context, collective| Some(Profile::ring(collective, context.line(), &mut context.wires()))),
+};
 
 /// Plan of `rank` for Allreduce.
-pub fn ring(hierarchy: &Hierarchy, line: &Line, rank: Rank) -> RankPlan {
+fn allreduce(hierarchy: &Hierarchy, line: &Line, rank: Rank) -> RankPlan {
     let node = Node::new(Collective::Allreduce, hierarchy, 0, rank);
     let (nodes, lanes) = (line.nodes(), line.lanes());
     let own = hierarchy.node_of(rank);

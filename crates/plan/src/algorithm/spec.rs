@@ -1,0 +1,68 @@
+//! What a row of the table of algorithms says.
+
+use super::Algorithm;
+use crate::collective::{Collective, Rank};
+use crate::context::Context;
+use crate::cost::{Meeting, Profile, Streams};
+use crate::schedule::RankPlan;
+
+/// An algorithm: a row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Name in configuration, reports and on the command line.
+    pub name: &'static str,
+    /// What it can implement.
+    pub collectives: &'static [Collective],
+    /// What ranks and network must have for it to be worth its name.
+    pub needs: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// Where it comes from; in full in `docs/provenance.md`.
+    pub source: &'static str,
+    /// What a round of its schedules is called.
+    pub round: &'static str,
+    /// What one rank does.
+    pub plan: fn(&Context, Role) -> RankPlan,
+    /// Names of the stages of its schedules (see [`crate::schedule::Round::stage`]).
+    pub stages: fn(&Context, Collective) -> Vec<String>,
+    /// In how many chunks the share of a lane is cut for a vector of so many bytes; none where there are no lanes.
+    pub chunks: Option<fn(&Context, u64) -> u32>,
+    /// An exchange whose ranks are kept from filling the queues of switches: what they do to them.
+    pub senders: Option<fn(&Context) -> Senders>,
+    /// A default, taken without a comparison where this holds.
+    pub fits: Option<fn(&Context, Collective) -> bool>,
+    /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
+    pub cost: Option<fn(&Context, Collective) -> Option<Profile>>,
+}
+
+/// What the ranks of an exchange do to queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Senders {
+    /// Which of them can meet at a link.
+    pub meeting: Meeting,
+    /// Blocks that a rank sends alternately, at least 1.
+    pub abreast: u32,
+}
+
+impl Spec {
+    /// What a pipeline costs, by its plans for Bcast.
+    pub(super) fn pipeline(&self, context: &Context, collective: Collective, streams: Streams) -> Profile {
+        let bcast = |rank| (self.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
+        Profile::pipeline(collective, context.grouped(), &mut context.wires(), streams, bcast)
+    }
+}
+
+/// Whose part of which collective a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// The collective, one of those of the algorithm.
+    pub collective: Collective,
+    /// Its root, 0 where it has none.
+    pub root: Rank,
+    /// The rank.
+    pub rank: Rank,
+    /// Chunks of the share of a lane, at least 1; a shared fact (see [`Spec::chunks`]).
+    pub chunks: u32,
+}

@@ -1,0 +1,21 @@
+//! One two-tree over all ranks: the grouped two-tree without groups.
+
+use super::{Algorithm, Spec, grouped_two_tree};
+use crate::collective::Collective;
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::TwoTree,
+    name: "two_tree",
+    collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+    needs: "nothing",
+    summary: "one two-tree over all ranks, blind to groups; half the vector along each tree, pipelined",
+    source: "Sanders, Speck, Träff 2009",
+    round: "colour",
+    plan: |context, role| grouped_two_tree::plan(role.collective, context.flat(), role.root, role.rank),
+    stages: |context, collective| grouped_two_tree::stage_names(collective, context.flat()),
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: None,
+};

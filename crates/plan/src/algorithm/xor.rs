@@ -1,0 +1,52 @@
+//! XOR exchange with virtual ranks: in step t the partner is the process whose virtual rank is `vrank XOR t`.
+//!
+//! ```text
+//!   three nodes with 2, 3 and 2 ranks: slots padded to 4, nodes to 4
+//!   vrank = node · 4 + slot       node 0: 0 1 - -    node 1: 4 5 6 -    node 2: 8 9 - -    (node 3 is missing)
+//!   step t = 4·a + b: every rank of node n talks to node n XOR a only, slot s to slot s XOR b; who is missing is an idle step
+//! ```
+//! With two partners a step has two XOR values, t and u: half of the ranks send along t and receive along u, half the
+//! other way.
+//!
+//! ```text
+//!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
+//! ```
+//! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t
+//! choose the partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5
+//! (US11656920).
+
+use super::{Algorithm, Senders, Spec};
+use crate::collective::Collective;
+use crate::context::Options;
+use crate::cost::Meeting;
+use crate::pattern::{Partners, Step, VirtualRanks, stepwise};
+use crate::schedule::{Rank, RankPlan};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Xor,
+    name: "xor",
+    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    needs: "nothing; fewest steps with powers of two",
+    summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
+    source: "US patent 11656920",
+    round: "step",
+    plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options()),
+    stages: |_, _| vec!["step".to_owned()],
+    chunks: None,
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
+    fits: None,
+    cost: None,
+};
+
+/// Plan of `rank` for Alltoall and Alltoallv: one exchange per step with its partner or partners.
+fn plan(virtual_ranks: &VirtualRanks, rank: Rank, options: Options) -> RankPlan {
+    let steps = (1..virtual_ranks.steps()).map(|step| {
+        let (to, from) = match options.partners {
+            Partners::One => (virtual_ranks.partner(rank, step), virtual_ranks.partner(rank, step)),
+            Partners::Two => virtual_ranks.two_partners(rank, step),
+        };
+        Step { step, to, from }
+    });
+    stepwise(rank, virtual_ranks.ranks(), steps, options.steps_in_flight)
+}

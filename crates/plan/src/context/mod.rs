@@ -1,0 +1,151 @@
+//! What the plans of one communicator are made from: its topology, what the user says, and indexes over both.
+
+mod rails;
+
+use crate::cost::{self, Meeting};
+use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, VirtualRanks};
+use crate::topology::{Hierarchy, Line, Seats, Topology, Wires};
+use std::sync::{Arc, OnceLock};
+
+/// Nodes up to which the contention-free order is a default: every rank computes it, in some 10 ms.
+const MOST_ORDERED: u32 = 128;
+
+/// What a ring may lose to shared links before another order is taken.
+const RING_EXCESS: f64 = 1.05;
+
+/// What a user says about plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Steps of an exchange under way at the same time, at least 1; `None`: as many as the network has room for.
+    pub steps_in_flight: Option<u32>,
+    /// Partners in each step of the XOR exchange.
+    pub partners: Partners,
+    /// How halving and doubling goes, and how many ranks of a node talk to other nodes.
+    pub rails: RailOptions,
+}
+
+/// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each; what looks at
+/// all pairs of nodes says so.
+#[derive(Debug)]
+pub struct Context {
+    topology: Arc<Topology>,
+    options: Options,
+    flat: OnceLock<Hierarchy>,
+    grouped: OnceLock<Hierarchy>,
+    line: OnceLock<Line>,
+    virtual_ranks: OnceLock<VirtualRanks>,
+    seats: OnceLock<Seats>,
+    rails: OnceLock<Rails>,
+    around: OnceLock<Rails>,
+    room: [OnceLock<u64>; Meeting::ALL.len()],
+    ring_excess: OnceLock<f64>,
+    exchange: OnceLock<Exchange>,
+}
+
+impl Context {
+    /// Nothing is built yet.
+    pub fn new(topology: Arc<Topology>, options: Options) -> Self {
+        Self {
+            topology,
+            options,
+            flat: OnceLock::new(),
+            grouped: OnceLock::new(),
+            line: OnceLock::new(),
+            virtual_ranks: OnceLock::new(),
+            seats: OnceLock::new(),
+            rails: OnceLock::new(),
+            around: OnceLock::new(),
+            room: Default::default(),
+            ring_excess: OnceLock::new(),
+            exchange: OnceLock::new(),
+        }
+    }
+
+    /// The facts it plans from.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The facts alone.
+    pub fn into_topology(self) -> Arc<Topology> {
+        self.topology
+    }
+
+    /// What the user says.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// The index without groups.
+    pub fn flat(&self) -> &Hierarchy {
+        self.flat.get_or_init(|| Hierarchy::flat(self.topology.ranks()))
+    }
+
+    /// The index over all levels.
+    pub fn grouped(&self) -> &Hierarchy {
+        self.grouped.get_or_init(|| Hierarchy::new(&self.topology))
+    }
+
+    /// All nodes in the order of chains and rings.
+    pub fn line(&self) -> &Line {
+        self.line.get_or_init(|| Line::new(self.grouped(), &self.topology))
+    }
+
+    /// Ranks by node and slot.
+    pub fn seats(&self) -> &Seats {
+        self.seats.get_or_init(|| Seats::new(self.grouped(), &self.topology))
+    }
+
+    /// The links between the nodes, made anew at every call.
+    pub fn wires(&self) -> Wires<'_> {
+        Wires::new(&self.topology, self.grouped())
+    }
+
+    /// Virtual ranks of the XOR exchange.
+    pub fn virtual_ranks(&self) -> &VirtualRanks {
+        self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
+    }
+
+    /// How halving and doubling goes through the nodes.
+    pub fn rails(&self) -> &Rails {
+        let lay = || rails::lay(&self.topology, self.grouped(), self.seats(), self.options.rails);
+        self.rails.get_or_init(lay)
+    }
+
+    /// The halves of the ring: one aggregator per node, every step to the next node.
+    pub fn around(&self) -> &Rails {
+        self.around.get_or_init(|| Rails::around(self.line(), 1))
+    }
+
+    /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
+    pub fn exchange(&self) -> &Exchange {
+        self.exchange.get_or_init(|| {
+            let pace = match self.options.steps_in_flight {
+                Some(in_flight) => Pace::Steps { in_flight },
+                None if self.needs_tokens() => Pace::Tokens { window: 1 },
+                None => Pace::Free { abreast: ABREAST },
+            };
+            let options = ExchangeOptions { pace, ..ExchangeOptions::default() };
+            Exchange::new(&self.topology, self.grouped(), options)
+        })
+    }
+
+    /// Bytes a rank may have under way in an exchange.
+    pub fn room(&self, meeting: Meeting) -> u64 {
+        *self.room[meeting as usize].get_or_init(|| cost::room(&self.topology, self.grouped(), meeting))
+    }
+
+    /// Whether the queues of switches are too short for an exchange without tokens.
+    pub fn needs_tokens(&self) -> bool {
+        cost::needs_tokens(self.room(Meeting::Anyone))
+    }
+
+    /// Whether a ring is the order for an exchange of blocks between nodes, by all pairs of up to 512 of them: it keeps
+    /// the busiest link busy in every step, and the queues hold what meets there; or there are too many nodes for
+    /// another order.
+    pub fn suits_a_ring(&self) -> bool {
+        let nodes = self.grouped().node_count();
+        let excess = self.ring_excess.get_or_init(|| cost::ring_excess(&mut self.wires(), nodes));
+        *excess <= RING_EXCESS && !self.needs_tokens() || nodes > MOST_ORDERED
+    }
+}
