@@ -58,7 +58,7 @@ fn stages(collective: Collective, hierarchy: &Hierarchy) -> impl Iterator<Item =
     (0..up).rev().map(|level| (level, Flow::Up)).chain((0..down).map(|level| (level, Flow::Down)))
 }
 
-/// Names of the stages of [`grouped_two_tree`]'s plans, such as `group reduce`.
+/// Names of the stages of these plans, such as `group reduce`.
 pub(super) fn stage_names(collective: Collective, hierarchy: &Hierarchy) -> Vec<String> {
     let verb = |flow| if flow == Flow::Up { "reduce" } else { "bcast" };
     stages(collective, hierarchy)
