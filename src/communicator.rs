@@ -19,7 +19,7 @@ use nagare_plan::schedule::{Program, Rank};
 use nagare_plan::topology::{Grid, Topology};
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -41,8 +41,10 @@ struct Recent {
     record: *const Communicator,
 }
 
+const NO_RECENT: Recent = Recent { comm: 0, deletions: u64::MAX, record: ptr::null() };
+
 thread_local! {
-    static RECENT: Cell<Recent> = const { Cell::new(Recent { comm: 0, deletions: u64::MAX, record: ptr::null() }) };
+    static RECENT: Cell<Recent> = const { Cell::new(NO_RECENT) };
 }
 
 /// Records deleted so far.
@@ -116,8 +118,6 @@ pub struct Registry {
     known: RwLock<HashMap<usize, usize>>,
     /// Held while a communicator gets its record, of which it must have one only.
     attaching: Mutex<()>,
-    /// Handles of the communicators that the program is freeing.
-    closing: Mutex<Vec<usize>>,
     witness: OnceCell<Witness>,
     live: Mutex<Live>,
     /// The largest epoch so far.
@@ -126,18 +126,28 @@ pub struct Registry {
     kept: AtomicUsize,
 }
 
-/// A communicator that the program is freeing.
-pub struct Closing<'r> {
-    registry: &'r Registry,
-    handle: usize,
+thread_local! {
+    /// Handles of the communicators that this thread is freeing. Another thread may be given such a handle for one that it makes.
+    static CLOSING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Drop for Closing<'_> {
+/// A communicator that the program is freeing in this thread.
+pub struct Closing(usize);
+
+impl Closing {
+    /// From now on, until what is returned is dropped, this thread's calls on `comm` are the library's: its attributes are deleted one after
+    /// another, ours among them, and the callbacks of others may call collectives. All ranks are in the function that frees it, so all do alike.
+    pub fn new(comm: MPI_Comm) -> Self {
+        let handle = comm.0 as usize;
+        CLOSING.with_borrow_mut(|closing| closing.push(handle));
+        RECENT.set(NO_RECENT);
+        Self(handle)
+    }
+}
+
+impl Drop for Closing {
     fn drop(&mut self) {
-        let mut closing = self.registry.closing.lock();
-        if let Some(at) = closing.iter().rposition(|&handle| handle == self.handle) {
-            closing.swap_remove(at);
-        }
+        CLOSING.with_borrow_mut(|closing| closing.retain(|&handle| handle != self.0));
     }
 }
 
@@ -156,15 +166,6 @@ impl Registry {
             // The world is entered once.
             let _ = self.witness.set(witness);
         }
-    }
-
-    /// From now on, until what is returned is dropped, all calls on `comm` are the library's: its attributes are deleted one after another,
-    /// ours among them, and the callbacks of others may call collectives. All ranks are in the function that frees it, so all do alike.
-    pub fn close(&self, comm: MPI_Comm) -> Closing<'_> {
-        let handle = comm.0 as usize;
-        self.closing.lock().push(handle);
-        DELETIONS.fetch_add(1, Ordering::Release);
-        Closing { registry: self, handle }
     }
 
     fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
@@ -287,7 +288,7 @@ impl Communicator {
             return Err(Reason::Outside);
         }
         let registry = &shim.registry;
-        if registry.closing.lock().contains(&(comm.0 as usize)) {
+        if CLOSING.with_borrow(|closing| closing.contains(&(comm.0 as usize))) {
             return Err(Reason::BeingFreed);
         }
         let known = registry.known.read().get(&(comm.0 as usize)).copied();

@@ -1,13 +1,16 @@
 //! A stack of our own for what takes much of one: MPICH's reductions and its making of communicators take 130 KiB each, and a program whose
 //! threads have small stacks makes none in the calls that make ours.
 
-/// Runs `body`, which must not be left by an exception, on such a stack.
+/// Runs `body` on such a stack, where the calling thread has too little left. What leaves `body` by an exception there ends the process: only
+/// agreements of ours and the making of communicators run here, in which no code of the program is called but for the handler of an error that
+/// the MPI library itself meets in them.
 #[cfg(mpi_family = "mpich")]
 pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
-    /// Bytes: three times what was measured. They are touched only where they are used.
-    const SIZE: usize = 512 << 10;
     /// Below the stack: what goes beyond it ends the process instead of writing to somebody else's memory.
     const GUARD: usize = 64 << 10;
+    if left().is_none_or(|left| left >= SIZE) {
+        return body();
+    }
     // SAFETY: a new mapping, which nobody else knows.
     let start = unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK | libc::MAP_NORESERVE;
@@ -19,11 +22,38 @@ pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
     let stack = start.wrapping_byte_add(GUARD);
     // SAFETY: within the new mapping.
     let usable = unsafe { libc::mprotect(stack, SIZE, libc::PROT_READ | libc::PROT_WRITE) } == 0;
-    // SAFETY: the stack is as long as said, aligned to pages, and used by nobody else until this returns.
+    // SAFETY: the stack is as long as said, aligned to pages, and used by nobody else until this returns; what unwinds ends the process.
     let result = if usable { unsafe { psm::on_stack(stack.cast(), SIZE, body) } } else { body() };
     // SAFETY: mapped above, and nothing refers to it: what the body returned is on the stack of the caller.
     unsafe { libc::munmap(start, GUARD + SIZE) };
     result
+}
+
+/// Bytes: three times what was measured. They are touched only where they are used.
+#[cfg(mpi_family = "mpich")]
+const SIZE: usize = 512 << 10;
+
+/// Bytes of stack that the calling thread has left; `None` for the first thread of the process, whose stack grows, and where the system does
+/// not tell.
+#[cfg(mpi_family = "mpich")]
+fn left() -> Option<usize> {
+    let here = std::hint::black_box(0u8);
+    let mut lowest = std::ptr::null_mut();
+    let mut bytes = 0;
+    // SAFETY: the attributes are filled in before they are asked, and destroyed once; the thread is the calling one.
+    let known = unsafe {
+        if libc::gettid() == libc::getpid() {
+            return None;
+        }
+        let mut attributes = std::mem::zeroed();
+        let known = libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) == 0;
+        if known {
+            libc::pthread_attr_getstack(&raw const attributes, &raw mut lowest, &raw mut bytes);
+            libc::pthread_attr_destroy(&raw mut attributes);
+        }
+        known
+    };
+    known.then(|| (&raw const here).addr().saturating_sub(lowest.addr()))
 }
 
 /// Runs `body`: Open MPI takes no more for these than for the program's own calls.

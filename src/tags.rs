@@ -11,7 +11,7 @@ use std::ffi::c_int;
 /// Bits for the stream.
 const STREAM: u32 = TAGS.ilog2();
 
-/// Bits for the call: more calls than a rank can be ahead of another (the confirmations of the executor see to that).
+/// Bits for the call. The number comes again after 256 calls; the transport tells messages of such calls apart.
 const CALL: u32 = 8;
 
 /// Bits for the length, at most.

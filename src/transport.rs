@@ -139,7 +139,7 @@ impl<'r> MpiTransport<'r> {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
         for (request, (_, expected)) in self.requests.iter_mut().zip(&self.tickets) {
-            if *request != null && expected.is_some() {
+            if *request != null && expected.is_some_and(|expected| expected.doubt.is_none()) {
                 // SAFETY: a receive that has not been completed by any call; one that has its message already stays as it is.
                 unsafe { (self.real.mpi.cancel)(request) };
             }

@@ -5,6 +5,7 @@
 //! deleted, and the next communicator of that number would inherit it.
 
 use crate::boundary::guard;
+use crate::communicator::Closing;
 use crate::real;
 use crate::shim::{Shim, shim};
 use mpi::ffi::MPI_Comm;
@@ -20,7 +21,7 @@ unsafe fn closing(shim: &Shim, comm: *mut c_void, free: impl FnOnce() -> c_int) 
     }
     // SAFETY: not null, and the caller vouches for what it points to; the library is of the family whose handles these are.
     let handle = unsafe { *comm.cast::<MPI_Comm>() };
-    let _closing = shim.registry.close(handle);
+    let _closing = Closing::new(handle);
     free()
 }
 

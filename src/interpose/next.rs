@@ -15,7 +15,13 @@ pub fn tool(name: &'static str) -> Option<*mut c_void> {
     let name = CStr::from_bytes_with_nul(name.as_bytes()).ok()?;
     // SAFETY: the name is a C string.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    Some(next).filter(|next| !next.is_null() && !is_of_mpi_library(*next))
+    Some(next).filter(|next| !next.is_null() && !is_of_mpi_library(*next) && !is_nagare())
+}
+
+/// Whether a second copy of this library follows: the one that comes first handles all calls, and no tool is looked for behind it.
+fn is_nagare() -> bool {
+    // SAFETY: the name is a C string.
+    !unsafe { libc::dlsym(libc::RTLD_NEXT, c"nagare_version".as_ptr()) }.is_null()
 }
 
 /// Whether a function is an MPI library's: told by the file, since a process may have two of them, and we call one.

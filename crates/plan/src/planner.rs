@@ -52,8 +52,12 @@ pub struct Planner {
 impl Planner {
     /// A planner for the communicator described by `topology`.
     pub fn new(topology: impl Into<Arc<Topology>>) -> Self {
+        Self::of(Context::new(topology.into(), Options::default()))
+    }
+
+    fn of(context: Context) -> Self {
         let profiles = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
-        Self { context: Context::new(topology.into(), Options::default()), profiles }
+        Self { context, profiles }
     }
 
     /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many
@@ -77,7 +81,7 @@ impl Planner {
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.context.options();
         change(&mut options);
-        Self { context: Context::new(self.context.into_topology(), options), profiles: Default::default() }
+        Self::of(Context::new(self.context.into_topology(), options))
     }
 
     /// The facts it plans from.
