@@ -2,6 +2,7 @@
 
 use crate::blocks::{Blocks, Side};
 use crate::communicator::Communicator;
+use crate::contents::extent;
 use crate::datatype::{self, Shape, Typed};
 use crate::numbers::Numbers;
 use crate::real::Real;
@@ -214,7 +215,7 @@ impl Arguments {
     /// The block of `rank`, which gathers, in its result.
     pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
         let Typed { address, count, datatype } = self.output;
-        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(datatype::extent(real, datatype));
+        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(extent(real, datatype));
         Typed { address: address.wrapping_byte_offset(before as isize), ..self.output }
     }
 

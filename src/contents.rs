@@ -4,7 +4,6 @@
 //! asked about with large counts, and predefined types that have no name are not freed. What is not known, or too much
 //! to look at, is scattered.
 
-use crate::datatype;
 use crate::real::Real;
 use crate::typemap::{self, Bytes, Constructor, Inner};
 #[cfg(mpi_large_count)]
@@ -25,6 +24,16 @@ const NUMBERS: usize = 4096;
 pub fn bytes(real: &Real, datatype: MPI_Datatype) -> Bytes {
     let mut look = Look { real, types: TYPES };
     envelope(real, datatype).map_or(Bytes::Scattered, |envelope| look.bytes(datatype, &envelope, LEVELS))
+}
+
+/// Distance from one element to the next, bytes, of a valid datatype.
+pub fn extent(real: &Real, datatype: MPI_Datatype) -> i64 {
+    let (mut lb, mut extent) = (0, 0);
+    // SAFETY: the caller's datatype is valid, the pointers are too.
+    unsafe { (real.mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
+    #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
+    let extent = extent as i64;
+    extent
 }
 
 /// A look at a type and what is in it.
@@ -73,7 +82,7 @@ impl Look<'_> {
             return (Inner { bytes: Bytes::Scattered, extent: 0 }, false);
         };
         let bytes = self.bytes(datatype, &envelope, levels);
-        let inner = Inner { bytes, extent: datatype::extent(self.real, datatype) };
+        let inner = Inner { bytes, extent: extent(self.real, datatype) };
         (inner, is_made(envelope.combiner))
     }
 }

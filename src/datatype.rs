@@ -1,6 +1,6 @@
 //! Derived datatypes: whether a buffer can be used as plain bytes, and copying between a typed buffer and packed bytes.
 
-use crate::contents;
+use crate::contents::{self, extent};
 use crate::real::Real;
 use crate::real::handles::{PROC_NULL, STATUS_IGNORE, is_datatype};
 use crate::typemap::Bytes;
@@ -30,16 +30,6 @@ pub fn size(real: &Real, datatype: MPI_Datatype) -> Option<u64> {
     // SAFETY: the handle is that of a datatype, unless it was freed, which no library checks.
     let code = unsafe { (real.mpi.type_size_x)(datatype, &raw mut size) };
     if code == 0 { u64::try_from(size).ok() } else { None }
-}
-
-/// Distance from one element to the next, bytes, of a valid datatype.
-pub fn extent(real: &Real, datatype: MPI_Datatype) -> i64 {
-    let (mut lb, mut extent) = (0, 0);
-    // SAFETY: the caller's datatype is valid, the pointers are too.
-    unsafe { (real.mpi.type_get_extent)(datatype, &raw mut lb, &raw mut extent) };
-    #[allow(clippy::unnecessary_cast, reason = "MPI_Aint is isize in Open MPI, i64 in MPICH")]
-    let extent = extent as i64;
-    extent
 }
 
 /// Where the elements of a type lie.
