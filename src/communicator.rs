@@ -127,7 +127,8 @@ pub struct Registry {
 }
 
 thread_local! {
-    /// Handles of the communicators that this thread is freeing. Another thread may be given such a handle for one that it makes.
+    /// Handles of the communicators that this thread is freeing. Another thread may be given such a handle for one that
+    /// it makes.
     static CLOSING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -135,8 +136,9 @@ thread_local! {
 pub struct Closing(usize);
 
 impl Closing {
-    /// From now on, until what is returned is dropped, this thread's calls on `comm` are the library's: its attributes are deleted one after
-    /// another, ours among them, and the callbacks of others may call collectives. All ranks are in the function that frees it, so all do alike.
+    /// From now on, until what is returned is dropped, this thread's calls on `comm` are the library's: its attributes
+    /// are deleted one after another, ours among them, and the callbacks of others may call collectives. All ranks are
+    /// in the function that frees it, so all do alike.
     pub fn new(comm: MPI_Comm) -> Self {
         let handle = comm.0 as usize;
         CLOSING.with_borrow_mut(|closing| closing.push(handle));
@@ -186,8 +188,8 @@ impl Registry {
         self.live.lock().records.len() + self.kept.load(Ordering::Relaxed)
     }
 
-    /// An epoch for a communicator of the ranks of `comm`: larger than that of any communicator of ours that one of them has had; collective over it.
-    /// `None` unless all `may` have one.
+    /// An epoch for a communicator of the ranks of `comm`: larger than that of any communicator of ours that one of
+    /// them has had; collective over it. `None` unless all `may` have one.
     fn next_epoch(&self, real: &Real, comm: MPI_Comm, may: bool) -> Option<u32> {
         // One more than the largest of all ranks, which is the least of their negatives.
         let own = if may { -self.epoch.load(Ordering::Relaxed) } else { c_int::MIN };
@@ -213,7 +215,8 @@ impl Registry {
         self.live.lock().records.retain(|_, &mut other| other != address);
     }
 
-    /// Frees all duplicates that are left, and the key; called at the start of finalisation, when no call asks for it any more.
+    /// Frees all duplicates that are left, and the key; called at the start of finalisation, when no call asks for it
+    /// any more.
     pub fn release(&self, real: &Real) {
         let records = std::mem::take(&mut self.live.lock().records);
         for address in records.into_values() {
@@ -249,8 +252,8 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
     crate::boundary::guard("the deletion of a communicator's attribute", || {
         let Some(shim) = crate::shim::shim() else { return };
         DELETIONS.fetch_add(1, Ordering::Release);
-        // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the communicator
-        // is under way.
+        // SAFETY: the value is the box that `attach` leaked; MPI deletes an attribute once, when no call on the
+        // communicator is under way.
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
         shim.registry.leave(&record);
         shim.note_rules(value as usize, None);
@@ -315,8 +318,8 @@ impl Communicator {
     unsafe fn attach<'a>(shim: &Shim, comm: MPI_Comm, keyval: c_int) -> Option<&'a Self> {
         let mpi = &shim.real.mpi;
         let (mut size, mut rank, mut inter) = (0, 0, 0);
-        // SAFETY: valid communicator and pointers; the box becomes the attribute's and is taken back by `delete`, or here
-        // if the library refuses it.
+        // SAFETY: valid communicator and pointers; the box becomes the attribute's and is taken back by `delete`, or
+        // here if the library refuses it.
         unsafe {
             let codes = [
                 (mpi.comm_size)(comm.into(), &raw mut size),
@@ -354,8 +357,8 @@ impl Communicator {
     }
 
     fn find_place(&self, shim: &Shim, comm: MPI_Comm) -> Result<Place, Reason> {
-        // The verdict on the world holds for all communicators within it. Others are not asked: a rank that has other settings, or
-        // no Nagare, would not take part.
+        // The verdict on the world holds for all communicators within it. Others are not asked: a rank that has other
+        // settings, or no Nagare, would not take part.
         let world = shim.world().ok_or(Reason::Outside)?;
         let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
         let ranks = facts::translate(shim.real, comm, shim.real.handles.comm_world, self.size as c_int);
@@ -407,8 +410,8 @@ impl Communicator {
         private.clone()
     }
 
-    /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where others may be in the making on some
-    /// rank, one of the pool serves (docs/decisions/0013-pool.md).
+    /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where others may be
+    /// in the making on some rank, one of the pool serves (docs/decisions/0013-pool.md).
     fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
         // All ranks of the world have this one, or none.
         let notices = shim.notices().ok_or(Reason::Communicators)?;
@@ -431,7 +434,8 @@ impl Communicator {
 
     fn free_private(&self, registry: &Registry, real: &Real) {
         match self.private.lock().take() {
-            // What is left in its queues, or on its way, would match the messages of whoever gets its number or its place next.
+            // What is left in its queues, or on its way, would match the messages of whoever gets its number or its
+            // place next.
             Some(Ok(private)) if self.failure.lock().is_some() => {
                 self.traffic.lock().resignation.go_on(real, &private, self.rank);
                 registry.kept.fetch_add(1, Ordering::Relaxed);
@@ -439,9 +443,10 @@ impl Communicator {
             }
             Some(Ok(private)) if private.lease.is_none() => {
                 let mut comm = private.comm;
-                // SAFETY: the duplicate is ours and no call of this rank is under way on it. All ranks for which no call has failed free it with the
-                // original or at finalisation. Where one has failed it never does; the others return all the same, since the libraries free their own
-                // part, as MPI 4.0 section 7.4.3 expects of them (advice to implementors).
+                // SAFETY: the duplicate is ours and no call of this rank is under way on it. All ranks for which no
+                // call has failed free it with the original or at finalisation. Where one has failed it never does; the
+                // others return all the same, since the libraries free their own part, as MPI 4.0 section 7.4.3 expects
+                // of them (advice to implementors).
                 unsafe { (real.mpi.comm_free)(&raw mut comm) };
             }
             _ => {}

@@ -1,9 +1,9 @@
-//! A stack of our own for what takes much of one: MPICH's reductions and its making of communicators take 130 KiB each, and a program whose
-//! threads have small stacks makes none in the calls that make ours.
+//! A stack of our own for what takes much of one: MPICH's reductions and its making of communicators take 130 KiB each,
+//! and a program whose threads have small stacks makes none in the calls that make ours.
 
-/// Runs `body` on such a stack, where the calling thread has too little left. What leaves `body` by an exception there ends the process: only
-/// agreements of ours and the making of communicators run here, in which no code of the program is called but for the handler of an error that
-/// the MPI library itself meets in them.
+/// Runs `body` on such a stack, where the calling thread has too little left. What leaves `body` by an exception there
+/// ends the process: only agreements of ours and the making of communicators run here, in which no code of the program
+/// is called but for the handler of an error that the MPI library itself meets in them.
 #[cfg(mpi_family = "mpich")]
 pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
     /// Below the stack: what goes beyond it ends the process instead of writing to somebody else's memory.
@@ -22,7 +22,8 @@ pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
     let stack = start.wrapping_byte_add(GUARD);
     // SAFETY: within the new mapping.
     let usable = unsafe { libc::mprotect(stack, SIZE, libc::PROT_READ | libc::PROT_WRITE) } == 0;
-    // SAFETY: the stack is as long as said, aligned to pages, and used by nobody else until this returns; what unwinds ends the process.
+    // SAFETY: the stack is as long as said, aligned to pages, and used by nobody else until this returns; what unwinds
+    // ends the process.
     let result = if usable { unsafe { psm::on_stack(stack.cast(), SIZE, body) } } else { body() };
     // SAFETY: mapped above, and nothing refers to it: what the body returned is on the stack of the caller.
     unsafe { libc::munmap(start, GUARD + SIZE) };
@@ -33,8 +34,8 @@ pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
 #[cfg(mpi_family = "mpich")]
 const SIZE: usize = 512 << 10;
 
-/// Bytes of stack that the calling thread has left; `None` for the first thread of the process, whose stack grows, and where the system does
-/// not tell.
+/// Bytes of stack that the calling thread has left; `None` for the first thread of the process, whose stack grows, and
+/// where the system does not tell.
 #[cfg(mpi_family = "mpich")]
 fn left() -> Option<usize> {
     let here = std::hint::black_box(0u8);

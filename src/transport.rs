@@ -1,10 +1,10 @@
 //! The executor's transport over the MPI library's point-to-point calls, on the communicator's private duplicate.
 //!
-//! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of a message says what
-//! call it is of, how long it is and of how long a stream, so that it meets no receive of another call or length.
-//! (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long behind the buffer when both ranks are on one
-//! host.) A rank that has waited for a while looks whether such a message is there, or word of a rank that
-//! has given up.
+//! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of
+//! a message says what call it is of, how long it is and of how long a stream, so that it meets no receive of another
+//! call or length. (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long
+//! behind the buffer when both ranks are on one host.) A rank that has waited for a while looks whether such a message
+//! is there, or word of a rank that has given up.
 
 use crate::datatype::{self, Shape, Typed};
 use crate::failure::Failure;
@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// Alignment of scratch elements, bytes: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// How long a call that gives up waits for its requests: a receive that had a message already is written to until the rest is there, and a send may
-/// be read from.
+/// How long a call that gives up waits for its requests: a receive that had a message already is written to until the
+/// rest is there, and a send may be read from.
 const CANCELLING: Duration = Duration::from_millis(250);
 
 /// Fruitless looks at the requests between two looks for messages that meet none of them.
@@ -90,8 +90,9 @@ impl<'r> MpiTransport<'r> {
     /// A transport over `channel`.
     ///
     /// # Safety
-    /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading, output,
-    /// unless null, for writing) until the transport is dropped with nothing under way, and the handles must be valid.
+    /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading,
+    /// output, unless null, for writing) until the transport is dropped with nothing under way, and the handles must be
+    /// valid.
     pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
         Self {
             real,
@@ -110,8 +111,8 @@ impl<'r> MpiTransport<'r> {
 
     /// Address of the first unit of a place.
     fn address(&mut self, place: Place) -> *mut u8 {
-        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data aligned as in
-        // the program's own buffers; the first byte of data may lie on either side of that.
+        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
+        // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
         let shape = &self.buffers.shape;
         let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
         let base = match place.region {
@@ -125,7 +126,8 @@ impl<'r> MpiTransport<'r> {
         base.wrapping_offset(place.start as isize * shape.extent as isize)
     }
 
-    /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such number.
+    /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such
+    /// number.
     fn room(&self, units: u64) -> Option<usize> {
         let shape = &self.buffers.shape;
         let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
@@ -133,14 +135,16 @@ impl<'r> MpiTransport<'r> {
         bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
     }
 
-    /// Gives up what is under way: takes back the receives, so that nothing more is written to the program's buffers, waits a while for what has
-    /// met its other end, and leaves the scratch memory to sends that may still be under way.
+    /// Gives up what is under way: takes back the receives, so that nothing more is written to the program's buffers,
+    /// waits a while for what has met its other end, and leaves the scratch memory to sends that may still be under
+    /// way.
     fn give_up(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
         for (request, (_, expected)) in self.requests.iter_mut().zip(&self.tickets) {
             if *request != null && expected.is_some_and(|expected| expected.doubt.is_none()) {
-                // SAFETY: a receive that has not been completed by any call; one that has its message already stays as it is.
+                // SAFETY: a receive that has not been completed by any call; one that has its message already stays as
+                // it is.
                 unsafe { (self.real.mpi.cancel)(request) };
             }
         }
@@ -168,7 +172,8 @@ impl<'r> MpiTransport<'r> {
 }
 
 impl Drop for MpiTransport<'_> {
-    /// A call that comes to its end has nothing under way; one that fails may, and one that an exception of the program's operation passes through.
+    /// A call that comes to its end has nothing under way; one that fails may, and one that an exception of the
+    /// program's operation passes through.
     fn drop(&mut self) {
         if !self.requests.is_empty() {
             self.give_up();
@@ -209,8 +214,8 @@ impl Transport for MpiTransport<'_> {
         let address = self.address(from);
         let mut request = self.real.handles.request_null;
         let start = if synchronous { self.real.mpi.issend } else { self.real.mpi.isend };
-        // SAFETY: the place lies within a buffer that `new` was promised to be valid, and the executor does not write to it
-        // before the request is complete.
+        // SAFETY: the place lies within a buffer that `new` was promised to be valid, and the executor does not write
+        // to it before the request is complete.
         let code = unsafe {
             start(
                 address.cast(),
@@ -321,10 +326,11 @@ impl MpiTransport<'_> {
         self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
     }
 
-    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's segments: either ranks cut it
-    /// differently, and what this rank waits for never comes, or it is of a later call whose number looks the same in a tag. Messages of one rank
-    /// meet their receives in order, so in the second case the one for this call has met its receive already, and the receive can no longer be
-    /// cancelled: trying it tells the two apart.
+    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's
+    /// segments: either ranks cut it differently, and what this rank waits for never comes, or it is of a later call
+    /// whose number looks the same in a tag. Messages of one rank meet their receives in order, so in the second case
+    /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
+    /// the two apart.
     fn look_for_strays(&mut self) -> Result<(), Failure> {
         let private = self.channel.private;
         for index in 0..self.tickets.len() {

@@ -1,4 +1,5 @@
-//! Code of the program that the MPI library calls in the middle of a call: handlers, operations and callbacks that throw, or that call collectives.
+//! Code of the program that the MPI library calls in the middle of a call: handlers, operations and callbacks that
+//! throw, or that call collectives.
 
 use nagare_harness::{Job, Mpi, compile};
 
@@ -46,8 +47,8 @@ fn collectives_while_their_communicator_is_freed() {
     }
 }
 
-/// A message of a call whose number looks the same in a tag is no sign that ranks disagree. On the code before receives were asked to be
-/// cancelled the first of the distances failed in each of five runs.
+/// A message of a call whose number looks the same in a tag is no sign that ranks disagree. On the code before receives
+/// were asked to be cancelled the first of the distances failed in each of five runs.
 #[test]
 fn a_stopped_rank_is_not_one_that_disagrees() {
     for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
@@ -59,8 +60,8 @@ fn a_stopped_rank_is_not_one_that_disagrees() {
     }
 }
 
-/// The thread is cancelled where it pauses between two looks for messages. Where the MPI library does the waiting, and makes no call of the
-/// kernel meanwhile, a thread stays in its call, with Nagare or without.
+/// The thread is cancelled where it pauses between two looks for messages. Where the MPI library does the waiting, and
+/// makes no call of the kernel meanwhile, a thread stays in its call, with Nagare or without.
 #[test]
 fn a_cancelled_thread() {
     for mpi in Mpi::ALL {

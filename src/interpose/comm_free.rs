@@ -1,8 +1,9 @@
-//! `MPI_Comm_free` and `MPI_Comm_disconnect` (MPI 4.0 sections 7.4.3 and 11.10.4): passed on, while calls on the communicator are the library's.
+//! `MPI_Comm_free` and `MPI_Comm_disconnect` (MPI 4.0 sections 7.4.3 and 11.10.4): passed on, while calls on the
+//! communicator are the library's.
 //!
-//! The library deletes the communicator's attributes in an order of its own, which may differ from rank to rank: our record among them, and
-//! those of the program, whose callbacks may call collectives on the communicator. A record attached after ours was deleted would never be
-//! deleted, and the next communicator of that number would inherit it.
+//! The library deletes the communicator's attributes in an order of its own, which may differ from rank to rank: our
+//! record among them, and those of the program, whose callbacks may call collectives on the communicator. A record
+//! attached after ours was deleted would never be deleted, and the next communicator of that number would inherit it.
 
 use crate::boundary::guard;
 use crate::communicator::Closing;
@@ -19,7 +20,8 @@ unsafe fn closing(shim: &Shim, comm: *mut c_void, free: impl FnOnce() -> c_int) 
     if comm.is_null() || !shim.is_open() {
         return free();
     }
-    // SAFETY: not null, and the caller vouches for what it points to; the library is of the family whose handles these are.
+    // SAFETY: not null, and the caller vouches for what it points to; the library is of the family whose handles these
+    // are.
     let handle = unsafe { *comm.cast::<MPI_Comm>() };
     let _closing = Closing::new(handle);
     free()

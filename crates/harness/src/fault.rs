@@ -1,7 +1,8 @@
-//! Faults of third-party libraries that strike a job now and then, with Nagare or without: each is known by the library's own words.
+//! Faults of third-party libraries that strike a job now and then, with Nagare or without: each is known by the
+//! library's own words.
 //!
-//! A job that fails with these words is run once more, and the fault is told in the summary of the tests. A fault comes into the
-//! table with the words and with where they were seen; what Nagare says is never among them.
+//! A job that fails with these words is run once more, and the fault is told in the summary of the tests. A fault comes
+//! into the table with the words and with where they were seen; what Nagare says is never among them.
 
 use super::launcher::Ended;
 use super::mpi::{Family, Mpi};
@@ -39,7 +40,8 @@ const KNOWN: [Fault; 2] = [
     },
 ];
 
-/// The fault that a failed job met, if it is known. A rank that a signal ended is no such fault, though the others say the same of it.
+/// The fault that a failed job met, if it is known. A rank that a signal ended is no such fault, though the others say
+/// the same of it.
 pub(crate) fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
     let failed = !ended.success();
     let lines = || ended.stderr.lines().chain(ended.stdout.lines());
