@@ -137,6 +137,8 @@ static void carry_out(struct run *run, int index)
         struct statement make = *s;
         if (s->make == M_GROUP && create_group_messages_broken() && had_messages(run->c, s->of, index))
             make.make = M_CREATE;
+        if (s->make == M_IDUP && duplicating_in_threads_broken(run->c->threads))
+            make.make = M_DUP;
         create_comm(&run->comm[s->of], &make, comm, intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
         return;
     }
