@@ -1,14 +1,15 @@
 //! The state of Nagare in one process.
 
-use crate::communicator::Registry;
-use crate::destination::Destination;
-use crate::facts::{self, Disagreement, Exchange, SharedFacts};
-use crate::notice::Notices;
-use crate::pool::Pool;
+use super::disagreement::Disagreement;
+use super::facts::{self, Exchange, SharedFacts};
+use super::setup::{Setup, host_name};
+use crate::boundary::{panics, say};
 use crate::real::{self, LibraryError, Real};
-use crate::setup::Setup;
-use crate::statistics::Statistics;
-use crate::wait;
+use crate::report::destination::Destination;
+use crate::report::statistics::Statistics;
+use crate::transport::notice::Notices;
+use crate::transport::pool::Pool;
+use crate::transport::{agreement, wait};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
@@ -28,8 +29,6 @@ pub struct Shim {
     setup: OnceCell<Setup>,
     /// The facts of `MPI_COMM_WORLD`, if its initialisation was seen.
     world: RwLock<Option<Arc<World>>>,
-    /// Communicators with private duplicates.
-    pub registry: Registry,
     /// Calls counted so far.
     pub statistics: Statistics,
     /// Below this many bytes no call of the collective can run on our algorithms.
@@ -60,6 +59,18 @@ pub struct World {
     notices: Option<Arc<Notices>>,
 }
 
+impl World {
+    /// Frees what was made in it: collective over it, when nothing is under way any more.
+    pub fn free(&self, real: &Real) {
+        if let Some(notices) = &self.notices {
+            notices.free(real);
+        }
+        if let Some(pool) = &self.pool {
+            pool.free(real);
+        }
+    }
+}
+
 static SHIM: OnceCell<Option<Shim>> = OnceCell::new();
 
 /// The state, or `None` where there is no MPI library, or none that fits: then calls are only passed on.
@@ -73,7 +84,7 @@ pub fn shim() -> Option<&'static Shim> {
 
 #[cold]
 fn first_shim() -> Option<&'static Shim> {
-    crate::boundary::end_at_panics();
+    panics::end_at_panics();
     // A process may load its MPI library later: "none yet" is not remembered.
     SHIM.get_or_try_init(Shim::new).ok()?.as_ref()
 }
@@ -95,7 +106,6 @@ impl Shim {
             real,
             setup: OnceCell::new(),
             world: RwLock::new(None),
-            registry: Registry::default(),
             statistics: Statistics::default(),
             floors: Default::default(),
             floors_at_run_time: Mutex::default(),
@@ -136,9 +146,10 @@ impl Shim {
         }
     }
 
-    /// Exchanges facts over the world; called by every rank inside its initialisation wrapper.
-    pub fn enter_world(&self) {
-        let Some(rank) = self.world_rank() else { return };
+    /// Exchanges facts over the world; called by every rank inside its initialisation wrapper. Calls are the library's
+    /// until [`Self::open`]. Whether there is one.
+    pub fn enter_world(&self) -> bool {
+        let Some(rank) = self.world_rank() else { return false };
         let comm = self.real.handles.comm_world;
         let exchange = facts::exchange(self.real, comm, self.setup(), rank);
         self.announce(comm, rank, &exchange);
@@ -152,13 +163,16 @@ impl Shim {
             Pool::of_world(self.real, wanted)
         });
         let notices = facts.and_then(|_| Notices::of_world(self.real));
-        if self.setup().config.enable {
-            self.registry.open(self.real);
-        }
-        let target = self.setup().config.report.as_ref();
-        let destination = target.map(|target| Destination::new(target, self.is_spawned()));
+        let spawned_on = self.is_spawned().then(host_name);
+        let target = config.report.as_ref();
+        let destination = target.map(|target| Destination::new(target, spawned_on.as_deref()));
         let Exchange { facts, report, .. } = exchange;
         *self.world.write() = Some(Arc::new(World { facts, report, destination, pool, notices }));
+        true
+    }
+
+    /// From now on calls are looked at.
+    pub fn open(&self) {
         self.open.store(true, Ordering::Release);
     }
 
@@ -181,20 +195,9 @@ impl Shim {
         self.world()?.notices.clone()
     }
 
-    /// Forgets the world, before it is finalised, and frees what was made in it.
-    pub fn leave_world(&self) {
-        if !self.open.swap(false, Ordering::AcqRel) {
-            return;
-        }
-        let world = self.world.write().take();
-        self.registry.release(self.real);
-        let Some(world) = world else { return };
-        if let Some(notices) = &world.notices {
-            notices.free(self.real);
-        }
-        if let Some(pool) = &world.pool {
-            pool.free(self.real);
-        }
+    /// From now on calls are the library's, and the world is forgotten; `None` if there was none.
+    pub fn leave_world(&self) -> Option<Arc<World>> {
+        if self.open.swap(false, Ordering::AcqRel) { self.world.write().take() } else { None }
     }
 
     /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is initialised or after
@@ -211,7 +214,7 @@ impl Shim {
         if rank == 0 {
             own.for_each(|problem| log::warn!("{problem}"));
         } else if first.is_some_and(|e| *e == Disagreement::Problem(rank as usize)) {
-            let host = crate::setup::host_name();
+            let host = host_name();
             own.for_each(|problem| log::warn!("rank {rank} on {host}: {problem}"));
         }
         match &exchange.facts {
@@ -241,9 +244,9 @@ impl Shim {
                 if strict {
                     // Everybody's lines come before the end of the job, where everybody knows that it ends.
                     if !matches!(error, Disagreement::Build | Disagreement::Exchange(_)) {
-                        facts::all_agree(self.real, comm, true);
+                        agreement::all_agree(self.real, comm, true);
                     }
-                    crate::boundary::abort(self.real, 1);
+                    panics::abort(self.real, 1);
                 }
             }
         }
@@ -304,10 +307,4 @@ fn start_log(setup: &Setup) {
             writeln!(out, "nagare: {}", record.args())
         })
         .try_init();
-}
-
-/// Writes to standard error; a closed or full one is no reason to stop a job.
-pub fn say(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -8,7 +8,7 @@
 //!
 //! Spawned processes inherit the variable: one name for all worlds would leave the report of the one that ended last.
 
-use crate::report::Report;
+use super::content::Report;
 use nagare_config::ReportTarget;
 use std::fs::File;
 use std::io::{Result, Write};
@@ -25,18 +25,17 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Called by rank 0 while its world begins; `spawned` by another.
-    pub fn new(target: &ReportTarget, spawned: bool) -> Self {
+    /// Called by rank 0 while its world begins; `spawned_on`: its host, if another world has spawned its own.
+    pub fn new(target: &ReportTarget, spawned_on: Option<&str>) -> Self {
         match target {
             ReportTarget::Stderr => Self::Stderr,
             ReportTarget::File(name) => {
                 let written = Path::new(name);
                 // Without a current directory it stays as it is written, and opening it says what is wrong.
                 let path = std::path::absolute(written).unwrap_or_else(|_| written.to_owned());
-                Self::File(if spawned {
-                    of_spawned(&path, &crate::setup::host_name(), std::process::id())
-                } else {
-                    path
+                Self::File(match spawned_on {
+                    Some(host) => of_spawned(&path, host, std::process::id()),
+                    None => path,
                 })
             }
         }
@@ -45,7 +44,7 @@ impl Destination {
     /// Writes the report; what goes wrong is said.
     pub fn write(&self, report: &Report) {
         match self {
-            Self::Stderr => crate::shim::say(&report.text()),
+            Self::Stderr => crate::boundary::say(&report.text()),
             Self::File(path) => {
                 let json = path.as_os_str().as_encoded_bytes().ends_with(b".json");
                 let text = if json { report.json() } else { report.text() };
@@ -94,6 +93,6 @@ mod tests {
     fn a_relative_name_is_one_in_the_directory_at_the_start() {
         let here = std::env::current_dir().expect("a directory");
         let target = ReportTarget::File("out/r.json".to_owned());
-        assert_eq!(Destination::new(&target, false), Destination::File(here.join("out/r.json")));
+        assert_eq!(Destination::new(&target, None), Destination::File(here.join("out/r.json")));
     }
 }

@@ -9,9 +9,8 @@
 //! call has failed goes on failing, so one notice of a rank is enough. It is small, and room for it is there from the beginning: memory is
 //! what is missing. Where the library itself cannot send it, the program's next call there, or its end, tries again.
 
-use crate::facts;
-use crate::failure::Failure;
-use crate::private::Private;
+use super::agreement;
+use crate::boundary::failure::Failure;
 use crate::real::Real;
 use crate::real::handles::{ANY_SOURCE, STATUS_IGNORE};
 use mpi::ffi::{MPI_Comm, MPI_Status};
@@ -33,6 +32,18 @@ pub struct Name {
     pub epoch: u32,
     /// In the pool, from 1; 0 for others.
     pub place: u32,
+}
+
+/// The ranks of a communicator of ours, as notices know them.
+pub trait Members {
+    /// What notices call the communicator.
+    fn name(&self) -> Name;
+
+    /// What its ranks are called in the world.
+    fn world_ranks(&self) -> &[Rank];
+
+    /// Where notices about it are sent.
+    fn notices(&self) -> &Notices;
 }
 
 /// The message.
@@ -90,23 +101,23 @@ unsafe impl Sync for Notices {}
 impl Notices {
     /// Opens them; collective over the world. `None` on all ranks if one cannot have the communicator.
     pub fn of_world(real: &Real) -> Option<Arc<Self>> {
-        let comm = facts::same_ranks(real, real.handles.comm_world)?;
+        let comm = agreement::same_ranks(real, real.handles.comm_world)?;
         Some(Arc::new(Self { comm, heard: Mutex::new(Vec::with_capacity(ROOM)), any: AtomicBool::new(false) }))
     }
 
-    /// Whether call number `call` on `private` can go on.
+    /// Whether call number `call` among `members` can go on.
     ///
     /// # Errors
     /// [`Failure::GivenUp`] if another rank has given up that call or an earlier one.
     #[inline]
-    pub fn check(&self, private: &Private, call: u32) -> Result<(), Failure> {
+    pub fn check(&self, members: &impl Members, call: u32) -> Result<(), Failure> {
         if !self.any.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let Some(Heard { source, notice }) = self.on(private.name) else { return Ok(()) };
+        let Some(Heard { source, notice }) = self.on(members.name()) else { return Ok(()) };
         // Not later than this call.
         let holds = call.wrapping_sub(notice.call) as i32 >= 0;
-        let peer = private.world_ranks.iter().position(|&rank| rank == source);
+        let peer = members.world_ranks().iter().position(|&rank| rank == source);
         match peer.filter(|_| holds) {
             Some(peer) => Err(Failure::GivenUp { peer: peer as Rank, class: notice.class }),
             None => Ok(()),
@@ -169,39 +180,40 @@ const LOOK_EVERY: usize = 16;
 const PUSHES: u32 = 100;
 
 impl Resignation {
-    /// Tells the ranks of `private` that this one, `rank`, has given up call number `call`; once.
-    pub fn tell(&mut self, real: &Real, private: &Private, rank: Rank, call: u32, failure: Failure) {
+    /// Tells `members` that this one, `rank`, has given up call number `call`; once.
+    pub fn tell(&mut self, real: &Real, members: &impl Members, rank: Rank, call: u32, failure: Failure) {
         if let Some(room) = self.room.take() {
             // Never freed: nobody waits until it has been read.
             let own = Box::leak(room);
-            *own = Notice { on: private.name, call, class: failure.code() };
-            self.untold = Some((own, 0..private.world_ranks.len() as Rank));
+            *own = Notice { on: members.name(), call, class: failure.code() };
+            self.untold = Some((own, 0..members.world_ranks().len() as Rank));
         }
-        self.go_on(real, private, rank);
+        self.go_on(real, members, rank);
     }
 
     /// Tells the ranks that could not be told so far: the library may have had no memory for it.
-    pub fn go_on(&mut self, real: &Real, private: &Private, rank: Rank) {
+    pub fn go_on(&mut self, real: &Real, members: &impl Members, rank: Rank) {
         let Some((notice, untold)) = self.untold.take() else { return };
-        let Some(&source) = private.world_ranks.get(rank as usize) else { return };
+        let Some(&source) = members.world_ranks().get(rank as usize) else { return };
+        let notices = members.notices();
         let own = Heard { source, notice: *notice };
         let mut failed: Option<Range<Rank>> = None;
         for (number, peer) in untold.enumerate() {
             if number % LOOK_EVERY == 0 {
-                private.notices.look(real);
+                notices.look(real);
                 // Where many give up at once, the first of them tells all.
-                if private.notices.on(private.name).is_some_and(|heard| heard.precedes(own)) {
+                if notices.on(members.name()).is_some_and(|heard| heard.precedes(own)) {
                     return;
                 }
             }
-            let Some(&there) = private.world_ranks.get(peer as usize) else { continue };
-            if there != source && !send(real, private.notices.comm, notice, there) {
+            let Some(&there) = members.world_ranks().get(peer as usize) else { continue };
+            if there != source && !send(real, notices.comm, notice, there) {
                 failed.get_or_insert(peer..peer).end = peer + 1;
             }
         }
         self.untold = failed.map(|ranks| (notice, ranks));
         for _ in 0..PUSHES {
-            private.notices.look(real);
+            notices.look(real);
         }
     }
 }
@@ -257,20 +269,45 @@ mod tests {
         all
     }
 
-    /// A communicator of that name of the world's ranks 8, 9, 10, …
-    fn private(name: Name, notices: Notices) -> Private {
-        Private::for_tests(name, Arc::new(notices), (8..16).collect())
+    /// The world's ranks 8, 9, 10, … in a communicator.
+    struct Some8 {
+        name: Name,
+        notices: Notices,
+        world_ranks: Vec<Rank>,
+    }
+
+    impl Members for Some8 {
+        fn name(&self) -> Name {
+            self.name
+        }
+
+        fn world_ranks(&self) -> &[Rank] {
+            &self.world_ranks
+        }
+
+        fn notices(&self) -> &Notices {
+            &self.notices
+        }
+    }
+
+    impl Some8 {
+        fn check(&self, call: u32) -> Result<(), Failure> {
+            self.notices.check(self, call)
+        }
+    }
+
+    fn some(name: Name, notices: Notices) -> Some8 {
+        Some8 { name, notices, world_ranks: (8..16).collect() }
     }
 
     #[test]
     fn calls_before_the_one_given_up_go_on() {
         for call in [7, 0, u32::MAX] {
-            let private = private(ON, notices(&[heard(10, call)]));
-            let check = |call| private.notices.check(&private, call);
-            assert_eq!(check(call.wrapping_sub(1)), Ok(()));
+            let members = some(ON, notices(&[heard(10, call)]));
+            assert_eq!(members.check(call.wrapping_sub(1)), Ok(()));
             for later in 0..200 {
                 assert_eq!(
-                    check(call.wrapping_add(later)),
+                    members.check(call.wrapping_add(later)),
                     Err(Failure::GivenUp { peer: 2, class: 34 }),
                     "{call} + {later}"
                 );
@@ -281,11 +318,11 @@ mod tests {
     #[test]
     fn notices_about_others_do_not_count() {
         for name in [Name { epoch: 3, ..ON }, Name { epoch: 5, ..ON }, Name { place: 1, ..ON }] {
-            let private = private(name, notices(&[heard(10, 7)]));
-            assert_eq!(private.notices.check(&private, 7), Ok(()), "{name:?}");
+            let members = some(name, notices(&[heard(10, 7)]));
+            assert_eq!(members.check(7), Ok(()), "{name:?}");
         }
-        let private = private(ON, notices(&[heard(3, 7)]));
-        assert_eq!(private.notices.check(&private, 7), Ok(()), "from a rank that is not in it");
+        let members = some(ON, notices(&[heard(3, 7)]));
+        assert_eq!(members.check(7), Ok(()), "from a rank that is not in it");
     }
 
     /// Of any that give up at once one goes on telling, whatever it has heard of the others; and who knows them all leaves it to that one.

@@ -6,14 +6,14 @@
 //! behind the buffer when both ranks are on one host.) A rank that has waited for a while looks whether such a message
 //! is there, or word of a rank that has given up.
 
-use crate::datatype::{self, Shape, Typed};
-use crate::failure::Failure;
-use crate::memory::Buffer;
-use crate::private::Private;
+use super::private::Private;
+use super::tags::Tags;
+use super::wait::{self, LOOKS};
+use crate::boundary::failure::Failure;
+use crate::buffers::datatype::{self, Shape, Typed};
+use crate::buffers::memory::Buffer;
 use crate::real::Real;
 use crate::real::handles::ANY_TAG;
-use crate::tags::Tags;
-use crate::wait::{self, LOOKS};
 use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
 use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Ticket, Transport};
 use nagare_plan::schedule::{Parts, Rank};

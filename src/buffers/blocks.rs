@@ -5,9 +5,9 @@
 //!   displacements  9     ?     1            (e: extent of the type; displacements of empty blocks mean nothing)
 //! ```
 
-use crate::datatype::{self, Shape, Typed};
-use crate::numbers::Numbers;
-use crate::packed::Piece;
+use super::datatype::{self, Shape, Typed};
+use super::numbers::Numbers;
+use super::packed::Piece;
 use crate::real::Real;
 use nagare_plan::choice::Reason;
 

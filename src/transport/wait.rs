@@ -5,8 +5,8 @@
 //! a third, which has just done more work, waits. A rank that sleeps for a moment leaves the processor to the others.
 //! `docs/decisions/0008-waiting.md` has the measurements.
 
-use crate::cvar::Variables;
 use crate::real::Real;
+use crate::real::cvar::Variables;
 use nagare_config::Wait;
 use std::time::Duration;
 

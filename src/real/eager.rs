@@ -1,6 +1,6 @@
 //! How large a message may be to be sent at once, without asking the receiver.
 
-use crate::cvar::Variables;
+use super::cvar::Variables;
 use crate::real::Real;
 
 /// Room for the library's own header in an eager message, bytes.

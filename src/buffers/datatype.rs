@@ -1,9 +1,9 @@
 //! Derived datatypes: whether a buffer can be used as plain bytes, and copying between a typed buffer and packed bytes.
 
-use crate::contents::{self, extent};
+use super::contents::{self, extent};
+use super::typemap::Bytes;
 use crate::real::Real;
 use crate::real::handles::{PROC_NULL, STATUS_IGNORE, is_datatype};
-use crate::typemap::Bytes;
 #[cfg(mpi_large_count)]
 use mpi::ffi::MPI_Count;
 use mpi::ffi::{MPI_Aint, MPI_Comm, MPI_Datatype};

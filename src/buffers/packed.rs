@@ -1,8 +1,8 @@
 //! Packed copies: parts of a program's buffer as consecutive bytes, for as long as a call runs.
 
-use crate::datatype::{self, Typed};
-use crate::failure::Failure;
-use crate::memory::Buffer;
+use super::datatype::{self, Typed};
+use super::memory::Buffer;
+use crate::boundary::failure::Failure;
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
 use std::ffi::c_int;

@@ -8,9 +8,9 @@
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody
 //! ```
 
-use crate::facts::Disagreement;
+use super::disagreement::Disagreement;
+use crate::boundary::say;
 use crate::real::Real;
-use crate::shim::say;
 use mpi::ffi::{MPI_Comm, MPI_Datatype};
 use parking_lot::{Condvar, Mutex};
 use std::ffi::c_int;

@@ -1,13 +1,14 @@
 //! The arguments of an intercepted call: what they are about, and which are the library's to judge.
 
-use crate::blocks::{Blocks, Side};
-use crate::communicator::Communicator;
-use crate::contents::extent;
-use crate::datatype::{self, Shape, Typed};
-use crate::numbers::Numbers;
+use crate::buffers::blocks::{Blocks, Side};
+use crate::buffers::contents::extent;
+use crate::buffers::datatype::{self, Shape, Typed};
+use crate::buffers::numbers::Numbers;
+use crate::comm::record::Communicator;
+use crate::comm::registry;
 use crate::real::Real;
 use crate::real::handles::IN_PLACE;
-use crate::shim::Shim;
+use crate::world::shim::Shim;
 use mpi::ffi::{MPI_Comm, MPI_Op};
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
@@ -108,7 +109,7 @@ impl Arguments {
             return Err(Reason::Argument);
         }
         // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this call only.
-        unsafe { Communicator::of(shim, self.comm) }
+        unsafe { registry::of(shim, self.comm) }
     }
 
     /// The same, unless it is an intercommunicator's.

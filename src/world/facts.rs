@@ -1,22 +1,19 @@
 //! What every rank tells the others about itself, and what all of them then know.
 
-use crate::eager::{self, EagerLimits};
-use crate::locality;
-use crate::meeting::meet;
+use super::disagreement::Disagreement;
+use super::locality;
+use super::meeting::meet;
+use super::setup::{MAX_LEVELS, Setup};
 use crate::real::Real;
+use crate::real::eager::{self, EagerLimits};
 use crate::real::handles::TAG_UB;
-use crate::setup::Setup;
-use crate::tags::Tags;
+use crate::transport::tags::Tags;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::{Place, Topology, in_order};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// Levels outside the node that can be told.
-pub const MAX_LEVELS: usize = 8;
 
 /// One rank's facts, exchanged as bytes. The layout is the same in all builds of one version.
 #[repr(C)]
@@ -81,29 +78,6 @@ pub struct Exchange {
     pub strict: bool,
     /// Why this rank has no place in the machine; differs between ranks.
     pub own_problem: Option<String>,
-}
-
-/// Why ranks cannot plan together.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Disagreement {
-    /// Some rank has an unusable configuration and says so itself.
-    #[error("rank {0} cannot use its configuration")]
-    Problem(usize),
-    /// Builds of the library that do not understand each other.
-    #[error("ranks have different builds of libnagare.so; expected the same on all ranks")]
-    Build,
-    /// The environment differs; the second says in what.
-    #[error("rank {0} has other settings than rank 0 ({1}); expected the same on all ranks")]
-    Settings(usize, String),
-    /// The file differs.
-    #[error("rank {0} reads another topology file than rank 0; expected the same contents on all hosts")]
-    File(usize),
-    /// The levels contradict each other.
-    #[error("{0}")]
-    Topology(String),
-    /// The exchange itself failed.
-    #[error("exchanging facts failed with MPI error {0}")]
-    Exchange(c_int),
 }
 
 /// Collects the facts of all ranks of `comm`; collective over it. `number`: this process's rank in its world.
@@ -297,80 +271,3 @@ fn shared_memory_leader(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<u64,
 const COMM_TYPE_SHARED: c_int = 0;
 #[cfg(mpi_family = "mpich")]
 const COMM_TYPE_SHARED: c_int = 1;
-
-/// Ranks of `of` numbered in `within`: `result[rank in of] = rank in within`, `None` if some are not in it.
-pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Option<Vec<Rank>> {
-    let mpi = &real.mpi;
-    let own: Vec<c_int> = (0..size).collect();
-    let mut there = vec![-1; own.len()];
-    // SAFETY: both communicators are valid; the groups are freed here; the arrays have `size` entries.
-    let code = unsafe {
-        let (mut group, mut target) = (std::mem::zeroed(), std::mem::zeroed());
-        (mpi.comm_group)(of, &raw mut group);
-        (mpi.comm_group)(within, &raw mut target);
-        let code = (mpi.group_translate_ranks)(group, size, own.as_ptr(), target, there.as_mut_ptr());
-        (mpi.group_free)(&raw mut group);
-        (mpi.group_free)(&raw mut target);
-        code
-    };
-    let there: Option<Vec<Rank>> = there.into_iter().map(|r| Rank::try_from(r).ok()).collect();
-    there.filter(|_| code == 0)
-}
-
-/// Whether `yes` holds on all ranks of `comm`; collective over it.
-pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
-    least(real, comm, c_int::from(yes)) == Some(1)
-}
-
-/// The least of the numbers of all ranks of `comm`; collective over it. `None` if the library fails.
-pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Option<c_int> {
-    let mut least = 0;
-    let handles = &real.handles;
-    // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
-    let code = unsafe {
-        (real.mpi.allreduce)(
-            (&raw const own).cast(),
-            (&raw mut least).cast(),
-            1,
-            handles.int.into(),
-            handles.min.into(),
-            comm.into(),
-        )
-    };
-    (code == 0).then_some(least)
-}
-
-/// A communicator of the ranks of `comm`, which returns its errors; collective over it. `None` on all ranks if one cannot have it.
-///
-/// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions.
-pub fn same_ranks(real: &Real, comm: MPI_Comm) -> Option<MPI_Comm> {
-    let (mpi, handles) = (&real.mpi, &real.handles);
-    let mut made = handles.comm_null;
-    // SAFETY: valid communicator, all of whose ranks are in this collective call; the group is freed here. The program's
-    // error handler is set aside meanwhile, since failing here is no error of the program.
-    let code = unsafe {
-        let mut handler = std::mem::zeroed();
-        let mut group = std::mem::zeroed();
-        (mpi.comm_get_errhandler)(comm, &raw mut handler);
-        (mpi.comm_set_errhandler)(comm, handles.errors_return);
-        let mut code = (mpi.comm_group)(comm, &raw mut group);
-        if code == 0 {
-            code = (mpi.comm_create)(comm, group, &raw mut made);
-            (mpi.group_free)(&raw mut group);
-        }
-        if code == 0 {
-            code = (mpi.comm_set_errhandler)(made, handles.errors_return);
-        }
-        (mpi.comm_set_errhandler)(comm, handler);
-        (mpi.errhandler_free)(&raw mut handler);
-        code
-    };
-    if all_agree(real, comm, code == 0) {
-        return Some(made);
-    }
-    if code == 0 {
-        // SAFETY: just made, unused.
-        unsafe { (mpi.comm_free)(&raw mut made) };
-    }
-    None
-}

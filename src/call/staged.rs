@@ -1,11 +1,11 @@
 //! The buffers of a call as our algorithms use them: where they are if they are plain bytes, else as packed copies.
 
-use crate::arguments::{Arguments, Sides};
-use crate::call::Decision;
-use crate::datatype::{Shape, Typed};
-use crate::failure::Failure;
-use crate::packed::{Packed, Packer, Piece};
-use crate::transport::Buffers;
+use super::arguments::{Arguments, Sides};
+use super::decide::Decision;
+use crate::boundary::failure::Failure;
+use crate::buffers::datatype::{Shape, Typed};
+use crate::buffers::packed::{Packed, Packer, Piece};
+use crate::transport::mpi_transport::Buffers;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Layout;
 use nagare_plan::schedule::RankPlan;

@@ -4,8 +4,8 @@
 //! asked about with large counts, and predefined types that have no name are not freed. What is not known, or too much
 //! to look at, is scattered.
 
+use super::typemap::{self, Bytes, Constructor, Inner};
 use crate::real::Real;
-use crate::typemap::{self, Bytes, Constructor, Inner};
 #[cfg(mpi_large_count)]
 use mpi::ffi::MPI_Count;
 use mpi::ffi::{MPI_Aint, MPI_Datatype};

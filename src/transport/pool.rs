@@ -12,7 +12,7 @@
 //!   [1]        C          C          C          C             the others take it too, or all try the next
 //! ```
 
-use crate::facts;
+use super::agreement;
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
 use parking_lot::Mutex;
@@ -69,12 +69,12 @@ impl Pool {
         // SAFETY: MPI is initialised and not finalised: this is called by the initialisation wrapper.
         let known = unsafe { (real.mpi.query_thread)(&raw mut level) } == 0;
         let world = real.handles.comm_world;
-        let threads = !facts::all_agree(real, world, known && level < THREAD_MULTIPLE);
+        let threads = !agreement::all_agree(real, world, known && level < THREAD_MULTIPLE);
         let mut comms = Vec::with_capacity(SIZE);
         let size = if threads { SIZE } else { SPARE };
         for _ in 0..if wanted { size } else { 0 } {
             // What one rank cannot have, none has: the pool is as long on all ranks.
-            match facts::same_ranks(real, world) {
+            match agreement::same_ranks(real, world) {
                 Some(comm) => comms.push(comm),
                 None => break,
             }
@@ -90,11 +90,11 @@ impl Pool {
             let proposal = broadcast(real, comm, own.as_ref().map_or(self.comms.len(), |lease| lease.index));
             let Some(proposal) = proposal.filter(|&index| index < self.comms.len()) else {
                 // The first rank's answer is all ranks' answer, also where it could not be told.
-                facts::all_agree(real, comm, false);
+                agreement::all_agree(real, comm, false);
                 return None;
             };
             let lease = own.or_else(|| self.take(proposal));
-            if facts::all_agree(real, comm, lease.is_some()) {
+            if agreement::all_agree(real, comm, lease.is_some()) {
                 return lease;
             }
             from = proposal + 1;

@@ -1,6 +1,5 @@
 //! What this process is told by its environment and files: read once, before the ranks compare it.
 
-use crate::facts::MAX_LEVELS;
 use nagare_config::{Config, Problem};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
 use nagare_plan::quoted;
@@ -10,6 +9,9 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+/// Levels outside the node that ranks can tell each other.
+pub const MAX_LEVELS: usize = 8;
 
 /// Configuration and place of this process.
 pub struct Setup {

@@ -1,12 +1,11 @@
 //! The report: which algorithm ran for which calls, or why the library's own did, over all ranks.
 
-use crate::shim::Shim;
-use crate::statistics::{OUTCOMES, VALUES, outcome_name};
+use super::statistics::{OUTCOMES, VALUES, outcome_name};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use nagare_plan::collective::Collective;
+use nagare_plan::topology::Topology;
 use serde::Serialize;
-use std::ffi::c_int;
 use std::fmt::Write as _;
 
 /// The report as data; `schema` grows when a field changes its meaning.
@@ -46,8 +45,9 @@ struct ReportRow {
 }
 
 impl Report {
-    /// From the snapshots of some ranks, one after another.
-    pub fn new(shim: &Shim, snapshots: &[u64]) -> Self {
+    /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `topology`: that of the
+    /// world, if there is one, and where it comes from.
+    pub fn new(mpi: String, (topology, topology_from): (Option<&Topology>, String), snapshots: &[u64]) -> Self {
         let per_rank = Collective::ALL.len() * OUTCOMES * VALUES;
         let ranks: Vec<&[u64]> = snapshots.chunks_exact(per_rank).collect();
         let mut rows = Vec::new();
@@ -72,15 +72,14 @@ impl Report {
                 });
             }
         }
-        let topology = shim.world().and_then(|w| w.facts.as_ref().ok().map(|f| f.topology.clone()));
         Self {
             schema: 1,
             nagare: env!("CARGO_PKG_VERSION"),
-            mpi: library_version(shim),
+            mpi,
             ranks: ranks.len(),
-            nodes: topology.as_ref().map(|t| t.node_count()),
+            nodes: topology.map(Topology::node_count),
             levels: topology.map(|t| t.level_names().to_vec()).unwrap_or_default(),
-            topology_from: shim.setup().topology_origin.clone(),
+            topology_from,
             rows,
         }
     }
@@ -134,50 +133,5 @@ impl Report {
             let _ = writeln!(text, "{}", line.trim());
         }
         text
-    }
-}
-
-/// First line of what the library says of itself.
-pub fn library_version(shim: &Shim) -> String {
-    // MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI and 8192 in MPICH.
-    let mut buffer = vec![0u8; 8192];
-    let mut length: c_int = 0;
-    // SAFETY: the buffer has room for the longest string of both families.
-    unsafe { (shim.real.mpi.get_library_version)(buffer.as_mut_ptr().cast(), &raw mut length) };
-    buffer.truncate(buffer.iter().position(|&b| b == 0).unwrap_or(0));
-    let text = String::from_utf8_lossy(&buffer).replace('\t', " ");
-    text.lines().next().unwrap_or_default().split(", package").next().unwrap_or_default().trim().to_owned()
-}
-
-/// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.
-pub fn at_finalize(shim: &Shim) {
-    let Some(world) = shim.world().filter(|world| world.report) else { return };
-    let Some(rank) = shim.world_rank() else { return };
-    let own = shim.statistics.snapshot();
-    let mpi = &shim.real.mpi;
-    let mut size = 0;
-    // SAFETY: the world is a valid communicator until finalisation.
-    unsafe { (mpi.comm_size)(shim.real.handles.comm_world.into(), &raw mut size) };
-    let mut all = vec![0u64; if rank == 0 { own.len() * size as usize } else { 0 }];
-    let bytes = size_of_val(own.as_slice()) as c_int;
-    // SAFETY: every rank of the world is in its finalisation wrapper; the send buffer has `bytes` bytes, the receive buffer
-    // at rank 0 as many per rank.
-    let code = unsafe {
-        (mpi.gather)(
-            own.as_ptr().cast(),
-            bytes,
-            shim.real.handles.byte.into(),
-            all.as_mut_ptr().cast(),
-            bytes,
-            shim.real.handles.byte.into(),
-            0,
-            shim.real.handles.comm_world.into(),
-        )
-    };
-    if rank != 0 || code != 0 {
-        return;
-    }
-    if let Some(destination) = &world.destination {
-        destination.write(&Report::new(shim, &all));
     }
 }

@@ -1,7 +1,7 @@
 //! A communicator of ours, for the messages of one of the program's (docs/decisions/0005).
 
-use crate::notice::{Name, Notices};
-use crate::pool::Lease;
+use super::notice::{Members, Name, Notices};
+use super::pool::Lease;
 use crate::real::handles::PROC_NULL;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
@@ -37,12 +37,18 @@ impl Private {
             Some(_) => self.world_ranks.get(rank as usize).map_or(PROC_NULL, |&rank| rank as c_int),
         }
     }
+}
 
-    /// One whose handle means nothing.
-    #[cfg(test)]
-    pub fn for_tests(name: Name, notices: Arc<Notices>, world_ranks: Arc<[Rank]>) -> Self {
-        // SAFETY: a handle is plain data.
-        let comm = unsafe { std::mem::zeroed() };
-        Self { comm, name, notices, world_ranks, lease: None }
+impl Members for Private {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn world_ranks(&self) -> &[Rank] {
+        &self.world_ranks
+    }
+
+    fn notices(&self) -> &Notices {
+        &self.notices
     }
 }

@@ -48,7 +48,7 @@ pub fn end_at_panics() {
 
 fn end(panic: &PanicHookInfo) {
     let function = FUNCTION.get();
-    crate::shim::say(&format!("nagare: internal error in {function}: {panic}; the job is aborted\n"));
+    super::say(&format!("nagare: internal error in {function}: {panic}; the job is aborted\n"));
     if let Ok(real) = crate::real::real() {
         abort(real, 70);
     }
