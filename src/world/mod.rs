@@ -7,6 +7,8 @@
 //!                └─► setup
 //! ```
 //!
+//! `README.md` beside this file has the meeting of all ranks: states, messages, and why nobody waits for ever.
+//!
 //! May enter: what holds for the whole process. May not: single communicators and calls, which read it.
 
 pub mod collect;
