@@ -152,8 +152,9 @@ fn diagnose(shim: &Shim) -> String {
     }
     let _ = writeln!(text, "host: {}", crate::setup::host_name());
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);
-    let eager = crate::eager::limits(shim.real);
-    let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
+    if let Some(eager) = shim.world().and_then(|w| w.facts.as_ref().ok().map(|facts| facts.eager)) {
+        let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
+    }
     let core = crate::locality::bound()
         .map_or_else(|| "none".to_owned(), |bound| format!("{} (NUMA node {})", bound.core, bound.numa));
     let _ = writeln!(text, "bound to core: {core}");

@@ -1,6 +1,6 @@
 //! What every rank tells the others about itself, and what all of them then know.
 
-use crate::eager::{self, EagerLimits};
+use crate::eager::{self, EagerLimits, UNKNOWN};
 use crate::locality;
 use crate::meeting::meet;
 use crate::real::Real;
@@ -224,19 +224,21 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
         let fitted = topology.on_torus(Arc::new(dims.clone()));
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
-    let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
+    let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
     Ok(SharedFacts { topology: Arc::new(topology), eager, tags })
 }
 
 fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
-    let limits = eager::limits(real);
+    // Switched off, a rank tells only what the others compare.
+    let on = setup.config.enable;
+    let limits = if on { eager::limits(real) } else { EagerLimits::UNKNOWN };
     let mut groups = [0; MAX_LEVELS];
     for (into, &from) in groups.iter_mut().zip(&place.groups) {
         *into = from;
     }
-    let bound = locality::bound().filter(|_| place.core.is_none());
+    let bound = if on && place.core.is_none() { locality::bound() } else { None };
     Facts {
         settings: setup.settings_hash,
         file: setup.file_hash,

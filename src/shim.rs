@@ -106,7 +106,8 @@ impl Shim {
         }))
     }
 
-    /// The pause between two looks for messages, `None` where the MPI library does the waiting.
+    /// The pause between two looks for messages, `None` where the MPI library does the waiting. Found out in MPI_Init, where no
+    /// other thread changes the library's variables.
     pub fn pause(&self) -> Option<Duration> {
         *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
     }
@@ -145,6 +146,10 @@ impl Shim {
         self.timed.store(exchange.report, Ordering::Relaxed);
         // All ranks have the same verdict, and where it is good the same settings.
         let config = &self.setup().config;
+        if config.enable {
+            let pauses = if self.pause().is_some() { "pauses" } else { "looks again at once" };
+            log::debug!("rank {rank} {pauses} while it waits");
+        }
         let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
         let pool = facts.map(|facts| {
             let nodes = facts.topology.node_count();
@@ -152,7 +157,7 @@ impl Shim {
             Pool::of_world(self.real, wanted)
         });
         let notices = facts.and_then(|_| Notices::of_world(self.real));
-        if self.setup().config.enable {
+        if config.enable {
             self.registry.open(self.real);
         }
         let target = self.setup().config.report.as_ref();
@@ -215,7 +220,7 @@ impl Shim {
             own.for_each(|problem| log::warn!("rank {rank} on {host}: {problem}"));
         }
         match &exchange.facts {
-            Ok(facts) if rank == 0 => {
+            Ok(facts) if rank == 0 && setup.config.enable => {
                 let topology = &facts.topology;
                 log::info!(
                     "{} ranks on {} nodes, levels {} (from {}); eager up to {} bytes within a node, {} between nodes",
