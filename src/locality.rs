@@ -17,35 +17,35 @@ pub struct Location {
 /// The first processor this process is bound to, and its NUMA node. `None` if the process may run on every processor, or if
 /// there is no affinity to be had.
 pub fn bound() -> Option<Location> {
-    let core = affinity()?;
-    Some(Location { numa: numa_of(Path::new("/sys/devices/system/cpu"), core), core })
+    located(Path::new("/sys/devices/system/cpu"), &affinity()?)
 }
 
-/// First processor of the affinity mask, `None` if the mask holds all processors.
-fn affinity() -> Option<u32> {
-    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size given.
-    let (set, online) = unsafe {
+/// Whether this thread may run on a processor, by number.
+fn affinity() -> Option<Vec<bool>> {
+    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size given,
+    // and every index is below CPU_SETSIZE.
+    unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
-            return None;
-        }
-        (set, libc::sysconf(libc::_SC_NPROCESSORS_ONLN))
-    };
-    let cpus = 0..libc::CPU_SETSIZE as usize;
-    // SAFETY: every index is below CPU_SETSIZE.
-    let mut bound = cpus.filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) });
-    let first = bound.next()?;
-    let count = 1 + bound.count();
-    ((count as i64) < online).then_some(first as u32)
+        let code = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        (code == 0).then(|| (0..libc::CPU_SETSIZE as usize).map(|cpu| libc::CPU_ISSET(cpu, &set)).collect())
+    }
+}
+
+/// The first processor that is `allowed` and its NUMA node, `None` if all are. In the directory of `processors` each has one, with
+/// an entry `topology` while it is online; that they exist is learnt without opening anything.
+fn located(processors: &Path, allowed: &[bool]) -> Option<Location> {
+    let directory = |processor: usize| processors.join(format!("cpu{processor}"));
+    let others = (0..allowed.len()).filter(|&processor| !allowed[processor]).map(directory);
+    others.take_while(|other| other.exists()).find(|other| other.join("topology").exists())?;
+    let core = allowed.iter().position(|&allowed| allowed)?;
+    Some(Location { numa: numa_of(&directory(core)), core: core as u32 })
 }
 
 /// NUMA nodes that are looked for: nodes with processors have low numbers, those of accelerators' memory high ones.
 const NODES: u32 = 256;
 
-/// The NUMA node of a processor, 0 where Linux does not tell it: the directory of a processor has an entry `nodeN`, and whether
-/// there is one is learnt without opening anything.
-fn numa_of(processors: &Path, processor: u32) -> u32 {
-    let directory = processors.join(format!("cpu{processor}"));
+/// The NUMA node of the processor with that directory, which has an entry `nodeN`; 0 where Linux does not tell it.
+fn numa_of(directory: &Path) -> u32 {
     (0..NODES).find(|node| directory.join(format!("node{node}")).exists()).unwrap_or(0)
 }
 
@@ -54,18 +54,37 @@ mod tests {
     use super::*;
     use std::fs;
 
-    #[test]
-    fn processors_numbered_across_numa_nodes_are_told_apart() {
-        // Even processors on NUMA node 0, odd ones on node 8, as firmware of some machines numbers them.
+    /// A machine of six processors: even ones on NUMA node 0, odd ones on node 8, as some firmware numbers them; processor 3 is off.
+    fn machine() -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a directory");
-        for processor in 0..8 {
+        for processor in 0..6 {
             let directory = root.path().join(format!("cpu{processor}"));
             fs::create_dir_all(directory.join(format!("node{}", processor % 2 * 8))).expect("a directory");
-            fs::create_dir_all(directory.join("topology")).expect("a directory");
+            if processor != 3 {
+                fs::create_dir(directory.join("topology")).expect("a directory");
+            }
         }
-        let found: Vec<u32> = (0..8).map(|processor| numa_of(root.path(), processor)).collect();
-        assert_eq!(found, [0, 8, 0, 8, 0, 8, 0, 8]);
-        assert_eq!(numa_of(root.path(), 8), 0, "a processor that is not there");
+        root
+    }
+
+    fn on(allowed: &[usize]) -> Option<(u32, u32)> {
+        let mask: Vec<bool> = (0..64).map(|processor| allowed.contains(&processor)).collect();
+        located(machine().path(), &mask).map(|found| (found.numa, found.core))
+    }
+
+    #[test]
+    fn processors_numbered_across_numa_nodes_are_told_apart() {
+        let found = [0, 1, 2, 4, 5].map(|processor| on(&[processor]));
+        assert_eq!(found, [Some((0, 0)), Some((8, 1)), Some((0, 2)), Some((0, 4)), Some((8, 5))]);
+        assert_eq!(on(&[5, 1, 4]), Some((8, 1)));
+    }
+
+    #[test]
+    fn who_may_run_on_all_processors_that_are_online_is_not_bound() {
+        assert_eq!(on(&[0, 1, 2, 4, 5]), None);
+        assert_eq!(on(&[0, 1, 2, 3, 4, 5]), None);
+        assert_eq!(on(&[0, 1, 2, 3, 4]), Some((0, 0)));
+        assert_eq!(on(&[]), None);
     }
 
     #[test]

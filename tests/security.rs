@@ -159,6 +159,7 @@ fn ranks_read_write_and_execute_what_the_documentation_says() {
         let stock = deeds(&program, false, &[]);
         for (variables, file, written) in [
             (vec![], None, None),
+            (vec![("NAGARE_ENABLE", "0")], None, None),
             (vec![("NAGARE_TOPOLOGY", MACHINE), forced], None, None),
             (vec![("NAGARE_TOPOLOGY", &*fabric), forced, ("NAGARE_REPORT", &*report)], Some(&fabric), Some(&report)),
         ] {
