@@ -86,6 +86,12 @@ pub struct Exchange {
 /// Why ranks cannot plan together.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Disagreement {
+    /// Not a disagreement: Nagare is off on all ranks, which tell each other nothing more.
+    #[error("NAGARE_ENABLE=0")]
+    Off {
+        /// Whether some rank wants a report.
+        report: bool,
+    },
     /// Some rank has an unusable configuration and says so itself.
     #[error("rank {0} cannot use its configuration")]
     Problem(usize),
@@ -126,6 +132,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Ex
                 own_problem,
             }
         }
+        Err(error @ Disagreement::Off { report }) => Exchange { facts: Err(error), report, strict: false, own_problem },
         // Only what failed on this rank may differ from the others.
         Err(error) => Exchange { facts: Err(error), report: false, strict: setup.config.strict, own_problem },
     }
@@ -145,7 +152,7 @@ fn collect(
         (mpi.comm_rank)(comm, &raw mut rank);
         (mpi.comm_size)(comm.into(), &raw mut size);
     }
-    meet(real, comm, rank, size, setup.config.strict)?;
+    meet(real, comm, rank, size, &setup.config)?;
     let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
@@ -231,7 +238,7 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
 }
 
 fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
-    // Switched off, a rank tells only what the others compare.
+    // Where only some ranks are on, the others tell what is compared.
     let on = setup.config.enable;
     let limits = if on { eager::limits(real) } else { EagerLimits::UNKNOWN };
     let mut groups = [0; MAX_LEVELS];

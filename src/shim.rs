@@ -220,7 +220,7 @@ impl Shim {
             own.for_each(|problem| log::warn!("rank {rank} on {host}: {problem}"));
         }
         match &exchange.facts {
-            Ok(facts) if rank == 0 && setup.config.enable => {
+            Ok(facts) if rank == 0 => {
                 let topology = &facts.topology;
                 log::info!(
                     "{} ranks on {} nodes, levels {} (from {}); eager up to {} bytes within a node, {} between nodes",
@@ -232,7 +232,7 @@ impl Shim {
                     facts.eager.remote,
                 );
             }
-            Ok(_) => {}
+            Ok(_) | Err(Disagreement::Off { .. }) => {}
             Err(error) => {
                 let strict = exchange.strict;
                 if rank == 0 {
