@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what a job's start costs: without Nagare, with Nagare switched off, and with it, in turn on every MPI that is here.
+# Measures what a job's start costs: without Nagare, switched off and with it, in turn on every MPI that is here.
 #   scripts/startup.sh                prints a Markdown table
 #   LIBRARIES=DIR scripts/startup.sh  measures DIR/openmpi.so and DIR/mpich.so in place of those of target/
 #   RANKS="1 16" ROUNDS=9             other numbers of ranks, and of jobs per column (fewer at 64 ranks)

@@ -1,13 +1,13 @@
 //! The MPI library's control variables, read without making the library load anything.
 //!
 //! ```text
-//!   Open MPI   MPI_Init has registered the variables of what it uses in libopen-pal, with the values that the environment and
-//!              the parameter files give them: they are read there
+//!   Open MPI   MPI_Init has registered the variables of what it uses in libopen-pal, with the values that the
+//!              environment and the parameter files give them: they are read there
 //!   MPICH      the tool interface (MPI_T, MPI 4.0 section 15.3), whose variables are all there from the start
 //! ```
 //!
-//! Open MPI's `MPI_T_init_thread` loads every component that is installed, in order to list its variables: on a shared file
-//! system a storm of files, for two or three numbers. A component it loads for that has no part in the job.
+//! Open MPI's `MPI_T_init_thread` loads every component that is installed, in order to list its variables: on a shared
+//! file system a storm of files, for two or three numbers. A component it loads for that has no part in the job.
 
 use crate::real::Real;
 use once_cell::sync::OnceCell;
@@ -20,8 +20,8 @@ enum Way {
     Tool,
 }
 
-/// Found once. What the tool interface opens is never closed: MPICH 4.0 destroys the variables for the whole process when the
-/// last user closes them, and the program may be one that opens them later.
+/// Found once. What the tool interface opens is never closed: MPICH 4.0 destroys the variables for the whole process
+/// when the last user closes them, and the program may be one that opens them later.
 static WAY: OnceCell<Option<Way>> = OnceCell::new();
 
 /// Access to the control variables, of an initialised MPI.
@@ -83,8 +83,8 @@ fn has_registry(_: &Real) -> bool {
 fn stored(real: &Real, name: &CStr) -> Option<*const c_void> {
     let mut index: c_int = -1;
     let mut at: *const c_void = ptr::null();
-    // SAFETY: MPI is initialised, so the registry is, and this thread is in MPI_Init, so no other changes it; the functions only
-    // look, and write to the pointers given. The source of the value and its file are not asked for.
+    // SAFETY: MPI is initialised, so the registry is, and this thread is in MPI_Init, so no other changes it; the
+    // functions only look, and write to the pointers given. The source of the value and its file are not asked for.
     let found = unsafe {
         (real.mpi.var_find_by_name)(name.as_ptr(), &raw mut index) == 0
             && (real.mpi.var_get_value)(index, &raw mut at, ptr::null_mut(), ptr::null_mut()) == 0

@@ -23,8 +23,9 @@ impl EagerLimits {
     pub const UNKNOWN: Self = Self { local: UNKNOWN, remote: UNKNOWN };
 }
 
-/// Asks the library's control variables, inside the wrapper of MPI_Init: those of Open MPI's transports that are in use, and of
-/// MPICH's shared memory and older device. Neither library tells anything about messages between nodes over UCX.
+/// Asks the library's control variables, inside the wrapper of MPI_Init: those of Open MPI's transports that are in
+/// use, and of MPICH's shared memory and older device. Neither library tells anything about messages between nodes over
+/// UCX.
 pub fn limits(real: &Real) -> EagerLimits {
     let Some(variables) = Variables::open(real) else { return EagerLimits::UNKNOWN };
     let less_header = |limit: u32| limit.saturating_sub(HEADER).max(512);

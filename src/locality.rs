@@ -1,7 +1,8 @@
 //! Where in its host this process is bound: NUMA node and processor, in the system's numbering.
 //!
-//! Asked of the kernel alone, in a few calls that open nothing on a disk. hwloc would tell cores in the order of packages and
-//! caches, but opens its plugins and looks at the whole machine: as long as a good part of MPI_Init, in every process.
+//! Asked of the kernel alone, in a few calls that open nothing on a disk. hwloc would tell cores in the order of
+//! packages and caches, but opens its plugins and looks at the whole machine: as long as a good part of MPI_Init, in
+//! every process.
 
 use std::path::Path;
 
@@ -14,16 +15,16 @@ pub struct Location {
     pub core: u32,
 }
 
-/// The first processor this process is bound to, and its NUMA node. `None` if the process may run on every processor, or if
-/// there is no affinity to be had.
+/// The first processor this process is bound to, and its NUMA node. `None` if the process may run on every processor,
+/// or if there is no affinity to be had.
 pub fn bound() -> Option<Location> {
     located(Path::new("/sys/devices/system/cpu"), &affinity()?)
 }
 
 /// Whether this thread may run on a processor, by number.
 fn affinity() -> Option<Vec<bool>> {
-    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size given,
-    // and every index is below CPU_SETSIZE.
+    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size
+    // given, and every index is below CPU_SETSIZE.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         let code = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
@@ -31,8 +32,8 @@ fn affinity() -> Option<Vec<bool>> {
     }
 }
 
-/// The first processor that is `allowed` and its NUMA node, `None` if all are. In the directory of `processors` each has one, with
-/// an entry `topology` while it is online; that they exist is learnt without opening anything.
+/// The first processor that is `allowed` and its NUMA node, `None` if all are. In the directory of `processors` each
+/// has one, with an entry `topology` while it is online; that they exist is learnt without opening anything.
 fn located(processors: &Path, allowed: &[bool]) -> Option<Location> {
     let directory = |processor: usize| processors.join(format!("cpu{processor}"));
     let others = (0..allowed.len()).filter(|&processor| !allowed[processor]).map(directory);
@@ -54,7 +55,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A machine of six processors: even ones on NUMA node 0, odd ones on node 8, as some firmware numbers them; processor 3 is off.
+    /// A machine of six processors: even ones on NUMA node 0, odd ones on node 8, as some firmware numbers them;
+    /// processor 3 is off.
     fn machine() -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a directory");
         for processor in 0..6 {

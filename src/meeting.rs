@@ -22,8 +22,8 @@ use std::time::Duration;
 /// How long ranks are waited for before it is said. All have been in MPI_Init, or are in the same call.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 and 17 whether
-/// some rank has Nagare switched on, and whether some rank wants a report.
+/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 and
+/// 17 whether some rank has Nagare switched on, and whether some rank wants a report.
 const MESSAGE: usize = 64;
 
 /// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
@@ -31,8 +31,8 @@ fn number(build: &str) -> u64 {
     u64::from_str_radix(build, 16).unwrap_or(0)
 }
 
-/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `NAGARE_STRICT=1`: a rank that does not come is
-/// fatal.
+/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `NAGARE_STRICT=1`: a rank that does
+/// not come is fatal.
 ///
 /// # Errors
 /// If builds do not understand each other, or Nagare is off on all ranks, the same on all; or if the library fails.

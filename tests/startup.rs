@@ -1,5 +1,5 @@
-//! What a process loads at its start, and what Nagare learns there: no shared object that the MPI library alone does not load, and the
-//! values of control variables that the tool interface would tell.
+//! What a process loads at its start, and what Nagare learns there: no shared object that the MPI library alone does
+//! not load, and the values of control variables that the tool interface would tell.
 
 use nagare_harness::{Family, Job, Mpi, Outcome, Program, compile, run_limited, scratch_directory};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,8 @@ fn told(job: Job, text: &str) -> (BTreeMap<String, u64>, String) {
     (values.collect(), message.unwrap_or_else(|| panic!("{}", outcome.ended.output())).to_owned())
 }
 
-/// Bytes of user data in an eager message: the limit less 256 for the header, at least 512; 8 KiB where no limit is told.
+/// Bytes of user data in an eager message: the limit less 256 for the header, at least 512; 8 KiB where no limit is
+/// told.
 fn limit(values: &BTreeMap<String, u64>, names: &[&str]) -> u64 {
     let told = names.iter().filter_map(|name| values.get(*name).copied()).find(|&value| value > 0);
     told.map_or(8192, |told| (told - 256).max(512))

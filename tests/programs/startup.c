@@ -1,7 +1,7 @@
 /* What MPI_Init takes and leaves behind.
  *   startup                   init=SECONDS, the longest of all ranks
- *   startup mapped            and a line "mapped FILE" of rank 0 for each shared object, after MPI_Init and a large Allreduce
- *   startup cvar NAME ...     and a line "cvar NAME VALUE" of rank 0 for each control variable that MPI_T knows, asked last
+ *   startup mapped            and lines "mapped FILE" of rank 0: its shared objects, after a large Allreduce
+ *   startup cvar NAME ...     and lines "cvar NAME VALUE" of rank 0 for those that MPI_T knows, asked last
  */
 #include <mpi.h>
 #include <stdint.h>
