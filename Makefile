@@ -13,6 +13,7 @@
 # make licences      the table of dependencies (docs/licences.md)
 # make audit         advisories about dependencies; needs cargo-deny or cargo-audit, and a network
 # make fuzz-parsers  everything that users write, garbled, three times as many cases as the tests have; about a minute
+# make startup    what a job's start costs, without Nagare, switched off and with it, on every MPI; some ten minutes
 # make instructions   counts the instructions of a call that is passed on (callgrind)
 
 SHELL := bash
@@ -20,7 +21,7 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build libraries demo bench kernels test test-all conformance fuzz soak compatibility compatibility-tests check check-installed test-installed test-all-installed licences audit fuzz-parsers instructions packages-build packages-test FORCE
+.PHONY: build libraries demo bench kernels test test-all conformance fuzz soak compatibility compatibility-tests check check-installed test-installed test-all-installed licences audit fuzz-parsers instructions startup packages-build packages-test FORCE
 
 MPICC ?= $(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc)
 # Commands of the workspace, with the same dependencies as its tests.
@@ -114,6 +115,9 @@ licences:
 
 audit:
 	@scripts/audit.sh
+
+startup: build
+	@scripts/startup.sh
 
 instructions: build
 	@scripts/instructions.sh

@@ -6,7 +6,7 @@ set -euo pipefail
 packages=()
 for purpose in "$@"; do
     case $purpose in
-    build) packages+=(gcc libc6-dev make pkg-config libclang-dev libhwloc-dev libudev-dev iproute2 util-linux
+    build) packages+=(gcc libc6-dev make pkg-config libclang-dev iproute2 util-linux
         openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran) ;;
     test) packages+=(g++ python3 python3-venv valgrind binutils procps strace libcap2-bin) ;;
     *) echo "install-packages: unknown purpose '$purpose', expected build or test" >&2; exit 2 ;;

@@ -2,7 +2,6 @@
 
 use crate::boundary::panics::guard;
 use crate::comm::registry;
-use crate::real::eager;
 use crate::world::shim::{Shim, shim};
 use crate::world::{collect, locality, setup};
 use mpi::ffi::MPI_Comm;
@@ -153,8 +152,9 @@ fn diagnose(shim: &Shim) -> String {
     }
     let _ = writeln!(text, "host: {}", setup::host_name());
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);
-    let eager = eager::limits(shim.real);
-    let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
+    if let Some(eager) = shim.world().and_then(|w| w.facts.as_ref().ok().map(|facts| facts.eager)) {
+        let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
+    }
     let core = locality::bound()
         .map_or_else(|| "none".to_owned(), |bound| format!("{} (NUMA node {})", bound.core, bound.numa));
     let _ = writeln!(text, "bound to core: {core}");

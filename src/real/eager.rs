@@ -18,17 +18,23 @@ pub struct EagerLimits {
     pub remote: u32,
 }
 
-/// Asks the library's control variables: of Open MPI's transports, and of MPICH's shared memory and of its older device.
-/// MPICH over UCX tells nothing about messages between nodes.
+impl EagerLimits {
+    /// Where the library does not tell.
+    pub const UNKNOWN: Self = Self { local: UNKNOWN, remote: UNKNOWN };
+}
+
+/// Asks the library's control variables, inside the wrapper of MPI_Init: those of Open MPI's transports that are in
+/// use, and of MPICH's shared memory and older device. Neither library tells anything about messages between nodes over
+/// UCX.
 pub fn limits(real: &Real) -> EagerLimits {
-    let Some(variables) = Variables::open(real) else { return EagerLimits { local: UNKNOWN, remote: UNKNOWN } };
+    let Some(variables) = Variables::open(real) else { return EagerLimits::UNKNOWN };
     let less_header = |limit: u32| limit.saturating_sub(HEADER).max(512);
     EagerLimits {
         local: variables
-            .first(&[c"btl_sm_eager_limit", c"btl_vader_eager_limit", c"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
+            .size(&[c"btl_sm_eager_limit", c"btl_vader_eager_limit", c"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
             .map_or(UNKNOWN, less_header),
         remote: variables
-            .first(&[c"btl_tcp_eager_limit", c"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"])
+            .size(&[c"btl_tcp_eager_limit", c"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"])
             .map_or(UNKNOWN, less_header),
     }
 }

@@ -149,6 +149,10 @@ functions! {
     t_cvar_handle_alloc: "MPI_T_cvar_handle_alloc" (c_int, *mut c_void, *mut *mut c_void, *mut c_int);
     t_cvar_read: "MPI_T_cvar_read" (*mut c_void, *mut c_void);
     t_cvar_handle_free: "MPI_T_cvar_handle_free" (*mut *mut c_void);
+    #[cfg(mpi_family = "openmpi")]
+    var_find_by_name: "mca_base_var_find_by_name" (*const c_char, *mut c_int);
+    #[cfg(mpi_family = "openmpi")]
+    var_get_value: "mca_base_var_get_value" (c_int, *mut *const c_void, *mut c_int, *mut *const c_char);
 }
 
 /// The large-count variants of the collectives (MPI 4.0 section 2.5.8), and what stands in for them needs.

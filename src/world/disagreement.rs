@@ -6,6 +6,12 @@ use thiserror::Error;
 /// Why ranks cannot plan together.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Disagreement {
+    /// Not a disagreement: Nagare is off on all ranks, which tell each other nothing more.
+    #[error("NAGARE_ENABLE=0")]
+    Off {
+        /// Whether some rank wants a report.
+        report: bool,
+    },
     /// Some rank has an unusable configuration and says so itself.
     #[error("rank {0} cannot use its configuration")]
     Problem(usize),

@@ -5,7 +5,7 @@ use super::locality;
 use super::meeting::meet;
 use super::setup::{MAX_LEVELS, Setup};
 use crate::real::Real;
-use crate::real::eager::{self, EagerLimits};
+use crate::real::eager::{self, EagerLimits, UNKNOWN};
 use crate::real::handles::TAG_UB;
 use crate::transport::tags::Tags;
 use mpi::ffi::MPI_Comm;
@@ -100,6 +100,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Ex
                 own_problem,
             }
         }
+        Err(error @ Disagreement::Off { report }) => Exchange { facts: Err(error), report, strict: false, own_problem },
         // Only what failed on this rank may differ from the others.
         Err(error) => Exchange { facts: Err(error), report: false, strict: setup.config.strict, own_problem },
     }
@@ -119,7 +120,7 @@ fn collect(
         (mpi.comm_rank)(comm, &raw mut rank);
         (mpi.comm_size)(comm.into(), &raw mut size);
     }
-    meet(real, comm, rank, size, setup.config.strict)?;
+    meet(real, comm, rank, size, &setup.config)?;
     let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
@@ -198,19 +199,21 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
         let fitted = topology.on_torus(Arc::new(dims.clone()));
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
-    let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
+    let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
     Ok(SharedFacts { topology: Arc::new(topology), eager, tags })
 }
 
 fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
-    let limits = eager::limits(real);
+    // Where only some ranks are on, the others tell what is compared.
+    let on = setup.config.enable;
+    let limits = if on { eager::limits(real) } else { EagerLimits::UNKNOWN };
     let mut groups = [0; MAX_LEVELS];
     for (into, &from) in groups.iter_mut().zip(&place.groups) {
         *into = from;
     }
-    let bound = locality::bound().filter(|_| place.core.is_none());
+    let bound = if on && place.core.is_none() { locality::bound() } else { None };
     Facts {
         settings: setup.settings_hash,
         file: setup.file_hash,

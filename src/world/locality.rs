@@ -1,225 +1,126 @@
-//! Where in its host this process is bound: NUMA node and core, in hwloc's logical order.
+//! Where in its host this process is bound: NUMA node and processor, in the system's numbering.
+//!
+//! Asked of the kernel alone, in a few calls that open nothing on a disk. hwloc would tell cores in the order of
+//! packages and caches, but opens its plugins and looks at the whole machine: as long as a good part of MPI_Init, in
+//! every process.
 
-use hwlocality_sys::{
-    HWLOC_OBJ_CORE, HWLOC_OBJ_NUMANODE, hwloc_bitmap_s, hwloc_const_bitmap_t, hwloc_cpubind_flags_t, hwloc_obj,
-    hwloc_obj_type_t, hwloc_topology,
-};
-use libloading::os::unix::Library;
-use std::ffi::{c_int, c_uint};
-use std::ptr;
-use std::sync::OnceLock;
+use std::path::Path;
 
-/// A NUMA node and a core of this host. All ranks of a host count the same way.
+/// A NUMA node and a processor of this host. All ranks of a host count the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Number of the NUMA node, 0 where there is no knowing.
     pub numa: u32,
-    /// Number of the core in the whole host.
+    /// Number of the processor in the whole host.
     pub core: u32,
 }
 
-/// The first core this process is bound to, in logical order: cores are counted in the order of packages and caches, whatever the
-/// operating system's numbering; and the first NUMA node that is near it. `None` if the process may run on every processor,
-/// or if there is no hwloc and no affinity to be had.
-///
-/// Found once: looking at the whole machine takes hwloc some milliseconds.
+/// The first processor this process is bound to, and its NUMA node. `None` if the process may run on every processor,
+/// or if there is no affinity to be had.
 pub fn bound() -> Option<Location> {
-    static BOUND: OnceLock<Option<Location>> = OnceLock::new();
-    *BOUND.get_or_init(|| {
-        let processor = affinity()?;
-        logical().or_else(|| Some(Location { numa: numa_of(processor), core: processor }))
-    })
+    located(Path::new("/sys/devices/system/cpu"), &affinity()?)
 }
 
-/// First processor of the affinity mask, `None` if the mask holds all processors.
-fn affinity() -> Option<u32> {
-    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size given.
-    let (set, online) = unsafe {
+/// Whether this thread may run on a processor, by number.
+fn affinity() -> Option<Vec<bool>> {
+    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size
+    // given, and every index is below CPU_SETSIZE.
+    unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
-            return None;
-        }
-        (set, libc::sysconf(libc::_SC_NPROCESSORS_ONLN))
-    };
-    let cpus = 0..libc::CPU_SETSIZE as usize;
-    // SAFETY: every index is below CPU_SETSIZE.
-    let mut bound = cpus.filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) });
-    let first = bound.next()?;
-    let count = 1 + bound.count();
-    ((count as i64) < online).then_some(first as u32)
-}
-
-/// The NUMA node of a processor as Linux tells it, 0 where it does not.
-fn numa_of(processor: u32) -> u32 {
-    let entries = std::fs::read_dir(format!("/sys/devices/system/cpu/cpu{processor}")).into_iter().flatten().flatten();
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok();
-    entries.filter_map(number).next().unwrap_or(0)
-}
-
-/// The same as hwloc tells it.
-fn logical() -> Option<Location> {
-    let hwloc = Hwloc::open()?;
-    hwloc.look(
-        |_| true,
-        |topology| {
-            let set = Set::new(&hwloc)?;
-            // SAFETY: a loaded topology and a bitmap.
-            let code = unsafe { (hwloc.binding)(topology, set.bitmap, 0) };
-            if code == 0 { hwloc.location(topology, &set) } else { None }
-        },
-    )
-}
-
-type Topology = *mut hwloc_topology;
-
-/// The few functions of hwloc needed, opened privately: a library named in our dynamic section could be another hwloc than
-/// the one the MPI library brings.
-struct Hwloc {
-    init: unsafe extern "C" fn(*mut Topology) -> c_int,
-    load: unsafe extern "C" fn(Topology) -> c_int,
-    destroy: unsafe extern "C" fn(Topology),
-    depth_of: unsafe extern "C" fn(Topology, hwloc_obj_type_t) -> c_int,
-    object: unsafe extern "C" fn(Topology, c_int, c_uint) -> *mut hwloc_obj,
-    new_set: unsafe extern "C" fn() -> *mut hwloc_bitmap_s,
-    free_set: unsafe extern "C" fn(*mut hwloc_bitmap_s),
-    binding: unsafe extern "C" fn(Topology, *mut hwloc_bitmap_s, hwloc_cpubind_flags_t) -> c_int,
-    intersects: unsafe extern "C" fn(hwloc_const_bitmap_t, hwloc_const_bitmap_t) -> c_int,
-    /// Keeps the functions where they are.
-    #[cfg_attr(not(test), expect(dead_code, reason = "held, not used"))]
-    library: Library,
-}
-
-/// A bitmap of processors.
-struct Set<'h> {
-    bitmap: *mut hwloc_bitmap_s,
-    hwloc: &'h Hwloc,
-}
-
-impl<'h> Set<'h> {
-    fn new(hwloc: &'h Hwloc) -> Option<Self> {
-        // SAFETY: no preconditions.
-        let bitmap = unsafe { (hwloc.new_set)() };
-        (!bitmap.is_null()).then_some(Self { bitmap, hwloc })
+        let code = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        (code == 0).then(|| (0..libc::CPU_SETSIZE as usize).map(|cpu| libc::CPU_ISSET(cpu, &set)).collect())
     }
 }
 
-impl Drop for Set<'_> {
-    fn drop(&mut self) {
-        // SAFETY: a bitmap of this hwloc, freed once.
-        unsafe { (self.hwloc.free_set)(self.bitmap) }
-    }
+/// The first processor that is `allowed` and its NUMA node, `None` if all are. In the directory of `processors` each
+/// has one, with an entry `topology` while it is online; that they exist is learnt without opening anything.
+fn located(processors: &Path, allowed: &[bool]) -> Option<Location> {
+    let directory = |processor: usize| processors.join(format!("cpu{processor}"));
+    let others = (0..allowed.len()).filter(|&processor| !allowed[processor]).map(directory);
+    others.take_while(|other| other.exists()).find(|other| other.join("topology").exists())?;
+    let core = allowed.iter().position(|&allowed| allowed)?;
+    Some(Location { numa: numa_of(&directory(core)), core: core as u32 })
 }
 
-impl Hwloc {
-    fn open() -> Option<Self> {
-        // SAFETY: hwloc's initialisers have no preconditions; RTLD_LOCAL keeps its symbols away from the program.
-        let library = unsafe { Library::open(Some("libhwloc.so.15"), libc::RTLD_NOW | libc::RTLD_LOCAL) }.ok()?;
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the signature, that of the field, is the one of hwloc 2's public header for this function.
-                *unsafe { library.get(concat!($name, "\0").as_bytes()) }.ok()?
-            };
-        }
-        let api_version: unsafe extern "C" fn() -> c_uint = function!("hwloc_get_api_version");
-        // SAFETY: no preconditions.
-        if unsafe { api_version() } >> 16 != 2 {
-            return None;
-        }
-        Some(Self {
-            init: function!("hwloc_topology_init"),
-            load: function!("hwloc_topology_load"),
-            destroy: function!("hwloc_topology_destroy"),
-            depth_of: function!("hwloc_get_type_depth"),
-            object: function!("hwloc_get_obj_by_depth"),
-            new_set: function!("hwloc_bitmap_alloc"),
-            free_set: function!("hwloc_bitmap_free"),
-            binding: function!("hwloc_get_cpubind"),
-            intersects: function!("hwloc_bitmap_intersects"),
-            library,
-        })
-    }
+/// NUMA nodes that are looked for: nodes with processors have low numbers, those of accelerators' memory high ones.
+const NODES: u32 = 256;
 
-    /// What `query` finds on a machine that `prepare` may choose before it is loaded.
-    fn look<R>(&self, prepare: impl FnOnce(Topology) -> bool, query: impl FnOnce(Topology) -> Option<R>) -> Option<R> {
-        let mut topology: Topology = ptr::null_mut();
-        // SAFETY: hwloc's protocol: init, load, query, destroy.
-        unsafe {
-            if (self.init)(&raw mut topology) != 0 {
-                return None;
-            }
-            let found = if prepare(topology) && (self.load)(topology) == 0 { query(topology) } else { None };
-            (self.destroy)(topology);
-            found
-        }
-    }
-
-    /// The first core in `set`, and the first NUMA node near it.
-    fn location(&self, topology: Topology, set: &Set) -> Option<Location> {
-        let core = self.first(topology, HWLOC_OBJ_CORE, set.bitmap)?;
-        // SAFETY: objects and their sets stay valid until the topology is destroyed.
-        let (cpuset, core) = unsafe { ((*core).cpuset, (*core).logical_index) };
-        let numa = self.first(topology, HWLOC_OBJ_NUMANODE, cpuset);
-        // SAFETY: as above.
-        Some(Location { numa: numa.map_or(0, |node| unsafe { (*node).logical_index }), core })
-    }
-
-    /// The first object of a kind whose processors intersect the set.
-    fn first(&self, topology: Topology, kind: hwloc_obj_type_t, set: hwloc_const_bitmap_t) -> Option<*mut hwloc_obj> {
-        // SAFETY: a loaded topology; the structure of `hwloc_obj` is that of the header for API version 2, which was checked.
-        unsafe {
-            let depth = (self.depth_of)(topology, kind);
-            let objects =
-                (0..).map(|index| (self.object)(topology, depth, index)).take_while(|object| !object.is_null());
-            { objects }.find(|&object| (self.intersects)((*object).cpuset, set) != 0)
-        }
-    }
+/// The NUMA node of the processor with that directory, which has an entry `nodeN`; 0 where Linux does not tell it.
+fn numa_of(directory: &Path) -> u32 {
+    (0..NODES).find(|node| directory.join(format!("node{node}")).exists()).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::{CStr, c_char};
+    use std::fs;
 
-    /// The location of a process bound to each of `processors` alone, on a machine in hwloc's synthetic notation.
-    fn locations(machine: &CStr, processors: std::ops::Range<u32>) -> Vec<(u32, u32)> {
-        type SetSynthetic = unsafe extern "C" fn(Topology, *const c_char) -> c_int;
-        type Only = unsafe extern "C" fn(*mut hwloc_bitmap_s, c_uint) -> c_int;
-        let hwloc = Hwloc::open().expect("hwloc 2");
-        // SAFETY: the signatures of the header.
-        let (set_synthetic, only): (SetSynthetic, Only) = unsafe {
-            let library = &hwloc.library;
-            (*library.get(b"hwloc_topology_set_synthetic\0").unwrap(), *library.get(b"hwloc_bitmap_only\0").unwrap())
-        };
-        let found = hwloc.look(
-            // SAFETY: a topology that is not loaded yet, a string that ends in zero.
-            |topology| unsafe { set_synthetic(topology, machine.as_ptr()) == 0 },
-            |topology| {
-                let of = |processor| {
-                    let set = Set::new(&hwloc)?;
-                    // SAFETY: a bitmap of this hwloc.
-                    unsafe { only(set.bitmap, processor) };
-                    hwloc.location(topology, &set).map(|l| (l.numa, l.core))
-                };
-                processors.map(of).collect::<Option<Vec<_>>>()
-            },
-        );
-        found.expect("a machine")
+    /// A machine of six processors: even ones on NUMA node 0, odd ones on node 8, as some firmware numbers them;
+    /// processor 3 is off.
+    fn machine() -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a directory");
+        for processor in 0..6 {
+            let directory = root.path().join(format!("cpu{processor}"));
+            fs::create_dir_all(directory.join(format!("node{}", processor % 2 * 8))).expect("a directory");
+            if processor != 3 {
+                fs::create_dir(directory.join("topology")).expect("a directory");
+            }
+        }
+        root
+    }
+
+    fn on(allowed: &[usize]) -> Option<(u32, u32)> {
+        let mask: Vec<bool> = (0..64).map(|processor| allowed.contains(&processor)).collect();
+        located(machine().path(), &mask).map(|found| (found.numa, found.core))
     }
 
     #[test]
     fn processors_numbered_across_numa_nodes_are_told_apart() {
-        // Processors 0, 2, 4, 6 on the first NUMA node, 1, 3, 5, 7 on the second, as some firmware numbers them.
-        let found = locations(c"numa:2 core:4 pu:1(indexes=0,2,4,6,1,3,5,7)", 0..8);
-        assert_eq!(found, [(0, 0), (1, 4), (0, 1), (1, 5), (0, 2), (1, 6), (0, 3), (1, 7)]);
-        let mut by_place: Vec<usize> = (0..8).collect();
-        by_place.sort_by_key(|&processor| found[processor]);
-        assert_eq!(by_place, [0, 2, 4, 6, 1, 3, 5, 7]);
+        let found = [0, 1, 2, 4, 5].map(|processor| on(&[processor]));
+        assert_eq!(found, [Some((0, 0)), Some((8, 1)), Some((0, 2)), Some((0, 4)), Some((8, 5))]);
+        assert_eq!(on(&[5, 1, 4]), Some((8, 1)));
     }
 
     #[test]
-    fn threads_of_a_core_are_one_place() {
-        let found = locations(c"package:2 numa:2 core:2 pu:2", 0..16);
-        let expected: Vec<(u32, u32)> = (0..16).map(|processor| (processor / 4, processor / 2)).collect();
-        assert_eq!(found, expected);
+    fn who_may_run_on_all_processors_that_are_online_is_not_bound() {
+        assert_eq!(on(&[0, 1, 2, 4, 5]), None);
+        assert_eq!(on(&[0, 1, 2, 3, 4, 5]), None);
+        assert_eq!(on(&[0, 1, 2, 3, 4]), Some((0, 0)));
+        assert_eq!(on(&[]), None);
+    }
+
+    #[test]
+    fn the_first_processor_of_the_mask_with_the_node_that_lists_it() {
+        // SAFETY: plain data; the mask of this thread alone is read and changed.
+        let allowed: Vec<usize> = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set), 0);
+            (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &set)).collect()
+        };
+        // SAFETY: no preconditions.
+        if unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } < 2 {
+            assert_eq!(bound(), None);
+            return;
+        }
+        for &processor in &allowed {
+            // SAFETY: as above; only processors that were in the mask.
+            unsafe {
+                let mut set: libc::cpu_set_t = std::mem::zeroed();
+                libc::CPU_SET(processor, &mut set);
+                assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+            }
+            let found = bound().expect("a bound thread");
+            assert_eq!(found.core as usize, processor);
+            // What the node says of its processors is another file than what the processor says of its node.
+            let list = fs::read_to_string(format!("/sys/devices/system/node/node{}/cpulist", found.numa));
+            let listed = list.ok().map(|list| {
+                list.trim().split(',').any(|range| {
+                    let (first, last) = range.split_once('-').unwrap_or((range, range));
+                    let number = |text: &str| text.parse::<usize>().expect("a number");
+                    (number(first)..=number(last)).contains(&processor)
+                })
+            });
+            assert_ne!(listed, Some(false), "processor {processor}: {found:?}");
+        }
     }
 }

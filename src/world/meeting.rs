@@ -12,6 +12,7 @@ use super::disagreement::Disagreement;
 use crate::boundary::say;
 use crate::real::Real;
 use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use nagare_config::Config;
 use parking_lot::{Condvar, Mutex};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use std::time::Duration;
 /// How long ranks are waited for before it is said. All have been in MPI_Init, or are in the same call.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of.
+/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 and
+/// 17 whether some rank has Nagare switched on, and whether some rank wants a report.
 const MESSAGE: usize = 64;
 
 /// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
@@ -29,31 +31,41 @@ fn number(build: &str) -> u64 {
     u64::from_str_radix(build, 16).unwrap_or(0)
 }
 
-/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `strict`: a rank that does not come is fatal.
+/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `NAGARE_STRICT=1`: a rank that does
+/// not come is fatal.
 ///
 /// # Errors
-/// If builds do not understand each other, the same on all ranks, or the library fails.
-pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<(), Disagreement> {
-    let heard = rounds(real, comm, rank, size, strict).map_err(Disagreement::Exchange)?;
-    if heard.one() { Ok(()) } else { Err(Disagreement::Build) }
+/// If builds do not understand each other, or Nagare is off on all ranks, the same on all; or if the library fails.
+pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config) -> Result<(), Disagreement> {
+    let heard = rounds(real, comm, rank, size, config).map_err(Disagreement::Exchange)?;
+    match heard {
+        _ if !heard.one() => Err(Disagreement::Build),
+        Heard { on: false, report, .. } => Err(Disagreement::Off { report }),
+        _ => Ok(()),
+    }
 }
 
-/// The builds that a rank has heard of.
+/// What a rank has heard of all.
 #[derive(Clone, Copy, Debug)]
-struct Builds {
+struct Heard {
+    /// Builds.
     least: u64,
     largest: u64,
+    /// Whether some rank has Nagare switched on, and whether some rank wants a report.
+    on: bool,
+    report: bool,
 }
 
-impl Builds {
-    fn own(build: u64) -> Self {
-        Self { least: build, largest: build }
+impl Heard {
+    fn own(build: u64, on: bool, report: bool) -> Self {
+        Self { least: build, largest: build, on, report }
     }
 
     fn message(self) -> [u8; MESSAGE] {
         let mut message = [0; MESSAGE];
         message[..8].copy_from_slice(&self.least.to_le_bytes());
         message[8..16].copy_from_slice(&self.largest.to_le_bytes());
+        message[16..18].copy_from_slice(&[u8::from(self.on), u8::from(self.report)]);
         message
     }
 
@@ -61,6 +73,8 @@ impl Builds {
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| message[at + i]));
         self.least = self.least.min(number(0));
         self.largest = self.largest.max(number(8));
+        self.on |= message[16] != 0;
+        self.report |= message[17] != 0;
     }
 
     fn one(self) -> bool {
@@ -73,9 +87,9 @@ fn distances(size: c_int) -> impl Iterator<Item = c_int> {
     (0..c_int::BITS - 1).map(|round| 1 << round).take_while(move |&distance| distance < size)
 }
 
-/// The builds of all ranks.
-fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<Builds, c_int> {
-    let mut heard = Builds::own(number(env!("NAGARE_BUILD")));
+/// What all ranks say.
+fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config) -> Result<Heard, c_int> {
+    let mut heard = Heard::own(number(env!("NAGARE_BUILD")), config.enable, config.report.is_some());
     let nothing = vec![0 as c_int; size as usize];
     let (mut sent, mut received) = (nothing.clone(), nothing.clone());
     let bytes: Vec<MPI_Datatype> = vec![real.handles.byte; size as usize];
@@ -86,7 +100,7 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -
         sent[to as usize] = MESSAGE as c_int;
         received[from as usize] = MESSAGE as c_int;
         // The rank after one without the library waits for that in the first round, the others later for ranks that wait.
-        let watch = (distance == 1).then(|| Watch::start(rank, size, strict));
+        let watch = (distance == 1).then(|| Watch::start(rank, size, config.strict));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
             (real.mpi.alltoallw)(
@@ -174,16 +188,35 @@ mod tests {
 
     const OWN: u64 = 0x1234_5678_9abc_def0;
 
-    /// Whether each rank takes all builds for the same, after the rounds of as many ranks as there are `builds`.
-    fn agreed(builds: &[u64]) -> Vec<bool> {
-        let mut ranks: Vec<Builds> = builds.iter().map(|&build| Builds::own(build)).collect();
-        for distance in distances(builds.len() as c_int) {
+    /// What each of these ranks has heard after the rounds.
+    fn met(mut ranks: Vec<Heard>) -> Vec<Heard> {
+        for distance in distances(ranks.len() as c_int) {
             let messages: Vec<_> = ranks.iter().map(|rank| rank.message()).collect();
             for (rank, heard) in ranks.iter_mut().enumerate() {
-                heard.hear(&messages[(rank + builds.len() - distance as usize) % builds.len()]);
+                heard.hear(&messages[(rank + messages.len() - distance as usize) % messages.len()]);
             }
         }
-        ranks.into_iter().map(Builds::one).collect()
+        ranks
+    }
+
+    /// Whether each rank takes all builds for the same.
+    fn agreed(builds: &[u64]) -> Vec<bool> {
+        met(builds.iter().map(|&build| Heard::own(build, true, false)).collect()).into_iter().map(Heard::one).collect()
+    }
+
+    #[test]
+    fn every_rank_hears_of_one_that_is_on_or_wants_a_report_anywhere() {
+        for size in 1..=33 {
+            let off = vec![Heard::own(OWN, false, false); size];
+            assert!(met(off.clone()).iter().all(|heard| !heard.on && !heard.report));
+            for odd in 0..size {
+                for (on, report) in [(true, false), (false, true)] {
+                    let mut ranks = off.clone();
+                    ranks[odd] = Heard::own(OWN, on, report);
+                    assert!(met(ranks).iter().all(|heard| (heard.on, heard.report) == (on, report)), "{odd} of {size}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -116,7 +116,8 @@ impl Shim {
         }))
     }
 
-    /// The pause between two looks for messages, `None` where the MPI library does the waiting.
+    /// The pause between two looks for messages, `None` where the MPI library does the waiting. Found out in MPI_Init,
+    /// where no other thread changes the library's variables.
     pub fn pause(&self) -> Option<Duration> {
         *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
     }
@@ -156,6 +157,10 @@ impl Shim {
         self.timed.store(exchange.report, Ordering::Relaxed);
         // All ranks have the same verdict, and where it is good the same settings.
         let config = &self.setup().config;
+        if config.enable {
+            let pauses = if self.pause().is_some() { "pauses" } else { "looks again at once" };
+            log::debug!("rank {rank} {pauses} while it waits");
+        }
         let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
         let pool = facts.map(|facts| {
             let nodes = facts.topology.node_count();
@@ -230,7 +235,7 @@ impl Shim {
                     facts.eager.remote,
                 );
             }
-            Ok(_) => {}
+            Ok(_) | Err(Disagreement::Off { .. }) => {}
             Err(error) => {
                 let strict = exchange.strict;
                 if rank == 0 {
