@@ -1,9 +1,10 @@
 //! The C interface, `c_api/nagare.h`: found with `dlsym`, so that programs also run without Nagare.
 
-use crate::boundary::guard;
-use crate::communicator::Communicator;
-use crate::report::{Report, library_version};
-use crate::shim::{Shim, shim};
+use crate::boundary::panics::guard;
+use crate::comm::registry;
+use crate::real::eager;
+use crate::world::shim::{Shim, shim};
+use crate::world::{collect, locality, setup};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use serde_json::json;
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
             }
         };
         // SAFETY: the caller vouches for the communicator.
-        let Ok(record) = (unsafe { Communicator::of(shim, comm) }) else { return -1 };
+        let Ok(record) = (unsafe { registry::of(shim, comm) }) else { return -1 };
         record.set_rules(shim, comm, rules);
         0
     })
@@ -99,7 +100,7 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
 pub unsafe extern "C" fn nagare_report(format: *const c_char, buffer: *mut c_char, length: usize) -> usize {
     let text = guard("nagare_report", || {
         shim().map_or_else(no_shim, |shim| {
-            let report = Report::new(shim, &shim.statistics.snapshot());
+            let report = collect::report(shim, &shim.statistics.snapshot());
             // SAFETY: the caller vouches for the string.
             if unsafe { is_json(format) } { report.json() } else { report.text() }
         })
@@ -138,7 +139,7 @@ fn diagnose(shim: &Shim) -> String {
     let functions = &shim.real.mpi;
     let mut text = String::new();
     let _ = writeln!(text, "nagare {}", env!("CARGO_PKG_VERSION"));
-    let _ = writeln!(text, "MPI library: {} ({})", library_version(shim), shim.real.path);
+    let _ = writeln!(text, "MPI library: {} ({})", shim.real.version(), shim.real.path);
     #[cfg(mpi_large_count)]
     let (bound, missing) = (
         [&functions.bound[..], &shim.real.large.bound].concat(),
@@ -150,11 +151,11 @@ fn diagnose(shim: &Shim) -> String {
     if !missing.is_empty() {
         let _ = writeln!(text, "functions it lacks: {}", missing.join(" "));
     }
-    let _ = writeln!(text, "host: {}", crate::setup::host_name());
+    let _ = writeln!(text, "host: {}", setup::host_name());
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);
-    let eager = crate::eager::limits(shim.real);
+    let eager = eager::limits(shim.real);
     let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
-    let core = crate::locality::bound()
+    let core = locality::bound()
         .map_or_else(|| "none".to_owned(), |bound| format!("{} (NUMA node {})", bound.core, bound.numa));
     let _ = writeln!(text, "bound to core: {core}");
     for problem in &setup.problems {
@@ -170,7 +171,7 @@ fn diagnose(shim: &Shim) -> String {
 /// `comm` must be a valid communicator.
 unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
     // SAFETY: the caller vouches for the communicator; the record is used here only.
-    let Ok(record) = (unsafe { Communicator::of(shim, comm) }) else {
+    let Ok(record) = (unsafe { registry::of(shim, comm) }) else {
         return "no facts about this communicator\n".to_owned();
     };
     if record.inter {

@@ -3,42 +3,30 @@
 //! ```text
 //!   program ─► MPI_X, PMPI_X (interpose) ─► call: guard, decide, run ─► transport ─► the real PMPI_Isend, …
 //!                                             │          │
-//!                                             │          └─ communicator ─► nagare_plan: topology, schedule, executor
+//!                                             │          └─ comm ─► nagare_plan: topology, schedule, executor
 //!                                             └─ the real PMPI_X, with a counted reason
 //! ```
+//!
+//! Each module is a room, whose first lines say what may enter. A room imports those below it only:
+//!
+//! ```text
+//!   c_api, interpose
+//!   call
+//!   comm            of each communicator
+//!   world           of the process and its world
+//!   transport, report
+//!   buffers
+//!   boundary
+//!   real            the MPI library
+//! ```
 
-mod arguments;
-mod blocks;
 mod boundary;
+mod buffers;
 mod c_api;
 mod call;
-mod cartesian;
-mod communicator;
-mod contents;
-mod cvar;
-mod datatype;
-mod destination;
-mod eager;
-mod facts;
-mod failure;
+mod comm;
 mod interpose;
-mod locality;
-mod meeting;
-mod memory;
-mod notice;
-mod numbers;
-mod packed;
-mod pool;
-mod private;
 mod real;
 mod report;
-mod setup;
-mod shim;
-mod stack;
-mod staged;
-mod statistics;
-mod tags;
 mod transport;
-mod typemap;
-mod wait;
-mod witness;
+mod world;

@@ -1,10 +1,10 @@
 //! `MPI_Alltoallv` (MPI 4.0 section 6.8).
 
 use super::collective;
-use crate::arguments::Arguments;
-use crate::blocks::Blocks;
-use crate::datatype::Typed;
-use crate::numbers::Numbers;
+use crate::buffers::blocks::Blocks;
+use crate::buffers::datatype::Typed;
+use crate::buffers::numbers::Numbers;
+use crate::call::arguments::Arguments;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};

@@ -5,10 +5,10 @@
 //! record among them, and those of the program, whose callbacks may call collectives on the communicator. A record
 //! attached after ours was deleted would never be deleted, and the next communicator of that number would inherit it.
 
-use crate::boundary::guard;
-use crate::communicator::Closing;
+use crate::boundary::panics::guard;
+use crate::comm::registry::Closing;
 use crate::real;
-use crate::shim::{Shim, shim};
+use crate::world::shim::{Shim, shim};
 use mpi::ffi::MPI_Comm;
 use std::ffi::{c_int, c_void};
 

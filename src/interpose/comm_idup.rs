@@ -3,10 +3,10 @@
 //! A communicator that is still being made is in the way of ours: Open MPI gives numbers to one after another, on every rank by itself, and
 //! takes steps of those under way inside other calls (docs/decisions/0013-pool.md). MPICH does not, and has no such function here.
 
-use crate::boundary::guard;
+use crate::boundary::panics::guard;
 use crate::real;
 use crate::real::handles::RawHandle;
-use crate::shim::shim;
+use crate::world::shim::shim;
 use mpi::ffi::{MPI_Comm, MPI_Request};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;

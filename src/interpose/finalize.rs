@@ -1,18 +1,20 @@
 //! `MPI_Finalize` (MPI 4.0 section 11.2): the report, and our communicators, before the library closes.
 
-use crate::boundary::guard;
+use crate::boundary::panics::guard;
+use crate::boundary::stack;
+use crate::comm::registry;
 use crate::real;
-use crate::report;
-use crate::shim::shim;
+use crate::world::collect;
+use crate::world::shim::shim;
 use std::ffi::c_int;
 
 fn finalize(function: &'static str) -> c_int {
     guard(function, || {
         if let Some(shim) = shim() {
             // First: callbacks that the program attached to MPI_COMM_SELF may still call collectives.
-            crate::stack::on_large(|| {
-                report::at_finalize(shim);
-                shim.leave_world();
+            stack::on_large(|| {
+                collect::at_finalize(shim);
+                registry::close(shim);
             });
         }
         match real::real() {

@@ -1,8 +1,10 @@
 //! `MPI_Init` and `MPI_Init_thread` (MPI 4.0 section 11.2): the only places where ranks exchange facts over the world.
 
-use crate::boundary::guard;
+use crate::boundary::panics::guard;
+use crate::boundary::stack;
+use crate::comm::registry;
 use crate::real;
-use crate::shim::shim;
+use crate::world::shim::shim;
 use std::ffi::{c_char, c_int};
 
 /// Lets the library initialise itself, then exchanges facts if that worked.
@@ -16,7 +18,11 @@ fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_
         let Ok(real) = real::real() else { return real::MISSING };
         let code = initialise(&real.mpi);
         if let (0, Some(shim)) = (code, shim) {
-            crate::stack::on_large(|| shim.enter_world());
+            stack::on_large(|| {
+                if shim.enter_world() {
+                    registry::open(shim);
+                }
+            });
         }
         code
     })

@@ -2,6 +2,8 @@
 //!
 //! Every function is exported as `MPI_X` and as `PMPI_X`: C programs call the first, the Fortran libraries of Open MPI the
 //! second (docs/decisions/0002-symbols.md).
+//!
+//! May enter: signatures, and what is passed on. May not: decisions and algorithms.
 
 mod allgather;
 mod allreduce;
@@ -19,11 +21,11 @@ mod reduce;
 mod reduce_scatter;
 mod reduce_scatter_block;
 
-use crate::arguments::Arguments;
-use crate::boundary::guard;
+use crate::boundary::panics::guard;
 use crate::call;
+use crate::call::arguments::Arguments;
 use crate::real::{self, Real};
-use crate::shim::shim;
+use crate::world::shim::shim;
 use std::ffi::c_int;
 
 /// Handles a collective: on our schedules or by `forward`, the library's own function.

@@ -1,9 +1,9 @@
 //! `MPI_Reduce_scatter` (MPI 4.0 section 6.10.2).
 
 use super::collective;
-use crate::arguments::Arguments;
-use crate::datatype::Typed;
-use crate::numbers::Numbers;
+use crate::buffers::datatype::Typed;
+use crate::buffers::numbers::Numbers;
+use crate::call::arguments::Arguments;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};

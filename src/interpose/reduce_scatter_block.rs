@@ -1,8 +1,8 @@
 //! `MPI_Reduce_scatter_block` (MPI 4.0 section 6.10.1).
 
 use super::collective;
-use crate::arguments::Arguments;
-use crate::datatype::Typed;
+use crate::buffers::datatype::Typed;
+use crate::call::arguments::Arguments;
 use crate::real::handles::RawHandle;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};

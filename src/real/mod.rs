@@ -2,7 +2,11 @@
 //!
 //! Everything is found at run time, so that this library names no MPI library in its dynamic section. Inside Nagare every MPI
 //! call goes through [`Functions`]; the symbols `MPI_X` and `PMPI_X` are our own.
+//!
+//! May enter: what the library has and says of itself. May not: anything of ours.
 
+pub mod cvar;
+pub mod eager;
 mod functions;
 pub mod handles;
 mod library;
@@ -12,6 +16,7 @@ pub use handles::Handles;
 pub use library::{LibraryError, is_mpi_library, locate};
 
 use once_cell::sync::OnceCell;
+use std::ffi::c_int;
 
 /// The real library, found once.
 pub struct Real {
@@ -26,6 +31,20 @@ pub struct Real {
     pub path: String,
     /// Whether it is of the family this build is for; if not, calls are only passed on.
     pub fits: bool,
+}
+
+impl Real {
+    /// First line of what the library says of itself.
+    pub fn version(&self) -> String {
+        // MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI and 8192 in MPICH.
+        let mut buffer = vec![0u8; 8192];
+        let mut length: c_int = 0;
+        // SAFETY: the buffer has room for the longest string of both families.
+        unsafe { (self.mpi.get_library_version)(buffer.as_mut_ptr().cast(), &raw mut length) };
+        buffer.truncate(buffer.iter().position(|&b| b == 0).unwrap_or(0));
+        let text = String::from_utf8_lossy(&buffer).replace('\t', " ");
+        text.lines().next().unwrap_or_default().split(", package").next().unwrap_or_default().trim().to_owned()
+    }
 }
 
 static REAL: OnceCell<Real> = OnceCell::new();

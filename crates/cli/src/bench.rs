@@ -8,7 +8,7 @@ use crate::bench_table::{legend, network, root, suggestion, timings};
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::output::print;
-use crate::testbed::{Chosen, RunArgs};
+use crate::testbed_args::{Chosen, RunArgs};
 use crate::testbed_run;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};

@@ -1,6 +1,6 @@
 //! The `nagare` command.
 //!
-//! `args` is what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are the subcommands;
+//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are the subcommands;
 //! `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
@@ -8,6 +8,7 @@ mod bench;
 mod bench_compare;
 mod bench_table;
 mod check;
+mod command;
 mod doctor;
 mod env;
 mod list;
@@ -19,10 +20,11 @@ mod predict;
 mod run;
 mod tables;
 mod testbed;
+mod testbed_args;
 mod testbed_run;
 
-use args::{Cli, Command};
 use clap::Parser;
+use command::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

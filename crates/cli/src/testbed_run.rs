@@ -5,7 +5,7 @@ use crate::mpi::elf::Dynamic;
 use crate::mpi::launcher::{Kind, Launcher, find_in_path, resolve};
 use crate::mpi::preload::Preload;
 use crate::mpi::{Family, library};
-use crate::testbed::{Chosen, RunArgs, congestion};
+use crate::testbed_args::{Chosen, RunArgs, congestion};
 use anyhow::{Context, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::bed::{create, enter};

@@ -14,8 +14,8 @@ mod report;
 pub use fault::FAULTS;
 pub use job::{Job, Outcome};
 pub use launcher::{Ended, Running, run_limited, run_watched};
-pub use mpi::{Family, Mpi};
-pub use program::{Program, compile, compile_with, root_directory, scratch_directory};
+pub use mpi::{Family, Mpi, root_directory};
+pub use program::{Program, compile, compile_with, scratch_directory};
 pub use record::{RECORD, Verified, verified};
 pub use report::Report;
 

@@ -1,7 +1,6 @@
 //! The four MPI installations: Debian's two, and the newer ones in virtual environments.
 
-use super::program::root_directory;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The MPI families a library is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,4 +133,9 @@ fn environment(name: &str) -> PathBuf {
     let path = root_directory().join("target/venv").join(name);
     assert!(path.join("complete").exists(), "{} is missing: run scripts/python-mpis.sh first", path.display());
     path
+}
+
+/// Where the project is.
+pub fn root_directory() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

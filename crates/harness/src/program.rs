@@ -1,7 +1,7 @@
 //! Compiling the programs of `tests/programs` and `examples`, once as long as their sources stay as they are.
 
 use super::launcher::run_limited;
-use super::mpi::Mpi;
+use super::mpi::{Mpi, root_directory};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -31,11 +31,6 @@ impl Program {
     pub fn executable(mpi: Mpi, path: impl Into<OsString>) -> Self {
         Self { words: vec![path.into()], variables: Vec::new(), mpi }
     }
-}
-
-/// Where the project is.
-pub fn root_directory() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 /// A directory for this test run's files.

@@ -8,7 +8,6 @@ pub mod context;
 pub mod cost;
 pub mod execute;
 pub mod fabric;
-pub mod learn;
 pub mod pattern;
 mod planner;
 mod quoted;

@@ -1,6 +1,5 @@
 //! What can go wrong, one line each.
 
-use crate::layout::MAX_NODES;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -9,12 +8,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The fabric is too large to be emulated.
-    #[error("fabric '{fabric}' has {count} hosts and switches; a testbed has room for {MAX_NODES}")]
+    #[error("fabric '{fabric}' has {count} hosts and switches; a testbed has room for {room}")]
     TooManyNodes {
         /// Its name.
         fabric: String,
         /// Hosts and switches.
         count: usize,
+        /// How many there may be.
+        room: usize,
     },
     /// A node is called like the launcher's namespace.
     #[error("a host or switch is called '{0}', which is the launcher's name in a testbed; expected another name")]

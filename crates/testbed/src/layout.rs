@@ -101,7 +101,7 @@ impl Layout {
     pub fn new(fabric: &Fabric) -> Result<Self, Error> {
         let count = fabric.host_count() + fabric.switch_count();
         if count > MAX_NODES {
-            return Err(Error::TooManyNodes { fabric: fabric.name().to_owned(), count });
+            return Err(Error::TooManyNodes { fabric: fabric.name().to_owned(), count, room: MAX_NODES });
         }
         if fabric.find(LAUNCHER_NAME).is_some() {
             return Err(Error::ReservedName(LAUNCHER_NAME));

@@ -1,40 +1,16 @@
-//! Which modules of a crate import each other: read from the sources of every crate, and allowed in one direction only.
+//! Which modules import each other: read from the sources of every crate, and allowed in one direction only, between the
+//! modules of every folder.
 //!
 //! ```text
 //!   src/lib.rs                  the modules that lib.rs declares, each a file or a folder with all below it:
 //!   src/choice.rs                  choice ──► algorithm ──► cost        `crate::cost::…` in a file of src/algorithm/
 //!   src/algorithm/, src/cost/         a circle: from a module along arrows back to itself
+//!   src/cost/mod.rs             the same for the modules that it declares; what mod.rs itself defines belongs to none
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Circles that are known, by the folder of the crate's root file: to be taken apart, and then out of this list.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("crates/bench/src/program", &["measure", "sweep"]),
-    ("crates/cli/src", &["args", "bench", "env", "machine", "testbed", "testbed_run"]),
-    ("crates/harness/src", &["mpi", "program"]),
-    ("crates/testbed/src", &["error", "layout"]),
-    (
-        "src",
-        &[
-            "boundary",
-            "communicator",
-            "destination",
-            "facts",
-            "meeting",
-            "notice",
-            "pool",
-            "private",
-            "report",
-            "setup",
-            "shim",
-            "witness",
-        ],
-    ),
-    ("src", &["call", "staged"]),
-];
 
 /// Modules, and for each the others that it imports.
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -71,52 +47,81 @@ fn code(text: &str) -> String {
     kept.join("\n")
 }
 
-/// The first name of every path in what follows `crate::` or `super::`: one, or those of a group in braces.
-fn first_names(rest: &str) -> Vec<&str> {
-    let name = |text: &'_ str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    let Some(group) = rest.strip_prefix('{') else { return vec![&rest[..name(rest)]] };
-    let (mut names, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            ',' | '}' if depth == 0 => {
-                let item = group[start..at].trim();
-                names.push(&item[..name(item)]);
-                if c == '}' {
-                    return names;
+/// The paths that a use tree names, such as `a::{b, c::d}`, up to what ends it.
+fn paths(tree: &str) -> Vec<Vec<&str>> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut path = Vec::new();
+    let mut rest = tree.trim_start();
+    loop {
+        if let Some(group) = rest.strip_prefix('{') {
+            let (mut found, mut depth, mut start) = (Vec::new(), 0, 0);
+            for (at, c) in group.char_indices() {
+                if depth == 0 && matches!(c, ',' | '}') {
+                    found.extend(paths(&group[start..at]).into_iter().map(|below| [path.clone(), below].concat()));
+                    start = at + 1;
                 }
-                start = at + 1;
+                match c {
+                    '}' if depth == 0 => break,
+                    '}' => depth -= 1,
+                    '{' => depth += 1,
+                    _ => {}
+                }
             }
-            '}' => depth -= 1,
-            _ => {}
+            return found;
+        }
+        let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+        if !name.is_empty() {
+            path.push(name);
+        }
+        match rest[name.len()..].strip_prefix("::") {
+            Some(below) if !name.is_empty() => rest = below,
+            _ => return vec![path],
         }
     }
-    names
 }
 
-/// What a file, so many modules below the root, names in the root: by `crate::`, and by as many `super::` as lead
-/// there.
-fn imports(code: &str, depth: usize) -> Vec<&str> {
-    let upwards = "super::".repeat(depth);
-    let after = |prefix: &str| {
-        let starts = code.match_indices(prefix).filter(|&(at, _)| {
-            // Not the end of a longer name or of a longer row of `super::`.
+/// What the code of `module`, a path from the root, names in its crate: by `crate::` and by `super::`.
+fn imports<'c>(code: &'c str, module: &[&'c str]) -> BTreeSet<Vec<&'c str>> {
+    let starts = |prefix: &'static str| {
+        code.match_indices(prefix).map(|(at, _)| at).filter(|&at| {
+            // Not the end of a longer name or path.
             !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
-        });
-        starts.flat_map(|(at, prefix)| first_names(&code[at + prefix.len()..])).collect::<Vec<_>>()
+        })
     };
-    [after("crate::"), after(&upwards)].concat()
+    let mut found = BTreeSet::new();
+    for path in starts("crate::").flat_map(|at| paths(&code[at..])) {
+        found.insert(path[1..].to_vec());
+    }
+    for path in starts("super::").flat_map(|at| paths(&code[at..])) {
+        let up = path.iter().take_while(|name| **name == "super").count();
+        let above = module.len().saturating_sub(up);
+        found.insert([&module[..above], &path[up..]].concat());
+    }
+    found
 }
 
-/// The modules that `root`, a `lib.rs` or `main.rs`, declares, and what they import from one another.
-fn graph(root: &Path) -> Graph {
+/// Modules that a root or `mod.rs` declares.
+fn declared(code: &str) -> Vec<&str> {
+    let module = |line: &'_ str| {
+        let start = line.find("mod ").filter(|&at| at == 0 || line.starts_with("pub"))?;
+        Some((start + 4, line.strip_suffix(';')?.len()))
+    };
+    code.lines().filter_map(|line| module(line).map(|(from, to)| &line[from..to])).collect()
+}
+
+/// Where what a module re-exports by that name comes from, below that module.
+fn origin<'c>(code: &'c str, name: &str) -> Option<&'c str> {
+    let reexports = code.match_indices("pub use ").flat_map(|(at, found)| paths(&code[at + found.len()..]));
+    let mut found = reexports.filter(|path| path.last() == Some(&name));
+    found.find_map(|path| path.into_iter().find(|&part| part != "self"))
+}
+
+/// The modules that `root`, a `lib.rs`, `main.rs` or `mod.rs`, declares, and what they import from one another.
+/// `place`: its own path from the root of its crate.
+fn graph(root: &Path, place: &[&str]) -> Graph {
     let folder = root.parent().unwrap();
     let root_code = code(&fs::read_to_string(root).unwrap());
-    let declared = root_code.lines().filter_map(|line| {
-        let line = line.strip_prefix("pub ").or(line.strip_prefix("pub(crate) ")).unwrap_or(line);
-        line.strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned)
-    });
-    let mut graph: Graph = declared.map(|module| (module, BTreeSet::new())).collect();
+    let mut graph: Graph = declared(&root_code).into_iter().map(|name| (name.to_owned(), BTreeSet::new())).collect();
     for module in graph.keys().cloned().collect::<Vec<_>>() {
         let below = folder.join(&module);
         let mut files = if below.is_dir() { sources(&below) } else { Vec::new() };
@@ -124,13 +129,13 @@ fn graph(root: &Path) -> Graph {
         assert!(!files.is_empty(), "{}: no file for `mod {module}`", root.display());
         for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
             let path = file.with_extension("");
-            let depth = path.strip_prefix(folder).unwrap().components().filter(|c| c.as_os_str() != "mod").count();
-            let text = code(&fs::read_to_string(file).unwrap());
-            for name in imports(&text, depth) {
-                // A name that is re-exported by the root belongs to the module it comes from.
-                let reexport = |line: &&str| line.starts_with("pub use ") && line.contains(&format!("::{name};"));
-                let from = root_code.lines().find(reexport).and_then(|line| line[8..].split("::").next());
-                let other = if graph.contains_key(name) { name } else { from.unwrap_or(name) };
+            let names = path.strip_prefix(folder).unwrap().iter().map(|name| name.to_str().unwrap());
+            let own: Vec<&str> = place.iter().copied().chain(names.filter(|&name| name != "mod")).collect();
+            for import in imports(&code(&fs::read_to_string(file).unwrap()), &own) {
+                let Some(&name) = import.strip_prefix(place).and_then(<[&str]>::first) else { continue };
+                // A name that is re-exported belongs to the module it comes from.
+                let known = graph.contains_key(name);
+                let other = if known { name } else { origin(&root_code, name).unwrap_or(name) };
                 if other != module && graph.contains_key(other) {
                     graph.get_mut(&module).unwrap().insert(other.to_owned());
                 }
@@ -174,42 +179,51 @@ fn roots() -> Vec<PathBuf> {
 
 #[test]
 fn modules_import_one_another_in_one_direction() {
-    let repository = repository();
-    let mut found = BTreeMap::new();
-    for root in roots() {
-        let folder = root.parent().unwrap().strip_prefix(&repository).unwrap().to_str().unwrap().to_owned();
-        let graph = graph(&root);
-        for circle in circles(&graph) {
-            let arrows = circle.iter().map(|module| {
-                let others = graph[module].iter().filter(|other| circle.contains(other)).cloned();
-                format!("{module} imports {}", others.collect::<Vec<_>>().join(", "))
-            });
-            let arrows = arrows.collect::<Vec<_>>().join("; ");
-            found.insert((folder.clone(), circle), arrows);
+    let mut found = Vec::new();
+    for crate_root in roots() {
+        let folder = crate_root.parent().unwrap();
+        let below = sources(folder).into_iter().filter(|file| file.ends_with("mod.rs"));
+        // A program in a folder of its own is a crate of its own.
+        let inner = below.filter(|file| !file.parent().unwrap().join("main.rs").is_file());
+        for root in inner.chain([crate_root.clone()]) {
+            let place: Vec<&str> = root
+                .parent()
+                .unwrap()
+                .strip_prefix(folder)
+                .unwrap()
+                .iter()
+                .map(|name| name.to_str().unwrap())
+                .collect();
+            let graph = graph(&root, &place);
+            for circle in circles(&graph) {
+                let arrows = circle.iter().map(|module| {
+                    let others = graph[module].iter().filter(|other| circle.contains(other)).cloned();
+                    format!("{module} imports {}", others.collect::<Vec<_>>().join(", "))
+                });
+                let arrows = arrows.collect::<Vec<_>>().join("; ");
+                let root = root.strip_prefix(repository()).unwrap().display().to_string();
+                found.push(format!("a circle in {root}: {arrows}"));
+            }
         }
     }
-    let known: BTreeSet<(String, Vec<String>)> = KNOWN
-        .iter()
-        .map(|(folder, circle)| ((*folder).to_owned(), circle.iter().map(|&module| module.to_owned()).collect()))
-        .collect();
-    let new: Vec<String> = found
-        .iter()
-        .filter(|(circle, _)| !known.contains(circle))
-        .map(|((folder, _), arrows)| format!("a circle in {folder}: {arrows}"))
-        .collect();
-    assert!(new.is_empty(), "{}", new.join("\n"));
-    let gone: Vec<_> = known.iter().filter(|circle| !found.contains_key(circle)).collect();
-    assert!(gone.is_empty(), "no circle any more, and no longer to be listed as known: {gone:?}");
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// What the test would see if it had to.
 #[test]
 fn imports_are_read_from_every_form_of_path() {
-    let text = "use crate::{a, b::{c, d}, e::*};\nuse super::super::f::G;\nlet x = crate::h::i();\nuse super::j;\n\
-                // crate::comment\npub(in crate::k) fn l() {}\n#[cfg(test)]\nuse crate::test;\n\
-                crate::m::n();\n#[cfg(test)]\nmod tests {\nuse crate::o;\n}";
-    let found: BTreeSet<String> = imports(&code(text), 2).into_iter().map(str::to_owned).collect();
-    assert_eq!(found, ["a", "b", "e", "f", "h", "k", "m"].map(str::to_owned).into());
+    let text = "use crate::{a, b::{c, d}, e::*};\nuse super::super::f::G;\nlet x = crate::h::i();\nuse super::{j, k::l};\n\
+                // crate::comment\npub(in crate::m) fn n() {}\n#[cfg(test)]\nuse crate::test;\n\
+                other::crate::o();\n#[cfg(test)]\nmod tests {\nuse crate::p;\n}";
+    let code = code(text);
+    let found: BTreeSet<String> = imports(&code, &["x", "y", "z"]).iter().map(|path| path.join("::")).collect();
+    assert_eq!(
+        found,
+        ["a", "b::c", "b::d", "e", "x::f::G", "h::i", "x::y::j", "x::y::k::l", "m"].map(str::to_owned).into()
+    );
+    assert_eq!(declared("mod a;\npub mod b;\npub(crate) mod c;\nmodal();\nmod d {"), ["a", "b", "c"]);
+    assert_eq!(origin("pub use a::{b::C, D};\npub use self::e::F;", "C"), Some("a"));
+    assert_eq!(origin("pub use a::{b::C, D};\npub use self::e::F;", "F"), Some("e"));
     let graph: Graph = [("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")]
         .map(|(from, to)| (from.to_owned(), [to.to_owned()].into()))
         .into();

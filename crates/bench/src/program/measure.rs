@@ -7,14 +7,12 @@ use crate::together::Together;
 use mpi::traits::AsRaw;
 use nagare_bench::operation::Operation;
 use nagare_bench::record::{Cell, DEFAULT, STOCK, Timing, forced_stock};
-use nagare_bench::statistics::{LEAST, MOST, is_stable, median, quantile};
+use nagare_bench::statistics::{LEAST, LONG, MOST, is_stable, median, quantile};
 use nagare_plan::algorithm::ALGORITHMS;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Seconds from which on what the first call does besides, making connections and opening TCP's windows, is none of its time.
-pub const LONG: f64 = 0.25;
 /// Rules by which Nagare leaves everything to the library.
 const ALL_STOCK: &str = "all=stock";
 

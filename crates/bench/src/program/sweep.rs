@@ -2,7 +2,6 @@
 //! by turns with the other configurations.
 
 use crate::buffers::Buffers;
-use crate::measure::LONG;
 use crate::nagare::Nagare;
 use crate::together::Together;
 use crate::tuner::Tuner;
@@ -14,6 +13,7 @@ use nagare_bench::operation::Operation;
 use nagare_bench::oracle::{DYNAMIC_RULES, Family, Setting, Value};
 use nagare_bench::record::{Oracle, Tried};
 use nagare_bench::search::{Search, finalists};
+use nagare_bench::statistics::LONG;
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::rc::Rc;

@@ -1,9 +1,6 @@
 //! Which order: the greedy one where it is near the bound, else phases, else the best there is.
 
-use super::{Groups, Lanes, Order, Preference, Tasks, greedy, phases, tree_phases};
-
-/// An order is near the bound up to this factor.
-pub const NEAR: f64 = 1.05;
+use super::{Groups, Lanes, NEAR, Order, Preference, Tasks, greedy, phases, tree_phases};
 
 /// Tasks from which on phases are tried before the greedy order, which takes longer then.
 const MANY: usize = 1 << 14;

@@ -19,11 +19,11 @@ mod routes;
 mod tokens;
 mod tree;
 
-pub use choose::{NEAR, choose};
+pub use choose::choose;
 pub use greedy::{Preference, greedy};
 pub use groups::Groups;
 pub use lanes::{Lanes, Order};
-pub use phases::phases;
+pub use phases::{NEAR, phases};
 pub use relay::relays;
 pub use routes::Routes;
 pub use tokens::{Told, Wait, Waits};

@@ -10,9 +10,12 @@
 //! for ever. The numbers that break ties come from a generator with a fixed start: every rank finds the same phases.
 //! Source: algorithms document, section 6.
 
-use super::{Lanes, NEAR, Tasks};
+use super::{Lanes, Tasks};
 use std::cmp::Reverse;
 use std::ops::Range;
+
+/// An order is near the bound up to this factor.
+pub const NEAR: f64 = 1.05;
 
 /// Moves of the repair for a number of phases that need not be met, and for one that should be.
 const MOVES: [u32; 2] = [5_000, 80_000];

@@ -1,6 +1,5 @@
 //! Nodes as points of a grid: the dimensions along which halving and doubling goes.
 
-use super::grid_source::Origin;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -34,6 +33,33 @@ pub enum DimensionOrder {
     Alphabetical,
     /// As given.
     Given,
+}
+
+/// Where dimensions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The user gave them.
+    Given,
+    /// The network is a torus.
+    Fabric,
+    /// The communicator is Cartesian.
+    Cartesian,
+    /// Levels of equally large groups.
+    Levels,
+    /// Nodes are numbered.
+    Line,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Given => "the dimensions given",
+            Self::Fabric => "the torus of the fabric",
+            Self::Cartesian => "the Cartesian communicator",
+            Self::Levels => "the levels",
+            Self::Line => "the number of nodes",
+        })
+    }
 }
 
 /// A node at every point. Nodes are numbered as by [`Hierarchy::node_of`](super::Hierarchy::node_of).

@@ -10,36 +10,8 @@
 //!                                                 . # # .
 //! ```
 
-use super::{Dimension, Grid, Hierarchy, Line, Topology};
+use super::{Dimension, Grid, Hierarchy, Line, Origin, Topology};
 use crate::fabric::{Fabric, HostId, NodeId, Torus};
-use std::fmt;
-
-/// Where dimensions come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The user gave them.
-    Given,
-    /// The network is a torus.
-    Fabric,
-    /// The communicator is Cartesian.
-    Cartesian,
-    /// Levels of equally large groups.
-    Levels,
-    /// Nodes are numbered.
-    Line,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Given => "the dimensions given",
-            Self::Fabric => "the torus of the fabric",
-            Self::Cartesian => "the Cartesian communicator",
-            Self::Levels => "the levels",
-            Self::Line => "the number of nodes",
-        })
-    }
-}
 
 impl Grid {
     /// The grid of the communicator that `topology` describes.

@@ -1,0 +1,84 @@
+//! What a testbed is made of: the fabric, the ranks on it, and how TCP keeps from congesting it.
+
+use crate::machine::load_fabric;
+use anyhow::Context;
+use clap::Args;
+use nagare_plan::fabric::{Fabric, shipped};
+use nagare_testbed::congestion::{Kernel, USUAL};
+use nagare_testbed::record::name_from;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// One that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
+    #[arg(value_name = "FABRIC")]
+    pub fabric: String,
+    /// Number of ranks [default: as many as --ppn or the host file give]
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub np: Option<u32>,
+    /// Ranks per host [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ppn: Option<u32>,
+    /// How ranks are put on hosts: slot (fill a host, then the next), node (one per host, round after round), balanced
+    /// (consecutive ranks, spread evenly over as few groups of hosts as hold them), or a file with lines HOST, HOST:N or
+    /// `HOST slots=N` in the order of the ranks
+    #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
+    pub map: String,
+    /// Whose launcher: openmpi, mpich, or a launcher's path [default: that of the library the program is linked to]
+    #[arg(long, value_name = "openmpi|mpich|PATH")]
+    pub mpi: Option<String>,
+    /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Without Nagare
+    #[arg(long)]
+    pub stock: bool,
+    /// libnagare.so, or the directory it is in, in place of searching
+    #[arg(long, value_name = "PATH")]
+    pub lib: Option<PathBuf>,
+    /// Tell on standard error what is run where
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Further variables for the launcher, which passes them on to the ranks.
+    #[arg(skip)]
+    pub environment: Vec<(String, String)>,
+    /// The program and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// A fabric that the user names.
+pub struct Chosen {
+    /// The fabric.
+    pub fabric: Fabric,
+    /// What its testbed is called.
+    pub name: String,
+    /// NAGARE_TOPOLOGY for its ranks.
+    pub topology: String,
+}
+
+impl Chosen {
+    /// The fabric of that name or path.
+    pub fn new(text: &str) -> anyhow::Result<Self> {
+        let fabric = load_fabric(text)?;
+        let name = text.strip_prefix("shipped:").unwrap_or(text);
+        if shipped(name).is_some() {
+            return Ok(Self { fabric, name: name.to_owned(), topology: format!("shipped:{name}") });
+        }
+        let path = Path::new(text).canonicalize().with_context(|| text.to_owned())?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let topology = path.to_str().with_context(|| format!("{text}: not UTF-8"))?.to_owned();
+        Ok(Self { fabric, name: name_from(&stem), topology })
+    }
+}
+
+/// TCP's congestion control for a new testbed; said if that cannot be the usual one.
+pub fn congestion(asked: Option<&str>) -> anyhow::Result<Option<String>> {
+    let chosen = Kernel::new().choose(asked)?;
+    if chosen.is_none() {
+        eprintln!(
+            "nagare: this kernel has no {USUAL} for namespaces; the testbed keeps the machine's congestion control"
+        );
+    }
+    Ok(chosen)
+}

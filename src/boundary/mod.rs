@@ -1,0 +1,14 @@
+//! The border to the program and to its system: panics, failures, standard error, stacks.
+//!
+//! May enter: what code of ours needs whatever call it works for. May not: anything that knows collectives,
+//! communicators or settings.
+
+pub mod failure;
+pub mod panics;
+pub mod stack;
+
+/// Writes to standard error; a closed or full one is no reason to stop a job.
+pub fn say(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,249 @@
+//! The arguments of an intercepted call: what they are about, and which are the library's to judge.
+
+use crate::buffers::blocks::{Blocks, Side};
+use crate::buffers::contents::extent;
+use crate::buffers::datatype::{self, Shape, Typed};
+use crate::buffers::numbers::Numbers;
+use crate::comm::record::Communicator;
+use crate::comm::registry;
+use crate::real::Real;
+use crate::real::handles::IN_PLACE;
+use crate::world::shim::Shim;
+use mpi::ffi::{MPI_Comm, MPI_Op};
+use nagare_plan::choice::Reason;
+use nagare_plan::collective::Collective;
+use nagare_plan::schedule::Rank;
+use std::ffi::c_int;
+
+/// The arguments of an intercepted call.
+#[derive(Clone, Copy)]
+pub struct Arguments {
+    /// Which call.
+    pub collective: Collective,
+    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the result is cut in
+    /// blocks, the count is that of a block, or none where `counts` has them.
+    pub input: Typed,
+    /// Where the result goes; for Gather of meaning at the root only.
+    pub output: Typed,
+    /// What is sent and what is received, for Alltoallv, where `input` and `output` have no counts of their own.
+    pub blocks: Option<[Blocks; 2]>,
+    /// Elements of every rank's block, for Reduce_scatter: the same numbers on all ranks.
+    pub counts: Option<Numbers>,
+    /// Operation, for reductions.
+    pub op: Option<MPI_Op>,
+    /// Root, for rooted collectives.
+    pub root: c_int,
+    /// Communicator.
+    pub comm: MPI_Comm,
+}
+
+/// The two sides of Alltoallv.
+pub struct Sides {
+    /// What is sent; `None` if it is in the receive buffer.
+    pub sent: Option<Side>,
+    /// What is received.
+    pub received: Side,
+}
+
+impl Arguments {
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has blocks one of
+    /// them, for Reduce_scatter their mean, rounded up.
+    ///
+    /// # Errors
+    /// The reason to leave the call to the library, where that is certain so far.
+    #[inline]
+    pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
+        if let Some(blocks) = &self.blocks {
+            return self.bytes_sent(shim, blocks);
+        }
+        if let Some(counts) = self.counts {
+            return self.mean_bytes(shim, counts);
+        }
+        // The root of a Gather between groups has nothing to send: not even its type means anything.
+        if self.collective == Collective::Gather && self.root < 0 {
+            let between = self.record(shim)?.inter;
+            return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
+        }
+        let Typed { count, datatype, .. } = self.significant();
+        if count <= 0 {
+            return Err(if count == 0 { Reason::Empty } else { Reason::Argument });
+        }
+        let size = datatype::size(shim.real, datatype).ok_or(Reason::Argument)?;
+        match size.saturating_mul(count as u64) {
+            0 => Err(Reason::Empty),
+            bytes => Ok(bytes),
+        }
+    }
+
+    fn bytes_sent(&self, shim: &Shim, [sent, received]: &[Blocks; 2]) -> Result<u64, Reason> {
+        let ranks = self.within_group(shim)?.size;
+        let (side, blocks) = if self.in_place() { (self.output, received) } else { (self.input, sent) };
+        // SAFETY: MPI demands an entry for every rank.
+        let elements = unsafe { blocks.elements(ranks) }.ok_or(Reason::Argument)?;
+        if elements == 0 {
+            return Ok(0);
+        }
+        datatype::size(shim.real, side.datatype).map(|size| size.saturating_mul(elements)).ok_or(Reason::Argument)
+    }
+
+    fn mean_bytes(&self, shim: &Shim, counts: Numbers) -> Result<u64, Reason> {
+        let record = self.within_group(shim)?;
+        // SAFETY: MPI demands an entry for every rank.
+        let elements = unsafe { counts.total(record.size) }.ok_or(Reason::Argument)?;
+        if elements == 0 {
+            return Err(Reason::Empty);
+        }
+        let size = datatype::size(shim.real, self.output.datatype).ok_or(Reason::Argument)?;
+        match size.saturating_mul(elements) {
+            0 => Err(Reason::Empty),
+            bytes => Ok(bytes.div_ceil(u64::from(record.size))),
+        }
+    }
+
+    /// The communicator's record, which knows the number of ranks: a thread finds the one that it used last without asking the library.
+    fn record<'c>(&self, shim: &Shim) -> Result<&'c Communicator, Reason> {
+        if !shim.setup().config.enable {
+            return Err(Reason::Disabled);
+        }
+        if self.comm == shim.real.handles.comm_null {
+            return Err(Reason::Argument);
+        }
+        // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this call only.
+        unsafe { registry::of(shim, self.comm) }
+    }
+
+    /// The same, unless it is an intercommunicator's.
+    fn within_group<'c>(&self, shim: &Shim) -> Result<&'c Communicator, Reason> {
+        let record = self.record(shim)?;
+        if record.inter { Err(Reason::Intercommunicator) } else { Ok(record) }
+    }
+
+    /// Bytes that all ranks know, which decisions may be made from: none where each knows its own only.
+    pub fn shared(&self, bytes: u64) -> u64 {
+        if self.blocks.is_some() { 0 } else { bytes }
+    }
+
+    /// Whether calls that run on our algorithms from `floor` bytes on do not take one of `bytes`.
+    #[inline]
+    pub fn is_below(&self, bytes: u64, floor: u64) -> bool {
+        if self.blocks.is_some() { floor == u64::MAX } else { bytes < floor }
+    }
+
+    /// The buffer argument whose count and type are significant on every rank.
+    pub fn significant(&self) -> Typed {
+        if self.has_two_types() && self.in_place() { self.output } else { self.input }
+    }
+
+    /// Whether what is sent and what is received have a count and a type each.
+    fn has_two_types(&self) -> bool {
+        matches!(self.collective, Collective::Alltoall | Collective::Gather | Collective::Allgather)
+    }
+
+    /// Whether this rank's contribution goes to its own place in the result.
+    fn gathers(&self) -> bool {
+        matches!(self.collective, Collective::Gather | Collective::Allgather)
+    }
+
+    /// Whether this rank's contribution is in the result buffer.
+    pub fn in_place(&self) -> bool {
+        self.input.address.cast_const() == IN_PLACE
+    }
+
+    /// Whether `rank` gets a result.
+    pub fn has_output(&self, rank: Rank) -> bool {
+        self.collective.has_output(self.root as Rank, rank)
+    }
+
+    /// The buffers with a type and a meaning on `rank`; for Alltoallv `sides` knows.
+    pub fn typed(&self, rank: Rank) -> [Typed; 2] {
+        match (self.in_place(), self.has_output(rank)) {
+            (true, _) => [self.output; 2],
+            (false, true) => [self.input, self.output],
+            (false, false) => [self.input; 2],
+        }
+    }
+
+    /// Leaves everything to the library that it may have an error for.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`].
+    pub fn valid(&self, shim: &Shim, record: &Communicator, bytes: u64) -> Result<(), Reason> {
+        let wrong = Err(Reason::Argument);
+        if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
+            return wrong;
+        }
+        // A rank without a block of its own may have any result buffer.
+        // SAFETY: `bytes` has found an array, in which MPI demands an entry for every rank.
+        let has_block = self.counts.is_none_or(|counts| 0 < unsafe { counts.of(record.rank as usize) });
+        let has_output = self.has_output(record.rank) && has_block;
+        if has_output && self.output.address.cast_const() == IN_PLACE
+            || !self.has_output(record.rank) && self.in_place()
+        {
+            return wrong;
+        }
+        // Its blocks may lie between one another in one array, and those without data anywhere.
+        if self.collective == Collective::Alltoallv {
+            return Ok(());
+        }
+        if self.collective != Collective::Bcast && !self.gathers() {
+            let aliased = !self.in_place() && self.input.address == self.output.address;
+            // Open MPI does not check those of Reduce_scatter, and a rank without a block would decide otherwise than the rest.
+            let aliased = aliased && (cfg!(mpi_family = "mpich") || !self.collective.scatters());
+            // Two buffers of absolute addresses are both "at" null.
+            if has_output && aliased && !self.input.address.is_null() {
+                return wrong;
+            }
+        }
+        if self.has_two_types() && has_output && !self.in_place() {
+            let Typed { count, datatype, .. } = self.output;
+            let of_result = u64::try_from(count).ok().zip(datatype::size(shim.real, datatype));
+            if of_result.map(|(count, size)| count.saturating_mul(size)) != Some(bytes) {
+                return wrong;
+            }
+        }
+        // A contribution that is where it belongs is an error for MPICH alone; programs do it.
+        let checked = cfg!(mpi_family = "mpich") && self.gathers() && has_output && !self.input.address.is_null();
+        if checked && self.input.address == self.own_block(shim.real, record.rank).address {
+            return wrong;
+        }
+        // A null address is right only with a type of absolute addresses, which is never plain.
+        let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
+        let reads = self.collective != Collective::Bcast && !self.in_place();
+        let uses_output = has_output || self.in_place();
+        if reads && null(self.input) || uses_output && null(self.output) { wrong } else { Ok(()) }
+    }
+
+    /// The block of `rank`, which gathers, in its result.
+    pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
+        let Typed { address, count, datatype } = self.output;
+        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(extent(real, datatype));
+        Typed { address: address.wrapping_byte_offset(before as isize), ..self.output }
+    }
+
+    /// Where the blocks of a result that is cut begin, in elements of the vector, and where the last one ends.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`] where there are more elements than can be counted.
+    pub fn bounds(&self, ranks: u32) -> Result<Vec<u64>, Reason> {
+        let bounds = match self.counts {
+            // SAFETY: MPI demands an entry for every rank.
+            Some(counts) => unsafe { counts.bounds(ranks) },
+            None => (0..=u64::from(ranks)).map(|rank| rank.checked_mul(self.output.count as u64)).collect(),
+        };
+        bounds.ok_or(Reason::Argument)
+    }
+
+    /// The sides of an Alltoallv on `ranks` ranks, `None` for other collectives.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`] where the library has an error to report.
+    pub fn sides(&self, real: &Real, ranks: u32) -> Result<Option<Sides>, Reason> {
+        let Some([sent, received]) = &self.blocks else { return Ok(None) };
+        // SAFETY: MPI demands an entry for every rank.
+        unsafe {
+            let received = Side::new(real, self.output, received, ranks)?;
+            let sent = if self.in_place() { None } else { Some(Side::new(real, self.input, sent, ranks)?) };
+            Ok(Some(Sides { sent, received }))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! From an intercepted call to its outcome: guard, decide, run or pass on.
+//!
+//! ```text
+//!   handle ─► decide ─► run ─► staged        arguments: what the call says, which all of these read
+//! ```
+//!
+//! May enter: what is about one call. May not: what outlives it, which belongs to the communicator or the world.
+
+pub mod arguments;
+mod decide;
+mod run;
+mod staged;
+
+use self::arguments::Arguments;
+use crate::boundary::failure::Failure;
+use crate::world::shim::Shim;
+use nagare_plan::choice::{Choice, Reason};
+use nagare_plan::collective::Collective;
+use std::ffi::c_int;
+use std::time::Instant;
+
+/// Handles one call. `forward` is the library's own.
+#[inline]
+pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_int) -> c_int {
+    let collective = arguments.collective;
+    if !shim.is_open() {
+        return passed_on(shim, collective, Reason::Outside, 0, forward);
+    }
+    let bytes = match arguments.bytes(shim) {
+        Ok(bytes) => bytes,
+        Err(reason) => return passed_on(shim, collective, reason, 0, forward),
+    };
+    if arguments.is_below(bytes, shim.floor(collective)) {
+        return passed_on(shim, collective, Reason::Small, bytes, forward);
+    }
+    match decide::decide(shim, arguments, bytes) {
+        Err(reason) => passed_on(shim, collective, reason, bytes, forward),
+        Ok(decision) => {
+            let start = Instant::now();
+            let outcome = run::run(shim, arguments, &decision);
+            let algorithm = decision.algorithm;
+            // The program's error handler may call and use it again, or never come back.
+            drop(decision);
+            let code = match outcome {
+                Ok(()) => 0,
+                Err(failure) => raise(shim, arguments, failure),
+            };
+            let elapsed = start.elapsed().as_nanos() as u64;
+            shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
+            code
+        }
+    }
+}
+
+#[inline]
+fn passed_on(
+    shim: &Shim,
+    collective: Collective,
+    reason: Reason,
+    bytes: u64,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let choice = Choice::Library(reason);
+    if !shim.timed.load(std::sync::atomic::Ordering::Relaxed) {
+        shim.statistics.count(collective, choice, bytes, 0);
+        return forward();
+    }
+    let start = Instant::now();
+    let code = forward();
+    shim.statistics.count(collective, choice, bytes, start.elapsed().as_nanos() as u64);
+    code
+}
+
+/// Raises a failure on the program's communicator, as the library would, and gives the code to return.
+fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
+    let collective = arguments.collective;
+    match failure {
+        Failure::Length { peer, expected, got } => log::error!(
+            "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected {expected} bytes; \
+             ranks disagree on counts or types"
+        ),
+        Failure::GivenUp { peer, class } => {
+            log::info!("{collective}: rank {peer} has given up, with error class {class}")
+        }
+        Failure::Memory => log::info!("{collective}: no memory"),
+        Failure::Mpi(_) | Failure::Stalled | Failure::Left => {}
+    }
+    let code = failure.code();
+    // SAFETY: the communicator is valid: this call ran on it.
+    unsafe { (shim.real.mpi.comm_call_errhandler)(arguments.comm, code) };
+    code
+}

@@ -1,0 +1,92 @@
+//! Carries out what was decided.
+
+use super::arguments::Arguments;
+use super::decide::{Decision, pacing};
+use super::staged::Staged;
+use crate::boundary::failure::Failure;
+use crate::buffers::packed::Packer;
+use crate::comm::record::{Communicator, Traffic};
+use crate::transport::mpi_transport::{Channel, MpiTransport};
+use crate::transport::private::Private;
+use crate::world::shim::Shim;
+use nagare_plan::collective::Collective;
+use nagare_plan::execute::Executor;
+use nagare_plan::schedule::Rank;
+use std::ffi::c_int;
+use std::mem::ManuallyDrop;
+
+/// Runs the call on our algorithm, to its end or to a failure that this rank and those that wait for it know of.
+///
+/// # Errors
+/// Why it failed.
+pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
+    let (record, private) = (decision.record, &*decision.private);
+    let mut traffic = record.traffic();
+    if let Err(failure) = record.failed() {
+        traffic.resignation.go_on(shim.real, private, record.rank);
+        return Err(failure);
+    }
+    // From here on every rank counts the call, also one that fails.
+    let call = traffic.next_call();
+    let packer = {
+        let (rank, own) = (record.rank as c_int, private.rank(record.rank));
+        Packer { real: shim.real, rank, private: private.comm, own }
+    };
+    // Until the call says how it ended, it was left.
+    let mut ending = Ending { shim, record, private, traffic: &mut traffic, call, failure: Some(Failure::Left) };
+    let staged = carry_out(shim, arguments, decision, &packer, (call, ending.traffic));
+    ending.failure = staged.as_ref().err().copied();
+    drop(ending);
+    staged?.finish(&packer)
+}
+
+/// The end of a call: dropped where it returns, and where an exception of the program's passes through it.
+struct Ending<'c> {
+    shim: &'c Shim,
+    record: &'c Communicator,
+    private: &'c Private,
+    traffic: &'c mut Traffic,
+    call: u32,
+    failure: Option<Failure>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let Some(failure) = self.failure else { return };
+        // What peers have sent to a rank that gives up would match its later calls.
+        self.record.fail(failure);
+        if failure.is_news() {
+            self.traffic.resignation.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
+        }
+    }
+}
+
+/// Carries out the call of that number; what is left to do is to spread copies.
+fn carry_out(
+    shim: &Shim,
+    arguments: &Arguments,
+    decision: &Decision,
+    packer: &Packer,
+    (call, traffic): (u32, &mut Traffic),
+) -> Result<Staged, Failure> {
+    let Decision { record, place, ref private, algorithm, bytes, .. } = *decision;
+    let private: &Private = private;
+    private.notices.check(private, call)?;
+    let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
+    let program = record.program(place, arguments.collective, algorithm, root, bytes).ok_or(Failure::Stalled)?;
+    // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
+    let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
+    let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
+    // Where blocks are cut out, what is in place is staged like any other contribution.
+    let one_vector = arguments.collective.reduces() && !arguments.collective.scatters();
+    let in_place = one_vector && arguments.in_place() || arguments.collective == Collective::Bcast;
+    let has_output = arguments.has_output(record.rank);
+    let buffers = staged.take_buffers();
+    let channel = Channel { private, rank: record.rank, tags: place.tags, call };
+    // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
+    // copies, which `staged` keeps.
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
+    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
+    executor.run(&mut transport)?;
+    Ok(ManuallyDrop::into_inner(staged))
+}

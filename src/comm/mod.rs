@@ -1,0 +1,17 @@
+//! What is kept of each communicator of the program, from its first call to its end.
+//!
+//! ```text
+//!   registry ─► record ─► place ─► cartesian       which record a handle has; where its ranks are
+//!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
+//!                   └─► duplicates                 communicators of ours so far
+//! ```
+//!
+//! May enter: what is known of one communicator whatever is called on it. May not: arguments and buffers of a call.
+
+mod cartesian;
+mod duplicates;
+pub mod place;
+mod programs;
+pub mod record;
+pub mod registry;
+mod witness;

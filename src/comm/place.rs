@@ -1,0 +1,63 @@
+//! Where the ranks of a communicator are, and what plans for them.
+
+use super::cartesian;
+use crate::transport::agreement;
+use crate::transport::tags::Tags;
+use crate::world::shim::Shim;
+use mpi::ffi::MPI_Comm;
+use nagare_plan::Planner;
+use nagare_plan::choice::Reason;
+use nagare_plan::schedule::Rank;
+use nagare_plan::topology::{Grid, Topology};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// Where the ranks are.
+pub struct Place {
+    /// Makes the plans.
+    pub planner: Planner,
+    /// Nodes of the communicator.
+    pub nodes: u32,
+    /// Largest message that is sent without asking, bytes.
+    pub eager: u64,
+    /// What its ranks are called in the world.
+    pub world_ranks: Arc<[Rank]>,
+    /// How messages on the duplicate are told apart.
+    pub tags: Tags,
+}
+
+impl Place {
+    /// Of the `size` ranks of `comm`, an intercommunicator or not; this one is `rank`. Local: the world's facts say it, or
+    /// nothing does.
+    ///
+    /// # Errors
+    /// Why calls on it are the library's.
+    pub fn find(shim: &Shim, comm: MPI_Comm, (size, rank): (u32, Rank), inter: bool) -> Result<Self, Reason> {
+        // The verdict on the world holds for all communicators within it. Others are not asked: a rank that has other
+        // settings, or no Nagare, would not take part.
+        let world = shim.world().ok_or(Reason::Outside)?;
+        let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
+        let ranks = agreement::translate(shim.real, comm, shim.real.handles.comm_world, size as c_int);
+        let tags = facts.tags;
+        let world_ranks: Arc<[Rank]> = ranks.ok_or(Reason::Outside)?.into();
+        let (topology, limits) = (facts.restricted(&world_ranks), facts.eager);
+        let cartesian = if inter { None } else { cartesian::of(shim.real, comm) };
+        let topology = match cartesian {
+            Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
+            None => topology,
+        };
+        let nodes = topology.node_count();
+        // The connections a schedule uses are within the node if all ranks are on one.
+        let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
+        let config = &shim.setup().config;
+        let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
+        if let Some(steps) = config.steps {
+            planner = planner.with_steps(steps);
+        }
+        if rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
+            let grid = Grid::new(planner.context().grouped(), planner.topology());
+            log::debug!("a communicator of {size} ranks on {nodes} nodes, dimensions {grid}");
+        }
+        Ok(Self { planner, nodes, eager, world_ranks, tags })
+    }
+}

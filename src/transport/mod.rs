@@ -1,0 +1,20 @@
+//! Messages of ours: on which communicators they travel, with which tags, how ranks wait for them, agree and give up.
+//!
+//! ```text
+//!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
+//!        │  └──────► tags  └──► notice ─────┘            what ranks say about calls
+//!        └─► wait
+//! ```
+//!
+//! `README.md` beside this file has the protocols: states, messages, and why nobody waits for ever.
+//!
+//! May enter: what moves bytes between ranks. May not: settings, decisions, and the communicators of the program, except
+//! as a list of ranks.
+
+pub mod agreement;
+pub mod mpi_transport;
+pub mod notice;
+pub mod pool;
+pub mod private;
+pub mod tags;
+pub mod wait;

@@ -1,0 +1,427 @@
+//! The executor's transport over the MPI library's point-to-point calls, on the communicator's private duplicate.
+//!
+//! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of
+//! a message says what call it is of, how long it is and of how long a stream, so that it meets no receive of another
+//! call or length. (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long
+//! behind the buffer when both ranks are on one host.) A rank that has waited for a while looks whether such a message
+//! is there, or word of a rank that has given up.
+
+use super::private::Private;
+use super::tags::Tags;
+use super::wait::{self, LOOKS};
+use crate::boundary::failure::Failure;
+use crate::buffers::datatype::{self, Shape, Typed};
+use crate::buffers::memory::Buffer;
+use crate::real::Real;
+use crate::real::handles::ANY_TAG;
+use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
+use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Ticket, Transport};
+use nagare_plan::schedule::{Parts, Rank};
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+/// Alignment of scratch elements, bytes: a cache line.
+const ALIGNMENT: usize = 64;
+
+/// How long a call that gives up waits for its requests: a receive that had a message already is written to until the
+/// rest is there, and a send may be read from.
+const CANCELLING: Duration = Duration::from_millis(250);
+
+/// Fruitless looks at the requests between two looks for messages that meet none of them.
+const FRUITLESS: u32 = 1 << 7;
+
+/// The buffers of a call in units.
+pub struct Buffers {
+    /// Address of unit 0 of the contribution.
+    pub input: *const u8,
+    /// Address of unit 0 of the result; null on ranks without one.
+    pub output: *mut u8,
+    /// Where the parts of the plan are in them.
+    pub layout: Layout,
+    /// Type of one unit.
+    pub datatype: MPI_Datatype,
+    /// Shape of that type.
+    pub shape: Shape,
+    /// Operation, for reductions.
+    pub op: Option<MPI_Op>,
+}
+
+/// Where the messages of a call go.
+#[derive(Clone, Copy)]
+pub struct Channel<'r> {
+    /// The communicator.
+    pub private: &'r Private,
+    /// This process's rank in the program's communicator.
+    pub rank: Rank,
+    /// What the tags of its messages are made of.
+    pub tags: Tags,
+    /// Number of the call among those that ran on our algorithms there, the same on all ranks.
+    pub call: u32,
+}
+
+/// A receive under way.
+#[derive(Clone, Copy)]
+struct Expected {
+    peer: Rank,
+    label: Label,
+    units: u64,
+    /// Bytes of a message that may mean that this one never comes; the receive was asked to be cancelled then.
+    doubt: Option<u64>,
+}
+
+/// One call's transport.
+pub struct MpiTransport<'r> {
+    real: &'r Real,
+    channel: Channel<'r>,
+    buffers: Buffers,
+    scratch: Buffer,
+    slot_bytes: usize,
+    stage: Buffer,
+    requests: Vec<MPI_Request>,
+    /// What each request is for; of receives also what should arrive.
+    tickets: Vec<(Ticket, Option<Expected>)>,
+    finished: Vec<c_int>,
+    statuses: Vec<MPI_Status>,
+    /// Between two looks at the requests, where ranks wait by pausing.
+    pause: Option<Duration>,
+}
+
+impl<'r> MpiTransport<'r> {
+    /// A transport over `channel`.
+    ///
+    /// # Safety
+    /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading,
+    /// output, unless null, for writing) until the transport is dropped with nothing under way, and the handles must be
+    /// valid.
+    pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
+        Self {
+            real,
+            channel,
+            buffers,
+            scratch: Buffer::default(),
+            slot_bytes: 0,
+            stage: Buffer::default(),
+            requests: Vec::new(),
+            tickets: Vec::new(),
+            finished: Vec::new(),
+            statuses: Vec::new(),
+            pause,
+        }
+    }
+
+    /// Address of the first unit of a place.
+    fn address(&mut self, place: Place) -> *mut u8 {
+        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
+        // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
+        let shape = &self.buffers.shape;
+        let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
+        let base = match place.region {
+            Region::Input => self.buffers.input.cast_mut(),
+            Region::Output => self.buffers.output,
+            Region::Stage => self.stage.address().wrapping_offset(data),
+            Region::Scratch(slot) => {
+                self.scratch.address().wrapping_add(slot as usize * self.slot_bytes).wrapping_offset(data)
+            }
+        };
+        base.wrapping_offset(place.start as isize * shape.extent as isize)
+    }
+
+    /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such
+    /// number.
+    fn room(&self, units: u64) -> Option<usize> {
+        let shape = &self.buffers.shape;
+        let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
+        let bytes = usize::try_from(between.checked_add(shape.true_extent as u64)?).ok()?;
+        bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
+    }
+
+    /// Gives up what is under way: takes back the receives, so that nothing more is written to the program's buffers,
+    /// waits a while for what has met its other end, and leaves the scratch memory to sends that may still be under
+    /// way.
+    fn give_up(&mut self) {
+        let null = self.real.handles.request_null;
+        let given_up = Instant::now();
+        for (request, (_, expected)) in self.requests.iter_mut().zip(&self.tickets) {
+            if *request != null && expected.is_some_and(|expected| expected.doubt.is_none()) {
+                // SAFETY: a receive that has not been completed by any call; one that has its message already stays as
+                // it is.
+                unsafe { (self.real.mpi.cancel)(request) };
+            }
+        }
+        let mut ignored = Completed::new();
+        while self.requests.iter().any(|request| *request != null) && given_up.elapsed() < CANCELLING {
+            // What fails now is not what made the call fail.
+            let _ = self.look(&mut ignored);
+        }
+        std::mem::forget(std::mem::take(&mut self.scratch));
+        std::mem::forget(std::mem::take(&mut self.stage));
+    }
+
+    fn start(
+        &mut self,
+        ticket: Ticket,
+        expected: Option<Expected>,
+        code: c_int,
+        request: MPI_Request,
+    ) -> Result<(), Failure> {
+        check(code)?;
+        self.requests.push(request);
+        self.tickets.push((ticket, expected));
+        Ok(())
+    }
+}
+
+impl Drop for MpiTransport<'_> {
+    /// A call that comes to its end has nothing under way; one that fails may, and one that an exception of the
+    /// program's operation passes through.
+    fn drop(&mut self) {
+        if !self.requests.is_empty() {
+            self.give_up();
+        }
+    }
+}
+
+fn check(code: c_int) -> Result<(), Failure> {
+    if code == 0 { Ok(()) } else { Err(Failure::Mpi(code)) }
+}
+
+impl Transport for MpiTransport<'_> {
+    type Error = Failure;
+
+    fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
+        self.buffers.layout.units(parts, of)
+    }
+
+    fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Failure> {
+        self.slot_bytes = self.room(units).ok_or(Failure::Memory)?;
+        let bytes = self.slot_bytes.checked_mul(slots as usize).ok_or(Failure::Memory)?;
+        let stage = if staged > 0 { self.room(staged).ok_or(Failure::Memory)? } else { 0 };
+        self.scratch = Buffer::new(bytes).ok_or(Failure::Memory)?;
+        self.stage = Buffer::new(stage).ok_or(Failure::Memory)?;
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        ticket: Ticket,
+        peer: Rank,
+        label: Label,
+        from: Place,
+        synchronous: bool,
+    ) -> Result<(), Failure> {
+        let private = self.channel.private;
+        let tag = self.tag(label, from.units);
+        let address = self.address(from);
+        let mut request = self.real.handles.request_null;
+        let start = if synchronous { self.real.mpi.issend } else { self.real.mpi.isend };
+        // SAFETY: the place lies within a buffer that `new` was promised to be valid, and the executor does not write
+        // to it before the request is complete.
+        let code = unsafe {
+            start(
+                address.cast(),
+                from.units as c_int,
+                self.buffers.datatype,
+                private.rank(peer),
+                tag,
+                private.comm,
+                &raw mut request,
+            )
+        };
+        self.start(ticket, None, code, request)
+    }
+
+    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Failure> {
+        let private = self.channel.private;
+        let tag = self.tag(label, into.units);
+        let address = self.address(into);
+        let mut request = self.real.handles.request_null;
+        // SAFETY: as for `send`; the executor neither reads nor writes the place before the request is complete.
+        let code = unsafe {
+            (self.real.mpi.irecv)(
+                address.cast(),
+                into.units as c_int,
+                self.buffers.datatype,
+                private.rank(peer),
+                tag,
+                private.comm,
+                &raw mut request,
+            )
+        };
+        self.start(ticket, Some(Expected { peer, label, units: into.units, doubt: None }), code, request)
+    }
+
+    fn reduce(&mut self, from: Place, into: Place) -> Result<(), Failure> {
+        let Some(op) = self.buffers.op else { return Err(Failure::Stalled) };
+        let (source, target) = (self.address(from), self.address(into));
+        // SAFETY: both places are valid for that many elements and distinct, and no request is under way on them.
+        let code = unsafe {
+            (self.real.mpi.reduce_local)(source.cast(), target.cast(), into.units as c_int, self.buffers.datatype, op)
+        };
+        check(code)
+    }
+
+    fn copy(&mut self, from: Place, into: Place) -> Result<(), Failure> {
+        // A rank without a block may have no buffer for it either.
+        if into.units == 0 {
+            return Ok(());
+        }
+        let (source, target) = (self.address(from), self.address(into));
+        if self.buffers.shape.plain {
+            let bytes = into.units as usize * self.buffers.shape.extent as usize;
+            // What a root contributes in place is already where it belongs.
+            if source != target {
+                // SAFETY: as for `reduce`; the elements are consecutive bytes.
+                unsafe { source.copy_to_nonoverlapping(target, bytes) };
+            }
+            return Ok(());
+        }
+        let typed = |address: *mut u8| Typed {
+            address: address.cast(),
+            count: into.units as i64,
+            datatype: self.buffers.datatype,
+        };
+        let Channel { private, rank, .. } = self.channel;
+        // SAFETY: as for `reduce`; this is the process's own rank in the private communicator.
+        unsafe { datatype::copy(self.real, private.comm, private.rank(rank), typed(source), typed(target)) }
+            .map_err(Failure::Mpi)
+    }
+
+    fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {
+        let mut looks = 0u32;
+        loop {
+            self.look(completed)?;
+            if !wait || !completed.is_empty() {
+                return Ok(());
+            }
+            if self.requests.is_empty() {
+                return Err(Failure::Stalled);
+            }
+            looks = looks.saturating_add(1);
+            if looks.is_multiple_of(FRUITLESS) {
+                let Channel { private, call, .. } = self.channel;
+                private.notices.look(self.real);
+                private.notices.check(private, call)?;
+                self.look_for_strays()?;
+            }
+            match self.pause {
+                Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl MpiTransport<'_> {
+    /// Whether a message of that tag is of the same call and stream, and no segment of it as this rank cuts it.
+    fn is_stray(&self, tag: c_int, label: Label) -> bool {
+        let Channel { tags, call, .. } = self.channel;
+        let Label { stream, segment, .. } = label;
+        let last = stream - stream.saturating_sub(1) / segment.max(1) * segment;
+        tags.is_of(tag, label.tag, call)
+            && ![segment.min(stream), last].map(|units| self.tag(label, units)).contains(&tag)
+    }
+
+    fn tag(&self, label: Label, units: u64) -> c_int {
+        let bytes = |units| units * self.buffers.shape.size as u64;
+        self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
+    }
+
+    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's
+    /// segments: either ranks cut it differently, and what this rank waits for never comes, or it is of a later call
+    /// whose number looks the same in a tag. Messages of one rank meet their receives in order, so in the second case
+    /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
+    /// the two apart.
+    fn look_for_strays(&mut self) -> Result<(), Failure> {
+        let private = self.channel.private;
+        for index in 0..self.tickets.len() {
+            let Some(Expected { peer, label, doubt: None, .. }) = self.tickets[index].1 else { continue };
+            let mut found = 0;
+            // SAFETY: MPI_Status is plain data.
+            let mut status: MPI_Status = unsafe { std::mem::zeroed() };
+            // SAFETY: valid communicator and pointers.
+            let code = unsafe {
+                (self.real.mpi.iprobe)(private.rank(peer), ANY_TAG, private.comm, &raw mut found, &raw mut status)
+            };
+            check(code)?;
+            if found != 0 && self.is_stray(status.MPI_TAG, label) {
+                let bytes = self.bytes(&status);
+                if let Some(expected) = &mut self.tickets[index].1 {
+                    expected.doubt = Some(bytes);
+                }
+                // SAFETY: a receive that has not been completed by any call.
+                check(unsafe { (self.real.mpi.cancel)(&raw mut self.requests[index]) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of the message of that status.
+    fn bytes(&self, status: &MPI_Status) -> u64 {
+        let mut bytes = 0;
+        // SAFETY: the status of a message.
+        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut bytes) };
+        u64::try_from(bytes).unwrap_or(0)
+    }
+
+    /// Whether a receive that is complete has what it is for.
+    fn verify(&self, expected: Expected, status: &MPI_Status) -> Result<(), Failure> {
+        let Expected { peer, units, doubt, .. } = expected;
+        let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
+        if let Some(bytes) = doubt {
+            let mut cancelled = 0;
+            // SAFETY: the status of a receive that is complete.
+            check(unsafe { (self.real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
+            if cancelled != 0 {
+                return wrong(bytes);
+            }
+        }
+        let mut got = 0;
+        // SAFETY: the status of a receive of this type that is complete.
+        let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
+        if code == 0 && u64::try_from(got) == Ok(units) { Ok(()) } else { wrong(self.bytes(status)) }
+    }
+
+    /// Takes note of requests that are complete.
+    fn look(&mut self, completed: &mut Completed) -> Result<(), Failure> {
+        let count = self.requests.len();
+        if count == 0 {
+            return Ok(());
+        }
+        self.finished.resize(count, 0);
+        // SAFETY: MPI_Status is plain data.
+        self.statuses.resize_with(count, || unsafe { std::mem::zeroed() });
+        let mut done = 0;
+        // SAFETY: the arrays have `count` entries; every request is active and its buffer valid (see `send`, `recv`).
+        let code = unsafe {
+            (self.real.mpi.testsome)(
+                count as c_int,
+                self.requests.as_mut_ptr(),
+                &raw mut done,
+                self.finished.as_mut_ptr(),
+                self.statuses.as_mut_ptr(),
+            )
+        };
+        if code != 0 {
+            // The code says "look at the statuses"; the first real one is what the user should see.
+            let failed = self.statuses.iter().take(done.max(0) as usize).map(|s| s.MPI_ERROR).find(|&e| e != 0);
+            return Err(Failure::Mpi(failed.unwrap_or(code)));
+        }
+        let finished = 0..done.max(0) as usize;
+        let mut outcome = Ok(());
+        for (&index, status) in self.finished[finished.clone()].iter().zip(&self.statuses) {
+            let (ticket, expected) = self.tickets[index as usize];
+            completed.push(ticket);
+            if let Some(expected) = expected {
+                outcome = outcome.and_then(|()| self.verify(expected, status));
+            }
+        }
+        // From the highest index down, so that swapping the last entry into the gap leaves the others where they are.
+        let finished = &mut self.finished[finished];
+        finished.sort_unstable_by(|a, b| b.cmp(a));
+        for &index in finished.iter() {
+            self.requests.swap_remove(index as usize);
+            self.tickets.swap_remove(index as usize);
+        }
+        outcome
+    }
+}

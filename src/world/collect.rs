@@ -1,0 +1,46 @@
+//! The report of a world: the counters of all ranks, collected while it ends.
+
+use super::shim::Shim;
+use crate::report::content::Report;
+use std::ffi::c_int;
+
+/// The report on `snapshots` of some ranks of this world, one after another.
+pub fn report(shim: &Shim, snapshots: &[u64]) -> Report {
+    let world = shim.world();
+    let facts = world.as_ref().and_then(|world| world.facts.as_ref().ok());
+    let topology = facts.map(|facts| &*facts.topology);
+    Report::new(shim.real.version(), (topology, shim.setup().topology_origin.clone()), snapshots)
+}
+
+/// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.
+pub fn at_finalize(shim: &Shim) {
+    let Some(world) = shim.world().filter(|world| world.report) else { return };
+    let Some(rank) = shim.world_rank() else { return };
+    let own = shim.statistics.snapshot();
+    let mpi = &shim.real.mpi;
+    let mut size = 0;
+    // SAFETY: the world is a valid communicator until finalisation.
+    unsafe { (mpi.comm_size)(shim.real.handles.comm_world.into(), &raw mut size) };
+    let mut all = vec![0u64; if rank == 0 { own.len() * size as usize } else { 0 }];
+    let bytes = size_of_val(own.as_slice()) as c_int;
+    // SAFETY: every rank of the world is in its finalisation wrapper; the send buffer has `bytes` bytes, the receive buffer
+    // at rank 0 as many per rank.
+    let code = unsafe {
+        (mpi.gather)(
+            own.as_ptr().cast(),
+            bytes,
+            shim.real.handles.byte.into(),
+            all.as_mut_ptr().cast(),
+            bytes,
+            shim.real.handles.byte.into(),
+            0,
+            shim.real.handles.comm_world.into(),
+        )
+    };
+    if rank != 0 || code != 0 {
+        return;
+    }
+    if let Some(destination) = &world.destination {
+        destination.write(&report(shim, &all));
+    }
+}

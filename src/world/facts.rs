@@ -1,0 +1,273 @@
+//! What every rank tells the others about itself, and what all of them then know.
+
+use super::disagreement::Disagreement;
+use super::locality;
+use super::meeting::meet;
+use super::setup::{MAX_LEVELS, Setup};
+use crate::real::Real;
+use crate::real::eager::{self, EagerLimits};
+use crate::real::handles::TAG_UB;
+use crate::transport::tags::Tags;
+use mpi::ffi::MPI_Comm;
+use nagare_plan::schedule::Rank;
+use nagare_plan::topology::{Place, Topology, in_order};
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// One rank's facts, exchanged as bytes. The layout is the same in all builds of one version.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Hash of the settings that must agree.
+    settings: u64,
+    /// Hash of the topology file's contents.
+    file: u64,
+    /// Group at every level outside the node, outermost first.
+    groups: [u64; MAX_LEVELS],
+    /// Node: as the topology says, else the smallest rank that shares memory.
+    node: u64,
+    /// Core, in an order that is the same on all ranks of the node.
+    core: u64,
+    /// Largest eager message within the node and between nodes, bytes.
+    eager_local: u32,
+    eager_remote: u32,
+    /// Number of levels.
+    levels: u32,
+    /// Whether this rank is without a usable configuration.
+    problem: u16,
+    /// Whether this rank wants the job to end if ranks disagree.
+    strict: u16,
+    /// Whether this rank wants a report.
+    report: u16,
+    /// Bits of the library's tags.
+    tag_bits: u16,
+    /// NUMA node in the node, 0 if unknown.
+    numa: u32,
+}
+
+/// What the ranks of one communicator know of each other.
+#[derive(Clone, Debug)]
+pub struct SharedFacts {
+    /// Where they are.
+    pub topology: Arc<Topology>,
+    /// The largest messages that are eager between all of them.
+    pub eager: EagerLimits,
+    /// How their messages are told apart.
+    pub tags: Tags,
+}
+
+impl SharedFacts {
+    /// The places of some of the ranks, in a new order: `ranks[new] = old`.
+    pub fn restricted(&self, ranks: &[Rank]) -> Arc<Topology> {
+        let unchanged = ranks.iter().enumerate().all(|(new, &old)| new as Rank == old);
+        if unchanged && ranks.len() as u32 == self.topology.ranks() {
+            return Arc::clone(&self.topology);
+        }
+        Arc::new(self.topology.restricted(ranks))
+    }
+}
+
+/// Outcome of an exchange, the same on all ranks.
+pub struct Exchange {
+    /// The facts, or why there are none to use.
+    pub facts: Result<SharedFacts, Disagreement>,
+    /// Whether some rank wants a report.
+    pub report: bool,
+    /// Whether some rank wants the job to end if ranks disagree.
+    pub strict: bool,
+    /// Why this rank has no place in the machine; differs between ranks.
+    pub own_problem: Option<String>,
+}
+
+/// Collects the facts of all ranks of `comm`; collective over it. `number`: this process's rank in its world.
+pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Exchange {
+    let (place, own_problem) = match setup.place(number as u64) {
+        Ok(place) => (place, None),
+        Err(problem) => (Place { groups: Vec::new(), node: None, core: None }, Some(problem)),
+    };
+    let usable = setup.usable && own_problem.is_none();
+    match collect(real, comm, setup, &place, usable) {
+        Ok(ranks) => {
+            let mut facts = agree(&ranks);
+            if let Err(Disagreement::Settings(rank, what)) = &mut facts {
+                *what = differences(real, comm, setup, *rank);
+            }
+            Exchange {
+                facts: facts.and_then(|()| share(&ranks, setup)),
+                report: ranks.iter().any(|f| f.report != 0),
+                strict: ranks.iter().any(|f| f.strict != 0),
+                own_problem,
+            }
+        }
+        // Only what failed on this rank may differ from the others.
+        Err(error) => Exchange { facts: Err(error), report: false, strict: setup.config.strict, own_problem },
+    }
+}
+
+fn collect(
+    real: &Real,
+    comm: MPI_Comm,
+    setup: &Setup,
+    place: &Place,
+    usable: bool,
+) -> Result<Vec<Facts>, Disagreement> {
+    let mpi = &real.mpi;
+    let (mut rank, mut size) = (0, 0);
+    // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
+    unsafe {
+        (mpi.comm_rank)(comm, &raw mut rank);
+        (mpi.comm_size)(comm.into(), &raw mut size);
+    }
+    meet(real, comm, rank, size, setup.config.strict)?;
+    let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
+    let mut ranks = vec![own; size as usize];
+    let bytes = size_of::<Facts>() as c_int;
+    // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
+    let code = unsafe {
+        (mpi.allgather)(
+            (&raw const own).cast(),
+            bytes,
+            real.handles.byte.into(),
+            ranks.as_mut_ptr().cast(),
+            bytes,
+            real.handles.byte.into(),
+            comm.into(),
+        )
+    };
+    if code == 0 { Ok(ranks) } else { Err(Disagreement::Exchange(code)) }
+}
+
+/// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.
+fn agree(ranks: &[Facts]) -> Result<(), Disagreement> {
+    let Some(first) = ranks.first() else { return Ok(()) };
+    // What a rank cannot read is said by that rank: more than that it differs.
+    if let Some(rank) = ranks.iter().position(|f| f.problem != 0) {
+        return Err(Disagreement::Problem(rank));
+    }
+    for (rank, facts) in ranks.iter().enumerate() {
+        if facts.settings != first.settings || facts.levels != first.levels {
+            return Err(Disagreement::Settings(rank, String::new()));
+        }
+        if facts.file != first.file {
+            return Err(Disagreement::File(rank));
+        }
+    }
+    Ok(())
+}
+
+/// In what the settings of `rank` differ from those of rank 0, the same on all ranks; collective over `comm`.
+fn differences(real: &Real, comm: MPI_Comm, setup: &Setup, rank: usize) -> String {
+    let of = |root: c_int| {
+        let mut hashes: Vec<u64> = setup.variables.iter().map(|(_, hash)| *hash).collect();
+        let bytes = size_of_val(hashes.as_slice()) as c_int;
+        // SAFETY: all ranks are in this call, with as many hashes: their builds understand each other.
+        unsafe { (real.mpi.bcast)(hashes.as_mut_ptr().cast(), bytes, real.handles.byte.into(), root, comm.into()) };
+        hashes
+    };
+    let (first, other) = (of(0), of(rank as c_int));
+    let names = setup.variables.iter().map(|(name, _)| *name);
+    let differing: Vec<&str> =
+        names.zip(first.iter().zip(&other)).filter(|(_, (a, b))| a != b).map(|(name, _)| name).collect();
+    if differing.is_empty() { "another version or pretended machine".to_owned() } else { differing.join(", ") }
+}
+
+/// The places of all ranks and the limits that hold for all of them.
+fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
+    let levels = ranks.first().map_or(0, |f| f.levels as usize);
+    let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut number_of = |group| {
+            let next = numbers.len() as u32;
+            *numbers.entry(group).or_insert(next)
+        };
+        ranks.iter().map(|f| number_of(of(f))).collect()
+    };
+    let mut groups: Vec<Vec<u32>> = (0..levels).map(|l| number(&|f| f.groups[l])).collect();
+    groups.push(number(&|f| f.node));
+    let mut names = setup.level_names.clone();
+    names.resize(levels, "level".to_owned());
+    names.push("node".to_owned());
+    let places: Vec<(u32, u64)> = ranks.iter().map(|f| (f.numa, f.core)).collect();
+    let topology =
+        Topology::new(names, groups, in_order(&places)).map_err(|e| Disagreement::Topology(e.to_string()))?;
+    let node_of: Vec<u64> = ranks.iter().map(|f| f.node).collect();
+    let numa = ranks.iter().map(|f| f.numa).collect();
+    let mut topology = setup.on_network(topology, &node_of).with_numa(numa);
+    if let Some(dims) = &setup.config.torus {
+        let fitted = topology.on_torus(Arc::new(dims.clone()));
+        topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
+    }
+    let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(eager::UNKNOWN);
+    let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
+    let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
+    Ok(SharedFacts { topology: Arc::new(topology), eager, tags })
+}
+
+fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
+    let limits = eager::limits(real);
+    let mut groups = [0; MAX_LEVELS];
+    for (into, &from) in groups.iter_mut().zip(&place.groups) {
+        *into = from;
+    }
+    let bound = locality::bound().filter(|_| place.core.is_none());
+    Facts {
+        settings: setup.settings_hash,
+        file: setup.file_hash,
+        groups,
+        node: place.node.unwrap_or(leader),
+        core: place.core.or(bound.map(|b| u64::from(b.core))).unwrap_or(0),
+        eager_local: limits.local,
+        eager_remote: limits.remote,
+        levels: place.groups.len().min(MAX_LEVELS) as u32,
+        problem: u16::from(!usable),
+        strict: u16::from(setup.config.strict),
+        report: u16::from(setup.config.report.is_some()),
+        tag_bits: tag_bits(real),
+        numa: bound.map_or(0, |b| b.numa),
+    }
+}
+
+/// Bits that a tag may have, of the largest that the library allows or the standard demands (MPI 4.0 section 9.1.2).
+fn tag_bits(real: &Real) -> u16 {
+    let (mut value, mut found): (*const c_int, c_int) = (std::ptr::null(), 0);
+    let world = real.handles.comm_world;
+    // SAFETY: the world is a valid communicator; the attribute is a pointer to an integer that lives as long as the library.
+    let largest = unsafe {
+        let code = (real.mpi.comm_get_attr)(world, TAG_UB, (&raw mut value).cast(), &raw mut found);
+        if code == 0 && found != 0 && !value.is_null() { *value } else { 0 }
+    };
+    let tags = u32::try_from(largest).unwrap_or(0).max(32767).saturating_add(1);
+    tags.ilog2() as u16
+}
+
+/// Smallest rank of `comm` on the same shared-memory node, found by the MPI library's own split (MPI 4.0 section 7.4.2).
+fn shared_memory_leader(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<u64, Disagreement> {
+    let mpi = &real.mpi;
+    let mut node = real.handles.comm_null;
+    let mut leader = rank;
+    // SAFETY: collective over `comm`; `node` is a fresh communicator of this node's ranks in the order of `comm`, freed
+    // here; the broadcast's buffer is one integer.
+    let code = unsafe {
+        let code = (mpi.comm_split_type)(comm, COMM_TYPE_SHARED, rank, real.handles.info_null, &raw mut node);
+        if code == 0 {
+            let code = (mpi.bcast)(
+                (&raw mut leader).cast(),
+                size_of::<c_int>() as c_int,
+                real.handles.byte.into(),
+                0,
+                node.into(),
+            );
+            (mpi.comm_free)(&raw mut node);
+            code
+        } else {
+            code
+        }
+    };
+    if code == 0 { Ok(leader as u64) } else { Err(Disagreement::Exchange(code)) }
+}
+
+#[cfg(mpi_family = "openmpi")]
+const COMM_TYPE_SHARED: c_int = 0;
+#[cfg(mpi_family = "mpich")]
+const COMM_TYPE_SHARED: c_int = 1;

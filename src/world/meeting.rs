@@ -1,0 +1,202 @@
+//! Finding out that every rank of a communicator has this library, before anything that calls of ranks without it could match.
+//!
+//! Ranks without the library are in the program, and its collectives on the communicator would be taken for ours: both would
+//! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs hardly
+//! ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line says for what.
+//!
+//! ```text
+//!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody
+//! ```
+
+use super::disagreement::Disagreement;
+use crate::boundary::say;
+use crate::real::Real;
+use mpi::ffi::{MPI_Comm, MPI_Datatype};
+use parking_lot::{Condvar, Mutex};
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long ranks are waited for before it is said. All have been in MPI_Init, or are in the same call.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of.
+const MESSAGE: usize = 64;
+
+/// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
+fn number(build: &str) -> u64 {
+    u64::from_str_radix(build, 16).unwrap_or(0)
+}
+
+/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `strict`: a rank that does not come is fatal.
+///
+/// # Errors
+/// If builds do not understand each other, the same on all ranks, or the library fails.
+pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<(), Disagreement> {
+    let heard = rounds(real, comm, rank, size, strict).map_err(Disagreement::Exchange)?;
+    if heard.one() { Ok(()) } else { Err(Disagreement::Build) }
+}
+
+/// The builds that a rank has heard of.
+#[derive(Clone, Copy, Debug)]
+struct Builds {
+    least: u64,
+    largest: u64,
+}
+
+impl Builds {
+    fn own(build: u64) -> Self {
+        Self { least: build, largest: build }
+    }
+
+    fn message(self) -> [u8; MESSAGE] {
+        let mut message = [0; MESSAGE];
+        message[..8].copy_from_slice(&self.least.to_le_bytes());
+        message[8..16].copy_from_slice(&self.largest.to_le_bytes());
+        message
+    }
+
+    fn hear(&mut self, message: &[u8; MESSAGE]) {
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| message[at + i]));
+        self.least = self.least.min(number(0));
+        self.largest = self.largest.max(number(8));
+    }
+
+    fn one(self) -> bool {
+        self.least == self.largest
+    }
+}
+
+/// How far messages go, round by round.
+fn distances(size: c_int) -> impl Iterator<Item = c_int> {
+    (0..c_int::BITS - 1).map(|round| 1 << round).take_while(move |&distance| distance < size)
+}
+
+/// The builds of all ranks.
+fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -> Result<Builds, c_int> {
+    let mut heard = Builds::own(number(env!("NAGARE_BUILD")));
+    let nothing = vec![0 as c_int; size as usize];
+    let (mut sent, mut received) = (nothing.clone(), nothing.clone());
+    let bytes: Vec<MPI_Datatype> = vec![real.handles.byte; size as usize];
+    for distance in distances(size) {
+        let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
+        let message = heard.message();
+        let mut answer = [0u8; MESSAGE];
+        sent[to as usize] = MESSAGE as c_int;
+        received[from as usize] = MESSAGE as c_int;
+        // The rank after one without the library waits for that in the first round, the others later for ranks that wait.
+        let watch = (distance == 1).then(|| Watch::start(rank, size, strict));
+        // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
+        let code = unsafe {
+            (real.mpi.alltoallw)(
+                message.as_ptr().cast(),
+                sent.as_ptr(),
+                nothing.as_ptr(),
+                bytes.as_ptr(),
+                answer.as_mut_ptr().cast(),
+                received.as_ptr(),
+                nothing.as_ptr(),
+                bytes.as_ptr(),
+                comm,
+            )
+        };
+        drop(watch);
+        if code != 0 {
+            return Err(code);
+        }
+        sent[to as usize] = 0;
+        received[from as usize] = 0;
+        heard.hear(&answer);
+    }
+    Ok(heard)
+}
+
+/// A thread that says what is waited for if it takes long; dropped, it ends.
+struct Watch {
+    /// Whether there is nothing to wait for any more, and that this has changed.
+    done: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    fn start(rank: c_int, size: c_int, strict: bool) -> Self {
+        let done = Arc::new((Mutex::new(false), Condvar::new()));
+        let waiting = Arc::clone(&done);
+        // The program's signals are not for this thread, which inherits the mask.
+        // SAFETY: plain data, filled in and used as the functions demand; the mask of this thread is put back.
+        let thread = unsafe {
+            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+            let thread = std::thread::Builder::new().name("nagare".to_owned()).spawn(move || {
+                let (done, changed) = &*waiting;
+                let mut done = done.lock();
+                changed.wait_while_for(&mut done, |done| !*done, PATIENCE);
+                if *done {
+                    return;
+                }
+                drop(done);
+                let seconds = PATIENCE.as_secs();
+                let before = (rank + size - 1) % size;
+                let then = if strict { "; the job ends (NAGARE_STRICT=1)" } else { "" };
+                say(&format!(
+                    "nagare: rank {rank} of {size} has waited {seconds} s for rank {before} or one before it, which does not answer; expected \
+                     libnagare.so in all ranks, as `nagare run` makes sure, or in none{then}\n"
+                ));
+                if strict {
+                    // Another thread is inside the MPI library: the launcher ends a job of which a rank ends like this.
+                    libc::_exit(1);
+                }
+            });
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+            thread.ok()
+        };
+        Self { done, thread }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let (done, changed) = &*self.done;
+        *done.lock() = true;
+        changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It only ends; a panic in it has been told.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: u64 = 0x1234_5678_9abc_def0;
+
+    /// Whether each rank takes all builds for the same, after the rounds of as many ranks as there are `builds`.
+    fn agreed(builds: &[u64]) -> Vec<bool> {
+        let mut ranks: Vec<Builds> = builds.iter().map(|&build| Builds::own(build)).collect();
+        for distance in distances(builds.len() as c_int) {
+            let messages: Vec<_> = ranks.iter().map(|rank| rank.message()).collect();
+            for (rank, heard) in ranks.iter_mut().enumerate() {
+                heard.hear(&messages[(rank + builds.len() - distance as usize) % builds.len()]);
+            }
+        }
+        ranks.into_iter().map(Builds::one).collect()
+    }
+
+    #[test]
+    fn every_rank_hears_of_another_build_anywhere() {
+        for size in 1..=33 {
+            assert_eq!(agreed(&vec![OWN; size]), vec![true; size]);
+            for odd in (0..size).filter(|_| size > 1) {
+                for build in [0, OWN + 1, u64::MAX] {
+                    let mut builds = vec![OWN; size];
+                    builds[odd] = build;
+                    assert_eq!(agreed(&builds), vec![false; size], "rank {odd} of {size} has build {build}");
+                }
+            }
+        }
+    }
+}

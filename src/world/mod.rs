@@ -1,0 +1,20 @@
+//! The world from its initialisation to its finalisation: settings, the meeting of all ranks, their facts, the state of
+//! this process.
+//!
+//! ```text
+//!   collect ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
+//!                │       └─► setup, locality
+//!                └─► setup
+//! ```
+//!
+//! `README.md` beside this file has the meeting of all ranks: states, messages, and why nobody waits for ever.
+//!
+//! May enter: what holds for the whole process. May not: single communicators and calls, which read it.
+
+pub mod collect;
+mod disagreement;
+mod facts;
+pub mod locality;
+mod meeting;
+pub mod setup;
+pub mod shim;

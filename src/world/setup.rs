@@ -1,0 +1,192 @@
+//! What this process is told by its environment and files: read once, before the ranks compare it.
+
+use nagare_config::{Config, Problem};
+use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
+use nagare_plan::quoted;
+use nagare_plan::topology::{Place, Source, Topology};
+use std::env::VarError;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+
+/// Levels outside the node that ranks can tell each other.
+pub const MAX_LEVELS: usize = 8;
+
+/// Configuration and place of this process.
+pub struct Setup {
+    /// The values of the variables.
+    pub config: Config,
+    /// Whether everything that the ranks must share could be read.
+    pub usable: bool,
+    /// One line for each thing that is wrong.
+    pub problems: Vec<String>,
+    /// What is known about the machine.
+    source: Source,
+    /// Names of the levels outside the node.
+    pub level_names: Vec<String>,
+    /// The variables all ranks must share, each with the hash of its value.
+    pub variables: Vec<(&'static str, u64)>,
+    /// Hash of all that is set and all ranks must share.
+    pub settings_hash: u64,
+    /// Hash of the topology file's contents.
+    pub file_hash: u64,
+    /// Where the topology comes from, in words.
+    pub topology_origin: String,
+}
+
+/// Text of a topology file and the name to use in messages.
+struct TopologyText {
+    text: String,
+    name: String,
+}
+
+impl Setup {
+    /// Reads the environment and the topology file.
+    pub fn read() -> Self {
+        let vars: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let (config, problems) = Config::from_vars(vars.iter().cloned());
+        let mut usable = !problems.iter().any(|p| matches!(p, Problem::Value { .. }));
+        let mut problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+
+        let mut settings = DefaultHasher::new();
+        env!("CARGO_PKG_VERSION").hash(&mut settings);
+        let shared = nagare_config::VARIABLES.iter().filter(|v| v.shared).map(|v| v.name);
+        let hash = |name| {
+            let mut hasher = DefaultHasher::new();
+            vars.iter().find(|(n, _)| n == name).hash(&mut hasher);
+            (name, hasher.finish())
+        };
+        let variables: Vec<(&'static str, u64)> = shared.map(hash).collect();
+        variables.hash(&mut settings);
+
+        let mut file_hash = 0;
+        let (source, topology_origin) = match topology_source(&config, &mut file_hash) {
+            Ok(found) => found,
+            Err(problem) => {
+                problems.push(problem);
+                usable = false;
+                (Source::Nodes, "the MPI library's shared-memory split".to_owned())
+            }
+        };
+        let level_names = source.level_names();
+        if level_names.len() > MAX_LEVELS {
+            problems.push(format!(
+                "NAGARE_TOPOLOGY: {} levels outside the node, expected at most {MAX_LEVELS}",
+                level_names.len()
+            ));
+            usable = false;
+        }
+        level_names.hash(&mut settings);
+        Self {
+            config,
+            usable,
+            problems,
+            source,
+            level_names,
+            variables,
+            settings_hash: settings.finish(),
+            file_hash,
+            topology_origin,
+        }
+    }
+}
+
+impl Setup {
+    /// `topology` with the network that is known link by link, if one is; `node_of[rank]` as ranks told it.
+    pub fn on_network(&self, topology: Topology, node_of: &[u64]) -> Topology {
+        self.source.on_network(topology, node_of)
+    }
+
+    /// The place of the rank with that number in its world, on this host.
+    ///
+    /// # Errors
+    /// One line that says why there is none.
+    pub fn place(&self, rank: u64) -> Result<Place, String> {
+        self.source.place(rank, &host_name()).map_err(|error| format!("NAGARE_TOPOLOGY: rank {rank}: {error}"))
+    }
+}
+
+/// What `NAGARE_TOPOLOGY`, else Slurm, says about the machine, and where that was found.
+fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, String), String> {
+    let named = |error: &dyn std::fmt::Display| format!("NAGARE_TOPOLOGY: {error}");
+    match config.topology.as_deref() {
+        Some(text) if text.starts_with("synthetic:") => {
+            let source = Source::synthetic(text).map_err(|e| named(&e))?;
+            Ok((source, format!("NAGARE_TOPOLOGY={}", quoted(text))))
+        }
+        Some(name) => {
+            let TopologyText { text, name } = read_topology(name).map_err(|e| named(&e))?;
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            *file_hash = hasher.finish();
+            let source = Source::fabric(&text, &name).map_err(|e| named(&e))?;
+            Ok((source, quoted(&name)))
+        }
+        None => match (text_of("SLURM_TOPOLOGY_ADDR")?, text_of("SLURM_TOPOLOGY_ADDR_PATTERN")?) {
+            (Some(address), Some(pattern)) if !address.is_empty() => {
+                let source = Source::slurm(&address, &pattern).map_err(|e| e.to_string())?;
+                Ok((source, "SLURM_TOPOLOGY_ADDR".to_owned()))
+            }
+            _ => Ok((Source::Nodes, "the MPI library's shared-memory split".to_owned())),
+        },
+    }
+}
+
+/// A variable that another program sets.
+fn text_of(name: &str) -> Result<Option<String>, String> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(format!("{name}: not UTF-8; expected text")),
+    }
+}
+
+/// The text of a shipped fabric (`shipped:NAME`) or of a regular file of acceptable size.
+fn read_topology(name: &str) -> Result<TopologyText, String> {
+    if let Some(shipped_name) = name.strip_prefix("shipped:") {
+        let text = shipped(shipped_name);
+        let text = text.ok_or_else(|| {
+            format!("no fabric `{}` comes with Nagare, `nagare fabrics` lists them", quoted(shipped_name))
+        })?;
+        return Ok(TopologyText { text: text.to_owned(), name: name.to_owned() });
+    }
+    let with_name = |error: std::io::Error| format!("{}: {error}, expected a fabric file (TOML)", quoted(name));
+    // A pipe or device could block or never end.
+    let file = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(name);
+    let file = file.map_err(with_name)?;
+    let metadata = file.metadata().map_err(with_name)?;
+    if !metadata.is_file() {
+        return Err(format!("{}: not a regular file, expected a fabric file (TOML)", quoted(name)));
+    }
+    // SAFETY: geteuid cannot fail.
+    let user = unsafe { libc::geteuid() };
+    if ![0, user].contains(&metadata.uid()) {
+        let name = quoted(name);
+        return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
+    }
+    if metadata.mode() & libc::S_IWOTH != 0 {
+        let name = quoted(name);
+        return Err(format!(
+            "{name}: everybody may write to it, expected a file that only its owner and group may change"
+        ));
+    }
+    let limit = MAX_FILE_BYTES as u64;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(with_name)?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("{}: larger than {limit} bytes, expected a fabric file (TOML)", quoted(name)));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("{}: not UTF-8 text, expected a fabric file (TOML)", quoted(name)))?;
+    Ok(TopologyText { text, name: name.to_owned() })
+}
+
+/// This host's name as the kernel knows it.
+pub fn host_name() -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the buffer is as long as said; the result is cut at its first zero, or used whole.
+    let code = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len()) };
+    let end = buffer.iter().position(|&b| b == 0).unwrap_or(buffer.len());
+    if code == 0 { String::from_utf8_lossy(&buffer[..end]).into_owned() } else { String::new() }
+}

@@ -1,0 +1,310 @@
+//! The state of Nagare in one process.
+
+use super::disagreement::Disagreement;
+use super::facts::{self, Exchange, SharedFacts};
+use super::setup::{Setup, host_name};
+use crate::boundary::{panics, say};
+use crate::real::{self, LibraryError, Real};
+use crate::report::destination::Destination;
+use crate::report::statistics::Statistics;
+use crate::transport::notice::Notices;
+use crate::transport::pool::Pool;
+use crate::transport::{agreement, wait};
+use mpi::ffi::MPI_Comm;
+use nagare_plan::choice::Rules;
+use nagare_plan::collective::Collective;
+use once_cell::sync::OnceCell;
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Everything one process keeps.
+pub struct Shim {
+    /// The MPI library.
+    pub real: &'static Real,
+    /// Configuration and place; known once MPI is initialised.
+    setup: OnceCell<Setup>,
+    /// The facts of `MPI_COMM_WORLD`, if its initialisation was seen.
+    world: RwLock<Option<Arc<World>>>,
+    /// Calls counted so far.
+    pub statistics: Statistics,
+    /// Below this many bytes no call of the collective can run on our algorithms.
+    floors: [AtomicU64; Collective::ALL.len()],
+    /// The same for the rules of single communicators, by address of their records.
+    floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
+    /// How ranks wait inside our algorithms.
+    pause: OnceCell<Option<Duration>>,
+    /// Whether calls are timed.
+    pub timed: AtomicBool,
+    /// Whether the program has asked for a communicator that may still be in the making.
+    pub duplicates: AtomicBool,
+    /// Whether there is a world: from the end of its initialisation to the start of its finalisation.
+    open: AtomicBool,
+}
+
+/// Facts about the ranks of the world.
+pub struct World {
+    /// Facts by world rank, or why there are none to use.
+    pub facts: Result<SharedFacts, Disagreement>,
+    /// Whether some rank wants a report at the end.
+    pub report: bool,
+    /// Where this rank would write it, if it wants one.
+    pub destination: Option<Destination>,
+    /// Communicators of ours.
+    pool: Option<Arc<Pool>>,
+    /// Where ranks tell each other of calls they give up.
+    notices: Option<Arc<Notices>>,
+}
+
+impl World {
+    /// Frees what was made in it: collective over it, when nothing is under way any more.
+    pub fn free(&self, real: &Real) {
+        if let Some(notices) = &self.notices {
+            notices.free(real);
+        }
+        if let Some(pool) = &self.pool {
+            pool.free(real);
+        }
+    }
+}
+
+static SHIM: OnceCell<Option<Shim>> = OnceCell::new();
+
+/// The state, or `None` where there is no MPI library, or none that fits: then calls are only passed on.
+#[inline]
+pub fn shim() -> Option<&'static Shim> {
+    match SHIM.get() {
+        Some(shim) => shim.as_ref(),
+        None => first_shim(),
+    }
+}
+
+#[cold]
+fn first_shim() -> Option<&'static Shim> {
+    panics::end_at_panics();
+    // A process may load its MPI library later: "none yet" is not remembered.
+    SHIM.get_or_try_init(Shim::new).ok()?.as_ref()
+}
+
+impl Shim {
+    fn new() -> Result<Option<Self>, LibraryError> {
+        let real = real::real()?;
+        if !real.fits {
+            if first_process() {
+                let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
+                let path = &real.path;
+                say(&format!(
+                    "nagare: this library is built for {built}, the program uses {path}; nothing is changed (`nagare run` picks the fitting one)\n"
+                ));
+            }
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            real,
+            setup: OnceCell::new(),
+            world: RwLock::new(None),
+            statistics: Statistics::default(),
+            floors: Default::default(),
+            floors_at_run_time: Mutex::default(),
+            pause: OnceCell::new(),
+            timed: AtomicBool::new(false),
+            duplicates: AtomicBool::new(false),
+            open: AtomicBool::new(false),
+        }))
+    }
+
+    /// The pause between two looks for messages, `None` where the MPI library does the waiting.
+    pub fn pause(&self) -> Option<Duration> {
+        *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
+    }
+
+    /// Configuration and place of this process; reads them at the first call.
+    pub fn setup(&self) -> &Setup {
+        self.setup.get_or_init(|| {
+            let setup = Setup::read();
+            start_log(&setup);
+            self.set_floors(&setup.config.rules, &HashMap::new());
+            self.timed.store(setup.config.report.is_some(), Ordering::Relaxed);
+            setup
+        })
+    }
+
+    /// This process's rank in `MPI_COMM_WORLD`, if there is one now.
+    pub fn world_rank(&self) -> Option<c_int> {
+        let mpi = &self.real.mpi;
+        let (mut initialized, mut finalized, mut rank) = (0, 0, 0);
+        // SAFETY: the two inquiries may be called at any time; the world is asked only between initialisation and
+        // finalisation, when it is a valid communicator.
+        unsafe {
+            (mpi.initialized)(&raw mut initialized);
+            (mpi.finalized)(&raw mut finalized);
+            let alive = initialized != 0 && finalized == 0;
+            (alive && (mpi.comm_rank)(self.real.handles.comm_world, &raw mut rank) == 0).then_some(rank)
+        }
+    }
+
+    /// Exchanges facts over the world; called by every rank inside its initialisation wrapper. Calls are the library's
+    /// until [`Self::open`]. Whether there is one.
+    pub fn enter_world(&self) -> bool {
+        let Some(rank) = self.world_rank() else { return false };
+        let comm = self.real.handles.comm_world;
+        let exchange = facts::exchange(self.real, comm, self.setup(), rank);
+        self.announce(comm, rank, &exchange);
+        self.timed.store(exchange.report, Ordering::Relaxed);
+        // All ranks have the same verdict, and where it is good the same settings.
+        let config = &self.setup().config;
+        let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
+        let pool = facts.map(|facts| {
+            let nodes = facts.topology.node_count();
+            let wanted = Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX);
+            Pool::of_world(self.real, wanted)
+        });
+        let notices = facts.and_then(|_| Notices::of_world(self.real));
+        let spawned_on = self.is_spawned().then(host_name);
+        let target = config.report.as_ref();
+        let destination = target.map(|target| Destination::new(target, spawned_on.as_deref()));
+        let Exchange { facts, report, .. } = exchange;
+        *self.world.write() = Some(Arc::new(World { facts, report, destination, pool, notices }));
+        true
+    }
+
+    /// From now on calls are looked at.
+    pub fn open(&self) {
+        self.open.store(true, Ordering::Release);
+    }
+
+    /// Whether the world was made by `MPI_Comm_spawn`; known until the program disconnects it.
+    fn is_spawned(&self) -> bool {
+        let none = self.real.handles.comm_null;
+        let mut parent = none;
+        // SAFETY: MPI is initialised and not finalised: this is called by the initialisation wrapper.
+        let code = unsafe { (self.real.mpi.comm_get_parent)(&raw mut parent) };
+        code == 0 && parent != none
+    }
+
+    /// Communicators of ours over the world; none where Nagare is off.
+    pub fn pool(&self) -> Option<Arc<Pool>> {
+        self.world()?.pool.clone()
+    }
+
+    /// Where ranks tell each other of calls they give up; none where Nagare is off, or a rank has no communicator to give.
+    pub fn notices(&self) -> Option<Arc<Notices>> {
+        self.world()?.notices.clone()
+    }
+
+    /// From now on calls are the library's, and the world is forgotten; `None` if there was none.
+    pub fn leave_world(&self) -> Option<Arc<World>> {
+        if self.open.swap(false, Ordering::AcqRel) { self.world.write().take() } else { None }
+    }
+
+    /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is initialised or after
+    /// it is finalised, and in a session nobody knows which ranks have Nagare, or with which settings.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    fn announce(&self, comm: MPI_Comm, rank: c_int, exchange: &Exchange) {
+        let setup = self.setup();
+        let own = setup.problems.iter().chain(&exchange.own_problem);
+        let first = exchange.facts.as_ref().err();
+        if rank == 0 {
+            own.for_each(|problem| log::warn!("{problem}"));
+        } else if first.is_some_and(|e| *e == Disagreement::Problem(rank as usize)) {
+            let host = host_name();
+            own.for_each(|problem| log::warn!("rank {rank} on {host}: {problem}"));
+        }
+        match &exchange.facts {
+            Ok(facts) if rank == 0 => {
+                let topology = &facts.topology;
+                log::info!(
+                    "{} ranks on {} nodes, levels {} (from {}); eager up to {} bytes within a node, {} between nodes",
+                    topology.ranks(),
+                    topology.node_count(),
+                    topology.level_names().join(" > "),
+                    setup.topology_origin,
+                    facts.eager.local,
+                    facts.eager.remote,
+                );
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let strict = exchange.strict;
+                if rank == 0 {
+                    let outcome = if strict {
+                        "the job ends (NAGARE_STRICT=1)"
+                    } else {
+                        "all calls run on the MPI library's own collectives"
+                    };
+                    log::error!("{error}; {outcome}");
+                }
+                if strict {
+                    // Everybody's lines come before the end of the job, where everybody knows that it ends.
+                    if !matches!(error, Disagreement::Build | Disagreement::Exchange(_)) {
+                        agreement::all_agree(self.real, comm, true);
+                    }
+                    panics::abort(self.real, 1);
+                }
+            }
+        }
+    }
+
+    /// Facts of the world, if they were exchanged.
+    pub fn world(&self) -> Option<Arc<World>> {
+        self.world.read().clone()
+    }
+
+    /// Bytes below which a call of `collective` is always left to the library.
+    pub fn floor(&self, collective: Collective) -> u64 {
+        self.floors[collective as usize].load(Ordering::Relaxed)
+    }
+
+    /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again; `record` tells
+    /// communicators apart.
+    pub fn note_rules(&self, record: usize, rules: Option<&Rules>) {
+        let mut at_run_time = self.floors_at_run_time.lock();
+        let known = match rules {
+            Some(rules) => at_run_time.insert(record, Collective::ALL.map(|c| rules.floor(c))).is_some(),
+            None => at_run_time.remove(&record).is_some(),
+        };
+        if rules.is_some() || known {
+            self.set_floors(&self.setup().config.rules, &at_run_time);
+        }
+    }
+
+    /// Calls that any rule may accelerate are looked at, all others are passed on at once.
+    fn set_floors(&self, configured: &Rules, at_run_time: &HashMap<usize, [u64; Collective::ALL.len()]>) {
+        for collective in Collective::ALL {
+            let lowest = at_run_time.values().map(|floors| floors[collective as usize]).min().unwrap_or(u64::MAX);
+            let floor = configured.floor(collective).min(lowest).max(1);
+            self.floors[collective as usize].store(floor, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether this is the first process of its job, as far as a launcher's environment tells before MPI is initialised.
+fn first_process() -> bool {
+    let ranks = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
+    ranks.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
+}
+
+fn start_log(setup: &Setup) {
+    use nagare_config::LogLevel;
+    let level = match setup.config.log {
+        LogLevel::Error => log::LevelFilter::Error,
+        LogLevel::Warn => log::LevelFilter::Warn,
+        LogLevel::Info => log::LevelFilter::Info,
+        LogLevel::Debug => log::LevelFilter::Debug,
+    };
+    // A program that is itself in Rust has its own logger, but not our copy of the `log` crate: this cannot clash.
+    let _ = env_logger::Builder::new()
+        .filter_level(level)
+        .format(|out, record| {
+            use std::io::Write;
+            writeln!(out, "nagare: {}", record.args())
+        })
+        .try_init();
+}
