@@ -50,17 +50,19 @@ pub enum Reason {
     Communicators,
     /// Nagare is switched off.
     Disabled,
-    /// The library's own was measured as fast or faster on networks like this.
+    /// The library's own was measured as fast or faster, on networks like this or in the calls before.
     Faster,
     /// A communicator that is being freed, used by a callback that deletes an attribute of it.
     BeingFreed,
+    /// The library's own is being measured (docs/decisions/0017).
+    Tried,
     /// Ranks outside `MPI_COMM_WORLD`, or no such communicator (yet, or any more): sessions, spawned processes.
     Outside,
 }
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 16] = [
+    pub const ALL: [Reason; 17] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -76,6 +78,7 @@ impl Reason {
         Self::Disabled,
         Self::Faster,
         Self::BeingFreed,
+        Self::Tried,
         Self::Outside,
     ];
 
@@ -97,6 +100,7 @@ impl Reason {
             Self::Disabled => "switched off",
             Self::Faster => "stock as fast",
             Self::BeingFreed => "being freed",
+            Self::Tried => "being measured",
             Self::Outside => "outside the world",
         }
     }

@@ -143,10 +143,12 @@ impl Trials {
         self.ways.iter().map(|way| (way.samples.count(), way.samples.typical()))
     }
 
-    /// Calls from which on nothing is measured until [`Self::next`] has been called so often; none where the next call
-    /// is measured.
-    pub fn quiet(&self) -> u64 {
-        if self.queue.is_empty() && self.settled.is_some() { self.look.saturating_sub(self.calls + 1) } else { 0 }
+    /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as [`Self::next`].
+    pub fn next_unmeasured(&mut self) -> Option<usize> {
+        let is_quiet = self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look;
+        let settled = self.settled.filter(|_| is_quiet)?;
+        self.calls += 1;
+        Some(settled)
     }
 
     /// Plans measured calls, if any are due.
