@@ -1,7 +1,7 @@
 //! From an intercepted call to its outcome: guard, decide, run or pass on.
 //!
 //! ```text
-//!   handle ─► decide ─► run ─► staged        arguments: what the call says, which all of these read
+//!   handle ─► decide, take ─► run ─► staged        arguments: what the call says, which all of these read
 //! ```
 //!
 //! May enter: what is about one call. May not: what outlives it, which belongs to the communicator or the world.
@@ -12,6 +12,8 @@ mod run;
 mod staged;
 
 use self::arguments::Arguments;
+use self::decide::{decide, take};
+use self::run::run;
 use crate::boundary::failure::Failure;
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
@@ -33,14 +35,16 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if arguments.is_below(bytes, shim.floor(collective)) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
-    match decide::decide(shim, arguments, bytes) {
+    let decided = decide(shim, arguments, bytes);
+    match decided.and_then(|decision| Ok((take(shim, arguments, &decision)?, decision))) {
         Err(reason) => passed_on(shim, collective, reason, bytes, forward),
-        Ok(decision) => {
+        Ok((private, decision)) => {
+            let (algorithm, ranks) = (decision.algorithm, decision.record.size);
+            log::debug!("{collective} of {bytes} bytes on {ranks} ranks: {algorithm}");
             let start = Instant::now();
-            let outcome = run::run(shim, arguments, &decision);
-            let algorithm = decision.algorithm;
+            let outcome = run(shim, arguments, &decision, &private);
             // The program's error handler may call and use it again, or never come back.
-            drop(decision);
+            drop((decision, private));
             let code = match outcome {
                 Ok(()) => 0,
                 Err(failure) => raise(shim, arguments, failure),

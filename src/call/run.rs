@@ -1,7 +1,7 @@
 //! Carries out what was decided.
 
 use super::arguments::Arguments;
-use super::decide::{Decision, pacing};
+use super::decide::Decision;
 use super::staged::Staged;
 use crate::boundary::failure::Failure;
 use crate::buffers::packed::Packer;
@@ -19,8 +19,8 @@ use std::mem::ManuallyDrop;
 ///
 /// # Errors
 /// Why it failed.
-pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<(), Failure> {
-    let (record, private) = (decision.record, &*decision.private);
+pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Private) -> Result<(), Failure> {
+    let record = decision.record;
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
         traffic.resignation.go_on(shim.real, private, record.rank);
@@ -34,7 +34,14 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<()
     };
     // Until the call says how it ended, it was left.
     let mut ending = Ending { shim, record, private, traffic: &mut traffic, call, failure: Some(Failure::Left) };
-    let staged = carry_out(shim, arguments, decision, &packer, (call, ending.traffic));
+    let staged = carry_out(
+        shim,
+        arguments,
+        decision,
+        &packer,
+        Channel { private, rank: record.rank, tags: decision.place.tags, call },
+        ending.traffic,
+    );
     ending.failure = staged.as_ref().err().copied();
     drop(ending);
     staged?.finish(&packer)
@@ -61,28 +68,26 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Carries out the call of that number; what is left to do is to spread copies.
+/// Carries out the call on that channel; what is left to do is to spread copies.
 fn carry_out(
     shim: &Shim,
     arguments: &Arguments,
     decision: &Decision,
     packer: &Packer,
-    (call, traffic): (u32, &mut Traffic),
+    channel: Channel,
+    traffic: &mut Traffic,
 ) -> Result<Staged, Failure> {
-    let Decision { record, place, ref private, algorithm, bytes, .. } = *decision;
-    let private: &Private = private;
-    private.notices.check(private, call)?;
+    let Decision { record, place, algorithm, pacing, bytes, .. } = *decision;
+    channel.private.notices.check(channel.private, channel.call)?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, algorithm, root, bytes).ok_or(Failure::Stalled)?;
     // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
     let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
-    let pacing = pacing(shim, arguments, decision, staged.unit_bytes);
     // Where blocks are cut out, what is in place is staged like any other contribution.
     let one_vector = arguments.collective.reduces() && !arguments.collective.scatters();
     let in_place = one_vector && arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
-    let channel = Channel { private, rank: record.rank, tags: place.tags, call };
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
     // copies, which `staged` keeps.
     let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };

@@ -15,8 +15,6 @@ use std::ptr;
 /// and of what is sent in place by an exchange.
 pub struct Staged {
     buffers: Buffers,
-    /// Bytes of what cannot be split.
-    pub unit_bytes: u64,
     /// Keeps the copy that is sent from.
     input: Option<Packed>,
     /// The copy that is received into.
@@ -61,7 +59,7 @@ impl Staged {
         let datatype = arguments.input.datatype;
         let shape = Shape::of(packer.real, datatype);
         let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op };
-        Self { buffers, unit_bytes: (shape.span() as u64).max(1), input: None, output: None }
+        Self { buffers, input: None, output: None }
     }
 
     fn bcast(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
@@ -152,7 +150,7 @@ impl Staged {
     fn of_bytes(packer: &Packer, layout: Layout) -> Self {
         let (input, output, datatype) = (ptr::null(), ptr::null_mut(), packer.real.handles.byte);
         let buffers = Buffers { input, output, layout, datatype, shape: Shape::BYTE, op: None };
-        Self { buffers, unit_bytes: 1, input: None, output: None }
+        Self { buffers, input: None, output: None }
     }
 
     fn set(&mut self, input: *const u8, output: *mut u8) {

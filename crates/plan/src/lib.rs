@@ -6,6 +6,7 @@ pub mod choice;
 pub mod collective;
 pub mod context;
 pub mod cost;
+pub mod decision;
 pub mod execute;
 pub mod fabric;
 pub mod pattern;

@@ -170,6 +170,16 @@ impl Planner {
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI
     /// library's own are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
+        self.fitting_predicted(collective, bytes, segments).map(|(algorithm, _)| algorithm)
+    }
+
+    /// The same, with its predicted time and segment where times were compared.
+    pub fn fitting_predicted(
+        &self,
+        collective: Collective,
+        bytes: u64,
+        segments: Segments,
+    ) -> Option<(Algorithm, Option<Prediction>)> {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;
         }
@@ -177,13 +187,13 @@ impl Planner {
             spec.collectives.contains(&collective) && spec.fits.is_some_and(|fits| fits(&self.context, collective))
         };
         if let Some(spec) = ALGORITHMS.iter().find(fits) {
-            return Some(spec.algorithm);
+            return Some((spec.algorithm, None));
         }
         let one_switch = || self.context.grouped().depth_between_nodes() < 2 && self.context.line().lanes() == 1;
         if bytes < smallest_on_one_switch(collective) && one_switch() {
             return None;
         }
-        self.cheapest(collective, bytes, segments).map(|(algorithm, _)| algorithm)
+        self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted

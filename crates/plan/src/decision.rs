@@ -1,0 +1,146 @@
+//! The whole decision about one call, made once: what runs, in which pieces, and how long it is predicted to take.
+//!
+//! ```text
+//!   rules, call, network ──► Decision: algorithm, prediction ──► Pacing: segment, window      or a Reason to pass it on
+//! ```
+
+use crate::algorithm::Algorithm;
+use crate::choice::{Call, Choice, Reason, Rules};
+use crate::cost::{Prediction, Segments};
+use crate::planner::Planner;
+use crate::schedule::{Flow, Pacing};
+
+/// Bytes per segment of an algorithm whose costs are not known, and the most of any, where the environment does not
+/// say.
+const SEGMENT: u64 = 8 << 10;
+const LARGEST_SEGMENT: u64 = 64 << 10;
+
+/// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say.
+/// Measured: a ring needs about 30 segments of 16 KiB before late acknowledgements stop its links from idling.
+const WINDOW_BYTES: u64 = 512 << 10;
+const SMALLEST_WINDOW: u64 = 16;
+const LARGEST_WINDOW: u64 = 128;
+
+/// What bounds the pieces of a call, the same on all ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a segment, if the user says.
+    pub segment: Option<u64>,
+    /// Segments of a stream under way, if the user says.
+    pub window: Option<u64>,
+    /// Largest message that is sent without asking, bytes: one beyond it waits for its receiver before any data moves.
+    pub eager: u64,
+}
+
+impl Limits {
+    /// The largest segment, bytes, at least 1.
+    pub fn most(&self) -> u64 {
+        self.segment.unwrap_or_else(|| LARGEST_SEGMENT.min(self.eager)).max(1)
+    }
+
+    /// The segments that may be chosen from.
+    fn segments(&self) -> Segments {
+        self.segment.map_or(Segments::AtMost(self.most()), Segments::Exactly)
+    }
+}
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Its time and its segment, where they were predicted: not for exchanges that fit a network whatever the size.
+    pub prediction: Option<Prediction>,
+}
+
+impl Decision {
+    /// Decides about `call`, from what all ranks share.
+    ///
+    /// # Errors
+    /// Why the call is the library's.
+    pub fn new(planner: &Planner, rules: &Rules, call: &Call, limits: &Limits) -> Result<Self, Reason> {
+        let Call { collective, bytes, .. } = *call;
+        let mut compared = None;
+        let fitting = || {
+            let (algorithm, prediction) = planner.fitting_predicted(collective, bytes, limits.segments())?;
+            compared = prediction;
+            Some(algorithm)
+        };
+        let algorithm = match rules.choose(call, fitting) {
+            Choice::Run(algorithm) => algorithm,
+            Choice::Library(reason) => return Err(reason),
+        };
+        let is_exchange = algorithm.spec().senders.is_some();
+        let predict = || planner.predicted(collective, algorithm, bytes, limits.segments());
+        let prediction = compared.or_else(|| if is_exchange { None } else { predict() });
+        Ok(Self { algorithm, prediction })
+    }
+
+    /// How the call is cut up: as the user says, else so that it fits the network. `block`: bytes of a block of an
+    /// exchange, of which a rank may know only its own; `unit_bytes`: what is never split.
+    pub fn pacing(&self, planner: &Planner, limits: &Limits, block: u64, unit_bytes: u64) -> Pacing {
+        let most = limits.most();
+        // Segments do not depend on the block: both ends of a message must cut alike.
+        if let Some(pacing) = planner.exchange_pacing(self.algorithm, block) {
+            // Units are bytes here.
+            let segment = limits.segment.unwrap_or_else(|| pacing.segment.min(most));
+            let flow = pacing.flow.map(|flow| Flow { confirmed: flow.confirmed.min(segment), ..flow });
+            return Pacing { segment, window: limits.window.unwrap_or(pacing.window), flow };
+        }
+        let segment = self.prediction.map_or(SEGMENT.min(most), |prediction| prediction.segment);
+        let segment = limits.segment.unwrap_or(segment).max(unit_bytes);
+        let by_bytes = || (WINDOW_BYTES / segment).clamp(SMALLEST_WINDOW, LARGEST_WINDOW);
+        let window = limits.window.unwrap_or_else(|| self.prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
+        Pacing { segment: segment / unit_bytes, window, flow: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collective::Collective;
+    use crate::topology::Topology;
+
+    const FREE: Limits = Limits { segment: None, window: None, eager: 4096 };
+
+    /// 16 ranks on four nodes.
+    fn planner() -> Planner {
+        Planner::new(Topology::of_nodes((0..16).map(|rank| rank / 4).collect()).expect("a topology"))
+    }
+
+    fn decide(rules: &str, collective: Collective, bytes: u64, limits: &Limits) -> Result<Decision, Reason> {
+        let rules = Rules::parse(rules).expect("rules");
+        Decision::new(&planner(), &rules, &Call { collective, bytes, ranks: 16, nodes: 4 }, limits)
+    }
+
+    #[test]
+    fn a_prediction_is_that_of_what_runs() {
+        let free = decide("bcast=chain", Collective::Bcast, 1 << 20, &FREE).expect("forced");
+        let expected = planner().predicted(Collective::Bcast, Algorithm::Chain, 1 << 20, Segments::AtMost(4096));
+        assert!(expected.is_some());
+        assert_eq!(free, Decision { algorithm: Algorithm::Chain, prediction: expected });
+        let chosen = decide("", Collective::Bcast, 1 << 20, &FREE).expect("fitting");
+        let of = |algorithm| planner().predicted(Collective::Bcast, algorithm, 1 << 20, Segments::AtMost(4096));
+        assert_eq!(chosen.prediction, of(chosen.algorithm));
+    }
+
+    #[test]
+    fn reasons_are_those_of_the_rules() {
+        assert_eq!(decide("bcast=stock", Collective::Bcast, 1 << 20, &FREE), Err(Reason::Asked));
+        assert_eq!(decide("", Collective::Bcast, 1, &FREE), Err(Reason::Small));
+    }
+
+    #[test]
+    fn elements_are_never_split_and_the_user_s_word_holds() {
+        let told = Limits { segment: Some(1000), window: Some(3), eager: 4096 };
+        let decision = decide("reduce=chain", Collective::Reduce, 1 << 20, &told).expect("forced");
+        let pacing = |limits, unit| decision.pacing(&planner(), limits, 1 << 20, unit);
+        assert_eq!(pacing(&told, 24), Pacing { segment: 41, window: 3, flow: None });
+        assert_eq!(pacing(&told, 3000), Pacing { segment: 1, window: 3, flow: None }, "an element is larger");
+        let exchange = decide("alltoall=xor", Collective::Alltoall, 1 << 16, &told).expect("forced");
+        let pacing = exchange.pacing(&planner(), &told, 1 << 16, 1);
+        assert_eq!((pacing.segment, pacing.window), (1000, 3));
+        assert!(pacing.flow.is_none_or(|flow| flow.confirmed <= 1000), "{pacing:?}");
+        assert!(exchange.pacing(&planner(), &FREE, 1 << 16, 1).segment <= FREE.most());
+    }
+}
