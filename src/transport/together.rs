@@ -16,13 +16,7 @@ const UNIT: u64 = 32;
 ///
 /// # Errors
 /// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then the number of nobody is known.
-pub fn slowest(
-    real: &Real,
-    private: &Private,
-    call: u32,
-    own: u64,
-    pause: Option<Duration>,
-) -> Result<u64, Failure> {
+pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Option<Duration>) -> Result<u64, Failure> {
     let (mpi, handles) = (&real.mpi, &real.handles);
     // The largest is the least of the negatives.
     let own = -c_int::try_from(own / UNIT).unwrap_or(c_int::MAX);

@@ -205,12 +205,17 @@ impl Rules {
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
+    /// What holds for a call, none if it is too small.
+    pub fn prescription(&self, call: &Call) -> Option<Prescription> {
+        let sized = call.collective != Collective::Alltoallv;
+        let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
+        self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription)
+    }
+
     /// The decision about one call. `fitting`: the algorithm that fits the network, none where the library's own is as
     /// fast.
     pub fn choose(&self, call: &Call, fitting: impl FnOnce() -> Option<Algorithm>) -> Choice {
-        let sized = call.collective != Collective::Alltoallv;
-        let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
-        match self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription) {
+        match self.prescription(call) {
             None => Choice::Library(Reason::Small),
             Some(Prescription::Stock) => Choice::Library(Reason::Asked),
             Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),

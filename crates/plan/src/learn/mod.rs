@@ -25,6 +25,10 @@ const ROUNDS: u32 = 3;
 /// the least sure: connections are opened in it.
 const DROPPED: [f64; ROUNDS as usize] = [1.7, 1.25, 1.1];
 
+/// Slower by this ratio than the library at its first sample, a way speaks for the others of ours too, which were
+/// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
+const HOPELESS: f64 = 2.5;
+
 /// Of what the first way, the MPI library, takes, another may take at most this to be preferred.
 const PREFERRED: f64 = 0.97;
 
@@ -121,6 +125,11 @@ impl Trials {
             Some(settled) if way != settled => self.regret += (time - self.reference).max(0.0),
             Some(_) if time > self.reference * DRIFT => self.drifts += 1,
             Some(_) => self.drifts = 0,
+            None if self.rounds == 0 && way != 0 && time > self.time(0) * HOPELESS => {
+                for way in self.queue.drain(..) {
+                    self.ways[way].dropped = true;
+                }
+            }
             None => {}
         }
         if self.queue.is_empty() {
@@ -157,12 +166,16 @@ impl Trials {
             None => self.queue = self.tried().collect(),
             Some(settled) if self.calls >= self.look => {
                 self.look = self.calls.saturating_mul(LATER_LOOKS);
-                let spent = self.reference * self.calls as f64;
-                let may_look = self.regret <= spent * REGRET;
-                // What one sample has dropped may have been unlucky.
-                let worth = |way: &Way| !way.dropped || way.samples.count() < 2;
-                let others = (0..self.ways.len()).filter(|&way| may_look && way != settled && worth(&self.ways[way]));
-                self.queue = others.chain([settled]).collect();
+                let mut budget = self.reference * self.calls as f64 * REGRET - self.regret;
+                // What few samples have dropped may have been unlucky.
+                let worth = |way: usize| !self.ways[way].dropped || self.ways[way].samples.count() < 2;
+                let affordable = |way: &usize| {
+                    budget -= (self.expected(*way) - self.reference).max(0.0);
+                    budget >= 0.0
+                };
+                let others = (0..self.ways.len()).filter(|&way| way != settled && worth(way));
+                let others: Vec<usize> = others.take_while(affordable).collect();
+                self.queue = others.into_iter().chain([settled]).collect();
             }
             Some(_) => {}
         }
@@ -203,6 +216,13 @@ impl Trials {
         let settled = preferred.unwrap_or(0);
         self.reference = self.time(settled);
         self.settled = Some(settled);
+    }
+
+    /// What a call of that way would take: if it was never measured, what the best of ours took.
+    fn expected(&self, way: usize) -> f64 {
+        let known = |way: usize| self.ways[way].samples.typical();
+        let best = || (1..self.ways.len()).filter_map(known).fold(f64::INFINITY, f64::min);
+        known(way).unwrap_or_else(best)
     }
 
     fn time(&self, way: usize) -> f64 {

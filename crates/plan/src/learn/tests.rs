@@ -84,7 +84,8 @@ fn trying_costs_little() {
     for seed in 0..1000 {
         let mut random = Noise(seed);
         let ways = 2 + (random.unit() * 2.0) as usize;
-        let times: Vec<f64> = (0..ways).map(|way| if way == 0 { 100.0 } else { 100.0 + 100.0 * random.unit() }).collect();
+        let times: Vec<f64> =
+            (0..ways).map(|way| if way == 0 { 100.0 } else { 100.0 + 100.0 * random.unit() }).collect();
         let series = play(ways, 50, 0.0, seed, |_, way| times[way]);
         assert!(series.first_settled.unwrap() <= u64::from(TRIALS), "{:?}", series.trials);
         // Outliers, the same for the library, are not the cost of trying.
@@ -92,6 +93,15 @@ fn trying_costs_little() {
         dear += u32::from(clean > 50.0 * 100.0 / 0.93);
     }
     assert_eq!(dear, 0);
+}
+
+/// Where ours are hopeless, one call finds that out.
+#[test]
+fn hopeless_ways_cost_one_call() {
+    assert_eq!(replay(4, 50, &[100.0, 450.0, 460.0, 470.0]), 49.0 * 100.0 + 450.0);
+    // In a longer run they get a chance each, when the calls so far have earned it.
+    let total = replay(4, 10_000, &[100.0, 450.0, 460.0, 470.0]);
+    assert!(total < 10_000.0 * 100.0 * 1.005, "{total}");
 }
 
 /// The time of so many calls without any noise.
