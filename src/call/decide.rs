@@ -4,15 +4,17 @@
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{self, Shape, Typed};
+use crate::comm::learning::Class;
 use crate::comm::place::Place;
 use crate::comm::record::Communicator;
 use crate::comm::registry;
-use crate::real::handles::is_op;
+use crate::real::handles::{TypeClass, is_op};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::choice::{Call, Reason};
+use nagare_plan::choice::{Call, Prescription, Reason, Rules};
+use nagare_plan::collective::Collective;
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
 use std::sync::Arc;
@@ -23,12 +25,17 @@ pub struct Decision<'c> {
     pub record: &'c Communicator,
     /// Where its ranks are.
     pub place: &'c Place,
+    /// What it is, as far as all ranks know: of its bytes Alltoallv has none.
+    pub call: Call,
     /// What runs.
     pub algorithm: Algorithm,
     /// In which pieces.
     pub pacing: Pacing,
-    /// Bytes, where all ranks know them.
-    pub bytes: u64,
+    /// Where calls like it tell what is fastest.
+    pub class: Option<Class>,
+    limits: Limits,
+    /// Bytes of a block of an exchange, and of what is never split.
+    sizes: [u64; 2],
     /// The blocks of Alltoallv.
     pub sides: Option<Sides>,
 }
@@ -64,7 +71,13 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let shared = arguments.shared(bytes);
     let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
     let limits = Limits { segment: setup.config.segment, window: setup.config.window, eager: place.eager };
-    let decision = decision::Decision::new(&place.planner, rules, &call, &limits)?;
+    let class = class(shim, arguments, rules, &call);
+    let settled = class.and_then(|class| record.learning().settled(class));
+    let decision = match settled {
+        Some(None) => return Err(Reason::Faster),
+        Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
+        None => decision::Decision::new(&place.planner, rules, &call, &limits)?,
+    };
     arguments.valid(shim, record, bytes)?;
     let sides = arguments.sides(real, record.size)?;
     let mut unit_bytes = 1;
@@ -76,9 +89,42 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             return Err(Reason::LargeElement);
         }
     }
-    let block = sides.as_ref().map_or(shared, |sides| sides.received.mean());
-    let pacing = decision.pacing(&place.planner, &limits, block, unit_bytes);
-    Ok(Decision { record, place, algorithm: decision.algorithm, pacing, bytes: shared, sides })
+    let sizes = [sides.as_ref().map_or(shared, |sides| sides.received.mean()), unit_bytes];
+    let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
+    let class = class.filter(|_| settled.is_none());
+    Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, limits, sizes, sides })
+}
+
+impl Decision<'_> {
+    /// The algorithms worth trying.
+    pub fn candidates(&self) -> Vec<Algorithm> {
+        decision::Decision::candidates(&self.place.planner, &self.call, &self.limits)
+    }
+
+    /// Runs `algorithm` instead.
+    pub fn switch_to(&mut self, algorithm: Algorithm) {
+        if algorithm != self.algorithm {
+            let decision = decision::Decision::of(&self.place.planner, algorithm, &self.call, &self.limits);
+            self.algorithm = algorithm;
+            self.pacing = decision.pacing(&self.place.planner, &self.limits, self.sizes[0], self.sizes[1]);
+        }
+    }
+}
+
+/// The class of calls to learn from, where nothing is prescribed, all ranks know the size, and the result has the same
+/// bits whatever runs.
+fn class(shim: &Shim, arguments: &Arguments, rules: &Rules, call: &Call) -> Option<Class> {
+    let handles = &shim.real.handles;
+    let exact = |op| {
+        handles.op_class(op).is_some()
+            && handles.type_class(arguments.significant().datatype).is_some_and(TypeClass::is_exact)
+    };
+    let learns = shim.setup().config.learn
+        && call.nodes > 1
+        && call.collective != Collective::Alltoallv
+        && rules.prescription(call) == Some(Prescription::Fitting)
+        && arguments.op.is_none_or(exact);
+    learns.then(|| Class::of(call.collective, call.bytes))
 }
 
 /// Takes what the call needs: our communicator, which all its ranks have or none; collective where it is not there yet.

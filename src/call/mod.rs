@@ -1,7 +1,7 @@
 //! From an intercepted call to its outcome: guard, decide, run or pass on.
 //!
 //! ```text
-//!   handle ─► decide, take ─► run ─► staged        arguments: what the call says, which all of these read
+//!   handle ─► decide, take ─► trial ─► run ─► staged        arguments: what the call says, which all of these read
 //! ```
 //!
 //! May enter: what is about one call. May not: what outlives it, which belongs to the communicator or the world.
@@ -10,11 +10,13 @@ pub mod arguments;
 mod decide;
 mod run;
 mod staged;
+mod trial;
 
 use self::arguments::Arguments;
 use self::decide::{decide, take};
 use self::run::run;
 use crate::boundary::failure::Failure;
+use crate::comm::learning::Step;
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
 use nagare_plan::collective::Collective;
@@ -36,24 +38,52 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
     let decided = decide(shim, arguments, bytes);
-    match decided.and_then(|decision| Ok((take(shim, arguments, &decision)?, decision))) {
-        Err(reason) => passed_on(shim, collective, reason, bytes, forward),
-        Ok((private, decision)) => {
-            let (algorithm, ranks) = (decision.algorithm, decision.record.size);
-            log::debug!("{collective} of {bytes} bytes on {ranks} ranks: {algorithm}");
-            let start = Instant::now();
-            let outcome = run(shim, arguments, &decision, &private);
-            // The program's error handler may call and use it again, or never come back.
-            drop((decision, private));
-            let code = match outcome {
-                Ok(()) => 0,
-                Err(failure) => raise(shim, arguments, failure),
-            };
-            let elapsed = start.elapsed().as_nanos() as u64;
-            shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
-            code
+    let (private, mut decision) = match decided.and_then(|decision| Ok((take(shim, arguments, &decision)?, decision))) {
+        Ok(taken) => taken,
+        Err(reason) => return passed_on(shim, collective, reason, bytes, forward),
+    };
+    // The ranks of a place of the pool are those of the world.
+    let class = decision.class.filter(|_| private.lease.is_none());
+    let mut measured = None;
+    if let Some(class) = class {
+        match trial::step(shim, &decision, &private, class) {
+            Err(failure) => {
+                decision.record.fail(failure);
+                drop((decision, private));
+                return raise(shim, arguments, failure);
+            }
+            Ok(Step { way: None, measured }) => {
+                let reason = if measured { Reason::Tried } else { Reason::Faster };
+                let start = Instant::now();
+                let code = passed_on(shim, collective, reason, bytes, forward);
+                // The handler of a failed call may have freed the communicator, and the record with it.
+                if measured && code == 0 {
+                    trial::took(&decision, class, start.elapsed().as_nanos() as u64);
+                }
+                return code;
+            }
+            Ok(Step { way: Some(algorithm), measured: is_measured }) => {
+                decision.switch_to(algorithm);
+                measured = is_measured.then_some(class);
+            }
         }
     }
+    let (algorithm, ranks) = (decision.algorithm, decision.record.size);
+    log::debug!("{collective} of {bytes} bytes on {ranks} ranks: {algorithm}");
+    let start = Instant::now();
+    let outcome = run(shim, arguments, &decision, &private);
+    let elapsed = start.elapsed().as_nanos() as u64;
+    if let Some(class) = measured {
+        trial::took(&decision, class, elapsed);
+    }
+    // The program's error handler may call and use it again, or never come back.
+    drop((decision, private));
+    let code = match outcome {
+        Ok(()) => 0,
+        Err(failure) => raise(shim, arguments, failure),
+    };
+    shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
+    code
 }
 
 #[inline]

@@ -9,6 +9,7 @@ use crate::comm::record::{Communicator, Traffic};
 use crate::transport::mpi_transport::{Channel, MpiTransport};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
+use nagare_plan::choice::Call;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Executor;
 use nagare_plan::schedule::Rank;
@@ -77,7 +78,7 @@ fn carry_out(
     channel: Channel,
     traffic: &mut Traffic,
 ) -> Result<Staged, Failure> {
-    let Decision { record, place, algorithm, pacing, bytes, .. } = *decision;
+    let Decision { record, place, algorithm, pacing, call: Call { bytes, .. }, .. } = *decision;
     channel.private.notices.check(channel.private, channel.call)?;
     let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
     let program = record.program(place, arguments.collective, algorithm, root, bytes).ok_or(Failure::Stalled)?;

@@ -40,11 +40,11 @@ impl Staged {
             (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
             (Collective::Alltoall | Collective::Alltoallv, _) => Self::alltoall(packer, arguments, decision),
             (Collective::Gather, _) => {
-                Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.bytes })
+                Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.call.bytes })
             }
             (Collective::Allgather, _) => {
                 let ranks = u64::from(decision.record.size);
-                let bounds: Option<Vec<u64>> = (0..=ranks).map(|rank| rank.checked_mul(decision.bytes)).collect();
+                let bounds: Option<Vec<u64>> = (0..=ranks).map(|rank| rank.checked_mul(decision.call.bytes)).collect();
                 let layout = Layout::cut(arguments.collective, bounds.ok_or(Failure::Memory)?, plan);
                 Self::gather(packer, arguments, decision, layout)
             }
@@ -64,12 +64,12 @@ impl Staged {
 
     fn bcast(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
         let data = arguments.output;
-        let mut staged = Self::of_bytes(packer, Layout::Vector { units: decision.bytes });
+        let mut staged = Self::of_bytes(packer, Layout::Vector { units: decision.call.bytes });
         if Shape::of(packer.real, data.datatype).plain {
             staged.set(data.address.cast(), data.address.cast());
             return Ok(staged);
         }
-        let mut copy = Packed::reserve(vec![Piece { data, bytes: decision.bytes }])?;
+        let mut copy = Packed::reserve(vec![Piece { data, bytes: decision.call.bytes }])?;
         staged.set(copy.address(), copy.address());
         if packer.rank == arguments.root {
             // SAFETY: the program's own buffer.
@@ -85,7 +85,7 @@ impl Staged {
         let in_place = arguments.in_place();
         let from = if in_place { arguments.output } else { arguments.input };
         let all = |block| all_blocks(block, decision);
-        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: decision.bytes });
+        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: decision.call.bytes });
         let output = staged.output_for(packer, all(arguments.output)?)?;
         // In place the blocks that are sent would be overwritten by those that arrive.
         let input = staged.input_for(packer, all(from)?, in_place)?;
@@ -94,7 +94,7 @@ impl Staged {
     }
 
     fn gather(packer: &Packer, arguments: &Arguments, decision: &Decision, layout: Layout) -> Result<Self, Failure> {
-        let bytes = decision.bytes;
+        let bytes = decision.call.bytes;
         let rank = decision.record.rank;
         let gathers = arguments.has_output(rank);
         let mut staged = Self::of_bytes(packer, layout);
@@ -198,6 +198,6 @@ impl Staged {
 /// A block of every rank, one after another.
 fn all_blocks(block: Typed, decision: &Decision) -> Result<Piece, Failure> {
     let ranks = decision.record.size;
-    let bytes = decision.bytes.checked_mul(u64::from(ranks)).ok_or(Failure::Memory)?;
+    let bytes = decision.call.bytes.checked_mul(u64::from(ranks)).ok_or(Failure::Memory)?;
     Ok(Piece { data: Typed { count: block.count.saturating_mul(i64::from(ranks)), ..block }, bytes })
 }

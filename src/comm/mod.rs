@@ -3,13 +3,15 @@
 //! ```text
 //!   registry ─► record ─► place ─► cartesian       which record a handle has; where its ranks are
 //!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
-//!                   └─► duplicates                 communicators of ours so far
+//!                   ├─► duplicates                 communicators of ours so far
+//!                   └─► learning                   what its calls have taught
 //! ```
 //!
 //! May enter: what is known of one communicator whatever is called on it. May not: arguments and buffers of a call.
 
 mod cartesian;
 mod duplicates;
+pub mod learning;
 pub mod place;
 mod programs;
 pub mod record;

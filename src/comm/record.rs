@@ -1,6 +1,7 @@
 //! What is kept of one communicator.
 
 use super::duplicates::DUPLICATES;
+use super::learning::Learning;
 use super::place::Place;
 use super::programs::Programs;
 use crate::boundary::failure::Failure;
@@ -44,6 +45,7 @@ pub struct Communicator {
     programs: Programs,
     /// Rules set at run time, before those of the environment.
     rules: Mutex<Option<Arc<Rules>>>,
+    learning: Mutex<Learning>,
 }
 
 /// What is kept of a duplicate's connections from call to call.
@@ -58,6 +60,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// The number that the next call will have.
+    pub fn coming_call(&self) -> u32 {
+        self.calls
+    }
+
     /// The number of a call that begins now.
     pub fn next_call(&mut self) -> u32 {
         let number = self.calls;
@@ -81,6 +88,7 @@ impl Communicator {
             failure: Mutex::new(None),
             programs: Programs::default(),
             rules: Mutex::new(None),
+            learning: Mutex::default(),
         }
     }
 
@@ -189,6 +197,11 @@ impl Communicator {
     ) -> Option<Arc<Program>> {
         let key = (collective, algorithm, root, place.planner.chunks(collective, algorithm, bytes));
         self.programs.get(&place.planner, key, self.rank)
+    }
+
+    /// What calls have taught; locked while one is measured.
+    pub fn learning(&self) -> MutexGuard<'_, Learning> {
+        self.learning.lock()
     }
 
     /// Plans made so far, for descriptions.

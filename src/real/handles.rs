@@ -127,6 +127,14 @@ pub fn is_op(op: MPI_Op) -> bool {
     cfg!(mpi_family = "openmpi") || op.0 as usize >> 26 & 0xf == 6
 }
 
+impl TypeClass {
+    /// Whether predefined operations give the same bits in whatever order they combine: not where results are rounded,
+    /// nor where a NaN decides by its place.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::Integer | Self::FortranInteger | Self::Logical | Self::Byte | Self::Address)
+    }
+}
+
 impl OpClass {
     /// Whether the standard defines the operation on types of that class.
     pub fn accepts(self, class: TypeClass) -> bool {

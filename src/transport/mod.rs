@@ -3,7 +3,7 @@
 //! ```text
 //!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
 //!        │  └──────► tags  └──► notice ─────┘            what ranks say about calls
-//!        └─► wait
+//!        └─► wait ◄─ together                            where ranks measure a call
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why nobody waits for ever.
@@ -17,4 +17,5 @@ pub mod notice;
 pub mod pool;
 pub mod private;
 pub mod tags;
+pub mod together;
 pub mod wait;

@@ -46,6 +46,8 @@ pub struct Config {
     pub enable: bool,
     /// `NAGARE_ALGORITHM`.
     pub rules: Rules,
+    /// `NAGARE_LEARN`.
+    pub learn: bool,
     /// `NAGARE_TOPOLOGY`, as written.
     pub topology: Option<String>,
     /// `NAGARE_SEGMENT` in bytes.
@@ -75,6 +77,7 @@ impl Default for Config {
         Self {
             enable: true,
             rules: Rules::default(),
+            learn: true,
             topology: None,
             segment: None,
             window: None,
@@ -149,6 +152,13 @@ impl Config {
             "NAGARE_ENABLE" => self.enable = parse_switch(value)?,
             "NAGARE_STRICT" => self.strict = parse_switch(value)?,
             "NAGARE_ALGORITHM" => self.rules = Rules::parse(value).map_err(|e| e.to_string())?,
+            "NAGARE_LEARN" => {
+                self.learn = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err("expected on or off".into()),
+                }
+            }
             "NAGARE_TOPOLOGY" => self.topology = (!value.is_empty()).then(|| value.to_owned()),
             "NAGARE_SEGMENT" => {
                 let bytes = parse_bytes(value).filter(|b| (64..=1 << 30).contains(b));
@@ -273,6 +283,7 @@ mod tests {
         let values = [
             ("NAGARE_ENABLE", "0"),
             ("NAGARE_ALGORITHM", "all=stock"),
+            ("NAGARE_LEARN", "off"),
             ("NAGARE_TOPOLOGY", "synthetic:node:4"),
             ("NAGARE_SEGMENT", "16K"),
             ("NAGARE_WINDOW", "4"),

@@ -36,6 +36,15 @@ pub const VARIABLES: &[Variable] = &[
         shared: true,
     },
     Variable {
+        name: "NAGARE_LEARN",
+        values: "`on` or `off`",
+        default: "on",
+        help: "in its first calls of a collective and size, and now and then later, a communicator measures the MPI library and \
+               up to three algorithms and goes on with the fastest; for what moves data, and for reductions that are \
+               exact. Off: the choice by size and cost alone",
+        shared: true,
+    },
+    Variable {
         name: "NAGARE_TOPOLOGY",
         values: "a file, `shipped:NAME`, or `synthetic:LEVEL:N …`",
         default: "what Slurm and the MPI library tell",

@@ -50,17 +50,19 @@ pub enum Reason {
     Communicators,
     /// Nagare is switched off.
     Disabled,
-    /// The library's own was measured as fast or faster on networks like this.
+    /// The library's own was measured as fast or faster, on networks like this or in the calls before.
     Faster,
     /// A communicator that is being freed, used by a callback that deletes an attribute of it.
     BeingFreed,
+    /// The library's own is being measured (docs/decisions/0017).
+    Tried,
     /// Ranks outside `MPI_COMM_WORLD`, or no such communicator (yet, or any more): sessions, spawned processes.
     Outside,
 }
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 16] = [
+    pub const ALL: [Reason; 17] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -76,6 +78,7 @@ impl Reason {
         Self::Disabled,
         Self::Faster,
         Self::BeingFreed,
+        Self::Tried,
         Self::Outside,
     ];
 
@@ -97,6 +100,7 @@ impl Reason {
             Self::Disabled => "switched off",
             Self::Faster => "stock as fast",
             Self::BeingFreed => "being freed",
+            Self::Tried => "being measured",
             Self::Outside => "outside the world",
         }
     }
@@ -201,12 +205,17 @@ impl Rules {
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
+    /// What holds for a call, none if it is too small.
+    pub fn prescription(&self, call: &Call) -> Option<Prescription> {
+        let sized = call.collective != Collective::Alltoallv;
+        let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
+        self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription)
+    }
+
     /// The decision about one call. `fitting`: the algorithm that fits the network, none where the library's own is as
     /// fast.
     pub fn choose(&self, call: &Call, fitting: impl FnOnce() -> Option<Algorithm>) -> Choice {
-        let sized = call.collective != Collective::Alltoallv;
-        let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
-        match self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription) {
+        match self.prescription(call) {
             None => Choice::Library(Reason::Small),
             Some(Prescription::Stock) => Choice::Library(Reason::Asked),
             Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),

@@ -59,10 +59,9 @@ impl Decision {
     /// # Errors
     /// Why the call is the library's.
     pub fn new(planner: &Planner, rules: &Rules, call: &Call, limits: &Limits) -> Result<Self, Reason> {
-        let Call { collective, bytes, .. } = *call;
         let mut compared = None;
         let fitting = || {
-            let (algorithm, prediction) = planner.fitting_predicted(collective, bytes, limits.segments())?;
+            let (algorithm, prediction) = planner.fitting_predicted(call.collective, call.bytes, limits.segments())?;
             compared = prediction;
             Some(algorithm)
         };
@@ -70,10 +69,22 @@ impl Decision {
             Choice::Run(algorithm) => algorithm,
             Choice::Library(reason) => return Err(reason),
         };
+        Ok(match compared {
+            Some(_) => Self { algorithm, prediction: compared },
+            None => Self::of(planner, algorithm, call, limits),
+        })
+    }
+
+    /// That `algorithm` runs.
+    pub fn of(planner: &Planner, algorithm: Algorithm, call: &Call, limits: &Limits) -> Self {
         let is_exchange = algorithm.spec().senders.is_some();
-        let predict = || planner.predicted(collective, algorithm, bytes, limits.segments());
-        let prediction = compared.or_else(|| if is_exchange { None } else { predict() });
-        Ok(Self { algorithm, prediction })
+        let predict = || planner.predicted(call.collective, algorithm, call.bytes, limits.segments());
+        Self { algorithm, prediction: if is_exchange { None } else { predict() } }
+    }
+
+    /// The algorithms worth trying, where nothing is prescribed (see [`Planner::candidates`]).
+    pub fn candidates(planner: &Planner, call: &Call, limits: &Limits) -> Vec<Algorithm> {
+        planner.candidates(call.collective, call.bytes, limits.segments())
     }
 
     /// How the call is cut up: as the user says, else so that it fits the network. `block`: bytes of a block of an

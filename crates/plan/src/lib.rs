@@ -9,6 +9,7 @@ pub mod cost;
 pub mod decision;
 pub mod execute;
 pub mod fabric;
+pub mod learn;
 pub mod pattern;
 mod planner;
 mod quoted;

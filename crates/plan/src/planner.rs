@@ -26,6 +26,13 @@ const MOST_BLOCKS: u32 = 1 << 15;
 /// Predicted times up to this ratio are alike: the first in the table, which needs less luck, is taken.
 const ALIKE: f64 = 1.02;
 
+/// Of the least predicted time, what takes at most this may still be the fastest: predictions know no noise, no other
+/// jobs and no processors.
+const WORTH_TRYING: f64 = 1.5;
+
+/// Algorithms tried in the calls of a program, at most.
+const MOST_TRIED: usize = 3;
+
 /// Pieces in which halving and doubling cuts the share of a lane where no size is given.
 const DEFAULT_CHUNKS: u32 = 2;
 
@@ -187,6 +194,23 @@ impl Planner {
             return None;
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
+    }
+
+    /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
+    /// to take little longer, and of exchanges, which nothing predicts, the next in the table. Empty where none fits.
+    pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
+        let Some(fitting) = self.fitting(collective, bytes, segments) else { return Vec::new() };
+        let rows = || ALGORITHMS.iter().filter(|spec| spec.algorithm != fitting);
+        let time = |a| self.predicted(collective, a, bytes, segments).map(|prediction| prediction.time);
+        let mut others: Vec<(f64, Algorithm)> =
+            rows().filter_map(|spec| Some((time(spec.algorithm)?, spec.algorithm))).collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
+        others.retain(|&(time, _)| time <= least * WORTH_TRYING);
+        let exchanges = rows().filter(|spec| spec.senders.is_some() && spec.collectives.contains(&collective));
+        let exchange = exchanges.map(|spec| spec.algorithm).take(1);
+        let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
+        [fitting].into_iter().chain(others).chain(exchange).collect()
     }
 
     /// The predicted time and segment of one algorithm, `None` if it is no candidate.

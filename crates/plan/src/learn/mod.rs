@@ -1,0 +1,234 @@
+//! Which of several ways of carrying out a call is the fastest, found out in the program's own calls
+//! (docs/decisions/0017). Pure: the caller measures, and hands in what all ranks have agreed on.
+//!
+//! ```text
+//!   call    1  2  3   4  5  6   7  8   9 … 63   64 65   66 …
+//!   way     s  a  b   s  a  b   s  a   a … a     s  a    a …      s: the MPI library, a, b: algorithms of ours
+//!           └round┘   └round┘   └──┘             └──┘
+//!                        b is dropped  settled: a    looked at again, at 64, 256, 1024 … calls
+//! ```
+//!
+//! A measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm,
+//! and costs what it costs the slowest rank.
+
+mod samples;
+
+use samples::Samples;
+
+/// Measured calls at most before a way is settled on.
+const TRIALS: u32 = 12;
+
+/// Rounds at most before a way is settled on.
+const ROUNDS: u32 = 3;
+
+/// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
+/// the least sure: connections are opened in it.
+const DROPPED: [f64; ROUNDS as usize] = [1.7, 1.25, 1.1];
+
+/// Slower by this ratio than the library at its first sample, a way speaks for the others of ours too, which were
+/// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
+const HOPELESS: f64 = 2.5;
+
+/// Of what the first way, the MPI library, takes, another may take at most this to be preferred.
+const PREFERRED: f64 = 0.97;
+
+/// The first look after settling, in calls; each later one is so many times as many calls after the beginning.
+const FIRST_LOOK: u64 = 64;
+const LATER_LOOKS: u64 = 4;
+
+/// Of the time that calls have taken, looks at other ways may have cost at most this.
+const REGRET: f64 = 0.02;
+
+/// A settled way that takes this many times what it took, twice, is no longer known: all are tried again.
+const DRIFT: f64 = 1.5;
+
+/// What the next call runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which of the ways, in the order they were given.
+    pub way: usize,
+    /// Whether the call is to be measured.
+    pub measured: bool,
+}
+
+/// One way: what it took, and whether it is still tried.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    samples: Samples,
+    dropped: bool,
+}
+
+/// The ways of one kind of call: a communicator, a collective, a class of sizes.
+///
+/// Every rank calls [`Self::next`] at each such call, and before that [`Self::note`] if the call before was measured:
+/// with the same numbers on all ranks, all decide alike.
+#[derive(Clone, Debug)]
+pub struct Trials {
+    ways: Vec<Way>,
+    /// The measured calls that come next, in order.
+    queue: Vec<usize>,
+    /// The way that is being measured.
+    measuring: Option<usize>,
+    rounds: u32,
+    measured: u32,
+    settled: Option<usize>,
+    /// Calls so far, and the number of them at which to look again.
+    calls: u64,
+    look: u64,
+    /// What the settled way took when it was settled on, nanoseconds; how often it has taken much longer since.
+    reference: f64,
+    drifts: u32,
+    /// What looking again has cost, nanoseconds.
+    regret: f64,
+}
+
+impl Trials {
+    /// For so many ways, at least one. The first is the MPI library's, which another must beat clearly.
+    pub fn new(ways: usize) -> Self {
+        let ways = vec![Way::default(); ways.max(1)];
+        Self {
+            ways,
+            queue: Vec::new(),
+            measuring: None,
+            rounds: 0,
+            measured: 0,
+            settled: None,
+            calls: 0,
+            look: FIRST_LOOK,
+            reference: 0.0,
+            drifts: 0,
+            regret: 0.0,
+        }
+    }
+
+    /// The way of the next call.
+    pub fn next(&mut self) -> Step {
+        self.calls += 1;
+        if self.queue.is_empty() {
+            self.plan();
+        }
+        let measured = !self.queue.is_empty();
+        if measured {
+            self.measuring = Some(self.queue.remove(0));
+        }
+        let way = self.measuring.or(self.settled).unwrap_or(0);
+        Step { way, measured }
+    }
+
+    /// What the measured call before took on the slowest rank, nanoseconds.
+    pub fn note(&mut self, nanoseconds: u64) {
+        let Some(way) = self.measuring.take() else { return };
+        let time = nanoseconds.max(1) as f64;
+        self.measured += 1;
+        self.ways[way].samples.add(time);
+        match self.settled {
+            Some(settled) if way != settled => self.regret += (time - self.reference).max(0.0),
+            Some(_) if time > self.reference * DRIFT => self.drifts += 1,
+            Some(_) => self.drifts = 0,
+            None if self.rounds == 0 && way != 0 && time > self.time(0) * HOPELESS => {
+                for way in self.queue.drain(..) {
+                    self.ways[way].dropped = true;
+                }
+            }
+            None => {}
+        }
+        if self.queue.is_empty() {
+            self.conclude();
+        }
+    }
+
+    /// Whether a call has been measured whose time is not yet noted.
+    pub fn is_measuring(&self) -> bool {
+        self.measuring.is_some()
+    }
+
+    /// The way that was settled on.
+    pub fn settled(&self) -> Option<usize> {
+        self.settled
+    }
+
+    /// For every way how often it was measured, and the median of the last samples, nanoseconds.
+    pub fn measurements(&self) -> impl Iterator<Item = (u32, Option<f64>)> + '_ {
+        self.ways.iter().map(|way| (way.samples.count(), way.samples.typical()))
+    }
+
+    /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as [`Self::next`].
+    pub fn next_unmeasured(&mut self) -> Option<usize> {
+        let is_quiet = self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look;
+        let settled = self.settled.filter(|_| is_quiet)?;
+        self.calls += 1;
+        Some(settled)
+    }
+
+    /// Plans measured calls, if any are due.
+    fn plan(&mut self) {
+        match self.settled {
+            None => self.queue = self.tried().collect(),
+            Some(settled) if self.calls >= self.look => {
+                self.look = self.calls.saturating_mul(LATER_LOOKS);
+                let mut budget = self.reference * self.calls as f64 * REGRET - self.regret;
+                // What few samples have dropped may have been unlucky.
+                let worth = |way: usize| !self.ways[way].dropped || self.ways[way].samples.count() < 2;
+                let affordable = |way: &usize| {
+                    budget -= (self.expected(*way) - self.reference).max(0.0);
+                    budget >= 0.0
+                };
+                let others = (0..self.ways.len()).filter(|&way| way != settled && worth(way));
+                let others: Vec<usize> = others.take_while(affordable).collect();
+                self.queue = others.into_iter().chain([settled]).collect();
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The ways that are not dropped.
+    fn tried(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ways.iter().enumerate().filter(|(_, way)| !way.dropped).map(|(at, _)| at)
+    }
+
+    /// After the last measured call of a round, or of a look.
+    fn conclude(&mut self) {
+        if self.settled.is_some() {
+            match self.drifts {
+                0 => self.settle(),
+                // Once may be chance.
+                1 => self.look = self.calls + 1,
+                _ => *self = Self { calls: self.calls, look: self.look, ..Self::new(self.ways.len()) },
+            }
+            return;
+        }
+        let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
+        let ratio = DROPPED[self.rounds.min(ROUNDS - 1) as usize];
+        for way in 0..self.ways.len() {
+            self.ways[way].dropped |= self.time(way) > least * ratio;
+        }
+        self.rounds += 1;
+        let left = self.tried().count() as u32;
+        if left < 2 || self.rounds == ROUNDS || self.measured + left > TRIALS {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let others = (1..self.ways.len()).filter(|&way| self.ways[way].samples.count() > 0);
+        let best = others.min_by(|&a, &b| self.time(a).total_cmp(&self.time(b)));
+        let preferred = best.filter(|&way| self.time(way) <= self.time(0) * PREFERRED);
+        let settled = preferred.unwrap_or(0);
+        self.reference = self.time(settled);
+        self.settled = Some(settled);
+    }
+
+    /// What a call of that way would take: if it was never measured, what the best of ours took.
+    fn expected(&self, way: usize) -> f64 {
+        let known = |way: usize| self.ways[way].samples.typical();
+        let best = || (1..self.ways.len()).filter_map(known).fold(f64::INFINITY, f64::min);
+        known(way).unwrap_or_else(best)
+    }
+
+    fn time(&self, way: usize) -> f64 {
+        self.ways[way].samples.typical().unwrap_or(f64::INFINITY)
+    }
+}
+
+#[cfg(test)]
+mod tests;

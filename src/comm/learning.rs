@@ -1,0 +1,94 @@
+//! What the calls on a communicator have taught about the ways of carrying them out (docs/decisions/0017).
+
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::collective::Collective;
+use nagare_plan::learn::Trials;
+use std::collections::HashMap;
+use std::fmt;
+
+/// Calls that are alike: a collective, and the power of two below its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Class {
+    collective: Collective,
+    magnitude: u32,
+}
+
+impl Class {
+    /// Of a call of so many bytes, which all ranks know.
+    pub fn of(collective: Collective, bytes: u64) -> Self {
+        Self { collective, magnitude: bytes.max(1).ilog2() }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} bytes and more", self.collective, 1u64 << self.magnitude)
+    }
+}
+
+/// One class of calls.
+pub struct Lesson {
+    /// The MPI library (none), then algorithms of ours.
+    ways: Vec<Option<Algorithm>>,
+    trials: Trials,
+    /// What the measured call before took here, nanoseconds; 0 if it was left by an exception.
+    pub own: u64,
+}
+
+/// What is run, and whether it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The MPI library (none), or an algorithm of ours.
+    pub way: Option<Algorithm>,
+    /// Whether the ranks start together and look at the clock.
+    pub measured: bool,
+}
+
+impl Lesson {
+    fn new(candidates: Vec<Algorithm>) -> Self {
+        let ways: Vec<_> = [None].into_iter().chain(candidates.into_iter().map(Some)).collect();
+        Self { trials: Trials::new(ways.len()), ways, own: 0 }
+    }
+
+    /// Whether the call before was measured: then the ranks agree on what it took.
+    pub fn is_measuring(&self) -> bool {
+        self.trials.is_measuring()
+    }
+
+    /// What the measured call before took on the slowest rank, nanoseconds. Tells what it led to, if it settled or
+    /// changed something.
+    pub fn note(&mut self, nanoseconds: u64) -> Option<String> {
+        let before = self.trials.settled();
+        self.trials.note(nanoseconds);
+        let settled = self.trials.settled().filter(|_| self.trials.settled() != before)?;
+        let name = |way: Option<Algorithm>| way.map_or("the MPI library", Algorithm::name);
+        let measured: Vec<String> = (self.ways.iter().zip(self.trials.measurements()))
+            .filter_map(|(&way, (times, typical))| Some(format!("{} {:.0} us ({times} x)", name(way), typical? * 1e-3)))
+            .collect();
+        Some(format!("{}; from now on {}", measured.join(", "), name(self.ways[settled])))
+    }
+
+    /// The next call.
+    pub fn next(&mut self) -> Step {
+        let step = self.trials.next();
+        Step { way: self.ways[step.way], measured: step.measured }
+    }
+}
+
+/// All classes of a communicator.
+#[derive(Default)]
+pub struct Learning(HashMap<Class, Lesson>);
+
+impl Learning {
+    /// What the next call of the class runs on, if it is settled and the call is not measured; counts the call then.
+    pub fn settled(&mut self, class: Class) -> Option<Option<Algorithm>> {
+        let lesson = self.0.get_mut(&class)?;
+        let way = lesson.trials.next_unmeasured()?;
+        Some(lesson.ways[way])
+    }
+
+    /// The class, which begins with these `candidates`.
+    pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
+        self.0.entry(class).or_insert_with(|| Lesson::new(candidates()))
+    }
+}

@@ -1,0 +1,62 @@
+//! All ranks of a communicator at one point, and what a call took the slowest of them: how a measured call begins
+//! (docs/decisions/0017).
+
+use super::private::Private;
+use super::wait;
+use crate::boundary::failure::Failure;
+use crate::real::Real;
+use std::ffi::c_int;
+use std::time::Duration;
+
+/// Nanoseconds in a unit of the numbers that ranks agree on: 68 seconds fit, and what takes longer counts as that.
+const UNIT: u64 = 32;
+
+/// Waits for all ranks, and tells the largest of their `own` nanoseconds, in steps of 32. Collective over `private`,
+/// which must be no place of the pool. `call`: the number of the call that begins.
+///
+/// # Errors
+/// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then the number of nobody is known.
+pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Option<Duration>) -> Result<u64, Failure> {
+    let (mpi, handles) = (&real.mpi, &real.handles);
+    // The largest is the least of the negatives.
+    let own = -c_int::try_from(own / UNIT).unwrap_or(c_int::MAX);
+    // Freed only where the operation is complete: the library may write to it until then.
+    let numbers = Box::into_raw(Box::new([own, 0]));
+    let mut request = handles.request_null;
+    // SAFETY: valid handles, one integer each; all ranks are here, or have told that they will not come. The buffers live
+    // until the operation is complete.
+    let mut code = unsafe {
+        let (input, output) = (numbers.cast::<c_int>(), numbers.cast::<c_int>().add(1));
+        (mpi.iallreduce)(
+            input.cast(),
+            output.cast(),
+            1,
+            handles.int.into(),
+            handles.min.into(),
+            private.comm.into(),
+            &raw mut request,
+        )
+    };
+    let (mut done, mut looks) = (0, 0u32);
+    while code == 0 && done == 0 {
+        // SAFETY: the request of that operation; MPI_Status is plain data.
+        code = unsafe {
+            let mut status = std::mem::zeroed();
+            (mpi.test)(&raw mut request, &raw mut done, &raw mut status)
+        };
+        if done == 0 {
+            private.notices.look(real);
+            private.notices.check(private, call)?;
+            looks = looks.saturating_add(1);
+            if let Some(pause) = pause.filter(|_| looks > wait::LOOKS) {
+                std::thread::sleep(pause * wait::patience(looks));
+            }
+        }
+    }
+    if code != 0 {
+        return Err(Failure::Mpi(code));
+    }
+    // SAFETY: from `Box::into_raw` above, and the library is done with it.
+    let [_, least] = *unsafe { Box::from_raw(numbers) };
+    Ok(u64::from(least.unsigned_abs()) * UNIT)
+}

@@ -1,0 +1,84 @@
+//! Calls are tried on the MPI library and on ours, and the faster one stays (docs/decisions/0017).
+
+use nagare_harness::{Job, Mpi, Outcome, Program, compile};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+const CALLS: u64 = 100;
+
+/// Measured calls before one way is settled on, and looks at it at call 64: of all ways at most.
+const MEASURED: u64 = 12 + 4;
+
+/// Four ranks, two on each of two pretended nodes, nothing prescribed.
+fn job(program: &Program, words: &[&str]) -> Job {
+    let calls = format!("calls={CALLS}");
+    let job = Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").set("NAGARE_LEARN", "on");
+    job.arguments(words).arguments(&[&calls])
+}
+
+/// Calls that the MPI library ran, and those of them that were measured.
+fn stock(outcome: &Outcome, collective: &str) -> [u64; 2] {
+    let calls = |reason: &str| outcome.report().forwarded(collective, reason);
+    [calls("stock as fast") + calls("being measured"), calls("being measured")]
+}
+
+/// Pieces of 64 bytes make ours slow, whatever the machine does beside it.
+#[test]
+fn the_library_stays_where_ours_is_slow() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let program = compile(mpi, "tests/programs/learning.c");
+        for collective in ["bcast", "allreduce", "allgather"] {
+            let words = [&format!("collective={collective}"), "bytes=524288"];
+            let outcome = job(&program, &words).set("NAGARE_SEGMENT", "64").run().verified("learning");
+            let [all, measured] = stock(&outcome, collective);
+            assert!(all >= CALLS - MEASURED, "{:?}", outcome.report());
+            assert!((1..=MEASURED).contains(&measured), "{:?}", outcome.report());
+            assert!(outcome.report().ours(collective) >= 1, "ours was never tried: {:?}", outcome.report());
+            assert_eq!(all + outcome.report().ours(collective), CALLS, "{:?}", outcome.report());
+        }
+    }
+}
+
+/// The library's is made slow by its own variables: a chain of ranks that passes 64 bytes at a time.
+#[test]
+fn ours_stays_where_the_library_is_slow() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let job = job(&program, &["collective=bcast", "bytes=1048576"])
+        .set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1")
+        .set("OMPI_MCA_coll_tuned_bcast_algorithm", "2")
+        .set("OMPI_MCA_coll_tuned_bcast_algorithm_segmentsize", "64")
+        .set("NAGARE_LOG", "info");
+    let outcome = job.run().verified("learning");
+    assert!(outcome.report().ours("bcast") >= CALLS - MEASURED, "{:?}", outcome.report());
+    assert!(stock(&outcome, "bcast")[1] >= 1, "the library was never tried: {:?}", outcome.report());
+    assert!(outcome.ended.stderr.contains("from now on"), "{}", outcome.ended.output());
+}
+
+/// A rounded sum is combined in one order in all calls and all runs, whatever they take, and nothing is measured for it.
+#[test]
+fn bits_do_not_depend_on_times() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let mut bits = Vec::new();
+    for busy in [0, 3] {
+        let is_running = AtomicBool::new(true);
+        let outcome = thread::scope(|scope| {
+            for _ in 0..busy {
+                scope.spawn(|| while is_running.load(Ordering::Relaxed) {});
+            }
+            let outcome = job(&program, &["collective=allreduce", "kind=double", "bytes=262144"]).run();
+            is_running.store(false, Ordering::Relaxed);
+            outcome.verified("learning")
+        });
+        assert_eq!(outcome.report().ours("allreduce"), CALLS, "{:?}", outcome.report());
+        let line = outcome.ended.stdout.lines().find(|line| line.starts_with("learning bits=")).expect("a line");
+        bits.push(line.to_owned());
+    }
+    assert_eq!(bits[0], bits[1]);
+}
+
+#[test]
+fn off_measures_nothing() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let outcome = job(&program, &["collective=bcast"]).set("NAGARE_LEARN", "off").run().verified("learning");
+    assert_eq!(outcome.report().ours("bcast"), CALLS, "{:?}", outcome.report());
+}
