@@ -68,7 +68,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     arguments.valid(shim, record, bytes)?;
     let sides = arguments.sides(real, record.size)?;
     let mut unit_bytes = 1;
-    if let Some(op) = arguments.op {
+    if let Some(op) = arguments.op() {
         let shape = Shape::of(real, arguments.input.datatype);
         combinable(shim, op, arguments, &shape)?;
         unit_bytes = (shape.span() as u64).max(1);
@@ -81,13 +81,13 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     Ok(Decision { record, place, algorithm: decision.algorithm, pacing, bytes: shared, sides })
 }
 
-/// Takes what the call needs: our communicator, which all its ranks have or none; collective where it is not there yet.
+/// Takes what the call of `bytes` needs: our communicator, which all its ranks have or none; collective where it is not there yet.
 ///
 /// # Errors
 /// Why the call is the library's after all: there is no communicator to be had, or a type is not committed, which only
 /// messages can tell.
-pub fn take(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<Arc<Private>, Reason> {
-    let Decision { record, place, ref sides, .. } = *decision;
+pub fn take(shim: &Shim, arguments: &Arguments, decision: &Decision, bytes: u64) -> Result<Arc<Private>, Reason> {
+    let Decision { record, place, algorithm, ref sides, .. } = *decision;
     let private = record.private(shim, arguments.comm, place)?;
     let committed = |side: &Typed| datatype::is_committed(shim.real, private.comm, side.datatype);
     let all_committed = match sides {
@@ -96,7 +96,11 @@ pub fn take(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<A
             sent.iter().chain([received]).filter_map(Side::significant).all(|side| committed(&side))
         }
     };
-    if all_committed { Ok(private) } else { Err(Reason::Argument) }
+    if !all_committed {
+        return Err(Reason::Argument);
+    }
+    log::debug!("{} of {bytes} bytes on {} ranks: {algorithm}", arguments.collective, record.size);
+    Ok(private)
 }
 
 /// Whether elements may be combined in any order by `MPI_Reduce_local`.

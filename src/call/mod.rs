@@ -8,6 +8,7 @@
 
 pub mod arguments;
 mod decide;
+mod parameters;
 mod run;
 mod staged;
 
@@ -36,13 +37,12 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
     let decided = decide(shim, arguments, bytes);
-    match decided.and_then(|decision| Ok((take(shim, arguments, &decision)?, decision))) {
+    match decided.and_then(|decision| Ok((take(shim, arguments, &decision, bytes)?, decision))) {
         Err(reason) => passed_on(shim, collective, reason, bytes, forward),
         Ok((private, decision)) => {
-            let (algorithm, ranks) = (decision.algorithm, decision.record.size);
-            log::debug!("{collective} of {bytes} bytes on {ranks} ranks: {algorithm}");
             let start = Instant::now();
             let outcome = run(shim, arguments, &decision, &private);
+            let algorithm = decision.algorithm;
             // The program's error handler may call and use it again, or never come back.
             drop((decision, private));
             let code = match outcome {

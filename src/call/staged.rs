@@ -58,7 +58,7 @@ impl Staged {
         let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
         let datatype = arguments.input.datatype;
         let shape = Shape::of(packer.real, datatype);
-        let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op };
+        let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op() };
         Self { buffers, input: None, output: None }
     }
 

@@ -93,12 +93,8 @@ impl Shim {
     fn new() -> Result<Option<Self>, LibraryError> {
         let real = real::real()?;
         if !real.fits {
-            if first_process() {
-                let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
-                let path = &real.path;
-                say(&format!(
-                    "nagare: this library is built for {built}, the program uses {path}; nothing is changed (`nagare run` picks the fitting one)\n"
-                ));
+            if first_process() && !real.is_refused() {
+                say_wrong_family(real, "nothing is changed");
             }
             return Ok(None);
         }
@@ -283,6 +279,27 @@ impl Shim {
             self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }
+}
+
+/// Ends this process, whose calls cannot even be passed on ([`Real::is_refused`]).
+pub fn refuse(real: &Real) -> ! {
+    // The first process says so, and its launcher ends the others, unless it alone has the fitting library.
+    if !first_process() {
+        std::thread::sleep(FIRST);
+    }
+    say_wrong_family(real, "the job ends");
+    std::process::exit(1)
+}
+
+/// What a launcher needs to end a job of which a process has ended.
+const FIRST: Duration = Duration::from_secs(1);
+
+fn say_wrong_family(real: &Real, outcome: &str) {
+    let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
+    let path = &real.path;
+    say(&format!(
+        "nagare: this library is built for {built}, the program uses {path}; {outcome} (`nagare run` picks the fitting one)\n"
+    ));
 }
 
 /// Whether this is the first process of its job, as far as a launcher's environment tells before MPI is initialised.
