@@ -20,8 +20,8 @@ use std::ffi::c_int;
 pub struct Arguments {
     /// Which call.
     pub collective: Collective,
-    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the result is cut in
-    /// blocks, the count is that of a block, or none where the form has them.
+    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the
+    /// result is cut in blocks, the count is that of a block, or none where the form has them.
     pub input: Typed,
     /// Where the result goes; for Gather of meaning at the root only.
     pub output: Typed,
@@ -55,8 +55,8 @@ pub struct Sides {
 }
 
 impl Arguments {
-    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has blocks one of
-    /// them, for Reduce_scatter their mean, rounded up.
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has
+    /// blocks one of them, for Reduce_scatter their mean, rounded up.
     ///
     /// # Errors
     /// The reason to leave the call to the library, where that is certain so far.
@@ -108,7 +108,8 @@ impl Arguments {
         }
     }
 
-    /// The communicator's record, which knows the number of ranks: a thread finds the one that it used last without asking the library.
+    /// The communicator's record, which knows the number of ranks: a thread finds the one that it used last without
+    /// asking the library.
     fn record<'c>(&self, shim: &Shim) -> Result<&'c Communicator, Reason> {
         if !shim.setup().config.enable {
             return Err(Reason::Disabled);
@@ -116,7 +117,8 @@ impl Arguments {
         if self.comm == shim.real.handles.comm_null {
             return Err(Reason::Argument);
         }
-        // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this call only.
+        // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this
+        // call only.
         unsafe { registry::of(shim, self.comm) }
     }
 
@@ -213,7 +215,8 @@ impl Arguments {
         }
         if self.collective != Collective::Bcast && !self.gathers() {
             let aliased = !self.in_place() && self.input.address == self.output.address;
-            // Open MPI does not check those of Reduce_scatter, and a rank without a block would decide otherwise than the rest.
+            // Open MPI does not check those of Reduce_scatter, and a rank without a block would decide otherwise than
+            // the rest.
             let aliased = aliased && (cfg!(mpi_family = "mpich") || !self.collective.scatters());
             // Two buffers of absolute addresses are both "at" null.
             if has_output && aliased && !self.input.address.is_null() {

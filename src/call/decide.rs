@@ -1,5 +1,5 @@
-//! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then what
-//! it needs is taken.
+//! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then
+//! what it needs is taken.
 
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
@@ -33,8 +33,8 @@ pub struct Decision<'c> {
     pub sides: Option<Sides>,
 }
 
-/// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that are
-/// wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
+/// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that
+/// are wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
 #[inline]
 pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision<'c>, Reason> {
     let setup = shim.setup();
@@ -46,8 +46,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     if comm == real.handles.comm_null {
         return Err(Reason::Argument);
     }
-    // SAFETY: not null; a handle that is freed or invented is an error in the program that the library itself detects or
-    // not. The record is used during this call only.
+    // SAFETY: not null; a handle that is freed or invented is an error in the program that the library itself detects
+    // or not. The record is used during this call only.
     let record = unsafe { registry::of(shim, comm) }?;
     if record.inter {
         return Err(Reason::Intercommunicator);
@@ -81,7 +81,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     Ok(Decision { record, place, algorithm: decision.algorithm, pacing, bytes: shared, sides })
 }
 
-/// Takes what the call of `bytes` needs: our communicator, which all its ranks have or none; collective where it is not there yet.
+/// Takes what the call of `bytes` needs: our communicator, which all its ranks have or none; collective where it is
+/// not there yet.
 ///
 /// # Errors
 /// Why the call is the library's after all: there is no communicator to be had, or a type is not committed, which only

@@ -1,7 +1,7 @@
 //! The functions a program sees, without any algorithm.
 //!
-//! Every function is exported as `MPI_X` and as `PMPI_X`: C programs call the first, the Fortran libraries of Open MPI the
-//! second (docs/decisions/0002-symbols.md).
+//! Every function is exported as `MPI_X` and as `PMPI_X`: C programs call the first, the Fortran libraries of Open
+//! MPI the second (docs/decisions/0002-symbols.md).
 //!
 //! May enter: signatures, and what is passed on. May not: decisions and algorithms.
 

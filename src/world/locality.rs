@@ -18,9 +18,9 @@ pub struct Location {
     pub core: u32,
 }
 
-/// The first core this process is bound to, in logical order: cores are counted in the order of packages and caches, whatever the
-/// operating system's numbering; and the first NUMA node that is near it. `None` if the process may run on every processor,
-/// or if there is no hwloc and no affinity to be had.
+/// The first core this process is bound to, in logical order: cores are counted in the order of packages and caches,
+/// whatever the operating system's numbering; and the first NUMA node that is near it. `None` if the process may run
+/// on every processor, or if there is no hwloc and no affinity to be had.
 ///
 /// Found once: looking at the whole machine takes hwloc some milliseconds.
 pub fn bound() -> Option<Location> {
@@ -33,7 +33,8 @@ pub fn bound() -> Option<Location> {
 
 /// First processor of the affinity mask, `None` if the mask holds all processors.
 fn affinity() -> Option<u32> {
-    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size given.
+    // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size
+    // given.
     let (set, online) = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
@@ -72,8 +73,8 @@ fn logical() -> Option<Location> {
 
 type Topology = *mut hwloc_topology;
 
-/// The few functions of hwloc needed, opened privately: a library named in our dynamic section could be another hwloc than
-/// the one the MPI library brings.
+/// The few functions of hwloc needed, opened privately: a library named in our dynamic section could be another hwloc
+/// than the one the MPI library brings.
 struct Hwloc {
     init: unsafe extern "C" fn(*mut Topology) -> c_int,
     load: unsafe extern "C" fn(Topology) -> c_int,
@@ -165,7 +166,8 @@ impl Hwloc {
 
     /// The first object of a kind whose processors intersect the set.
     fn first(&self, topology: Topology, kind: hwloc_obj_type_t, set: hwloc_const_bitmap_t) -> Option<*mut hwloc_obj> {
-        // SAFETY: a loaded topology; the structure of `hwloc_obj` is that of the header for API version 2, which was checked.
+        // SAFETY: a loaded topology; the structure of `hwloc_obj` is that of the header for API version 2, which was
+        // checked.
         unsafe {
             let depth = (self.depth_of)(topology, kind);
             let objects =

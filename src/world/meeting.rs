@@ -1,8 +1,10 @@
-//! Finding out that every rank of a communicator has this library, before anything that calls of ranks without it could match.
+//! Finding out that every rank of a communicator has this library, before anything that calls of ranks without it
+//! could match.
 //!
-//! Ranks without the library are in the program, and its collectives on the communicator would be taken for ours: both would
-//! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs hardly
-//! ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line says for what.
+//! Ranks without the library are in the program, and its collectives on the communicator would be taken for ours:
+//! both would get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one
+//! that programs hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others
+//! wait and one line says for what.
 //!
 //! ```text
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody
@@ -29,7 +31,8 @@ fn number(build: &str) -> u64 {
     u64::from_str_radix(build, 16).unwrap_or(0)
 }
 
-/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `strict`: a rank that does not come is fatal.
+/// Waits until all `size` ranks of `comm` are in this function; this one is `rank`. `strict`: a rank that does not
+/// come is fatal.
 ///
 /// # Errors
 /// If builds do not understand each other, the same on all ranks, or the library fails.
@@ -85,7 +88,8 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, strict: bool) -
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = MESSAGE as c_int;
         received[from as usize] = MESSAGE as c_int;
-        // The rank after one without the library waits for that in the first round, the others later for ranks that wait.
+        // The rank after one without the library waits for that in the first round, the others later for ranks that
+        // wait.
         let watch = (distance == 1).then(|| Watch::start(rank, size, strict));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {

@@ -186,7 +186,8 @@ impl Shim {
         self.world()?.pool.clone()
     }
 
-    /// Where ranks tell each other of calls they give up; none where Nagare is off, or a rank has no communicator to give.
+    /// Where ranks tell each other of calls they give up; none where Nagare is off, or a rank has no communicator to
+    /// give.
     pub fn notices(&self) -> Option<Arc<Notices>> {
         self.world()?.notices.clone()
     }
@@ -196,8 +197,9 @@ impl Shim {
         if self.open.swap(false, Ordering::AcqRel) { self.world.write().take() } else { None }
     }
 
-    /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is initialised or after
-    /// it is finalised, and in a session nobody knows which ranks have Nagare, or with which settings.
+    /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is
+    /// initialised or after it is finalised, and in a session nobody knows which ranks have Nagare, or with which
+    /// settings.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
@@ -258,8 +260,8 @@ impl Shim {
         self.floors[collective as usize].load(Ordering::Relaxed)
     }
 
-    /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again; `record` tells
-    /// communicators apart.
+    /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again;
+    /// `record` tells communicators apart.
     pub fn note_rules(&self, record: usize, rules: Option<&Rules>) {
         let mut at_run_time = self.floors_at_run_time.lock();
         let known = match rules {
