@@ -225,8 +225,8 @@ fn fabric_files_that_differ_between_ranks() {
 /// A library of the other family is as good as none.
 #[test]
 fn the_wrong_library_on_one_rank() {
-    let library = Family::Mpich.library();
-    let job = Job::forced(&hello(Mpi::OpenMpi4), 2).set("NAGARE_STRICT", "1");
+    let library = Family::OpenMpi.library();
+    let job = Job::forced(&hello(Mpi::Mpich4), 2).set("NAGARE_STRICT", "1");
     let outcome = job.and_ranks(1, "LD_PRELOAD", library.to_str().expect("UTF-8")).run();
     assert!(!outcome.ended.success() && !outcome.ended.stdout.contains("OK"), "{}", outcome.ended.output());
     let waiting = outcome.messages().iter().filter(|m| m.contains("expected libnagare.so in all")).count();

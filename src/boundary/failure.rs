@@ -44,8 +44,9 @@ impl Failure {
         }
     }
 
-    /// Whether this rank is the first to know, and the others would wait for it. An error of the library's own is as it is without us: other
-    /// ranks have it too, or wait; and a library that has met one may not be good for another message.
+    /// Whether this rank is the first to know, and the others would wait for it. An error of the library's own is as
+    /// it is without us: other ranks have it too, or wait; and a library that has met one may not be good for another
+    /// message.
     pub const fn is_news(self) -> bool {
         matches!(self, Self::Memory | Self::Length { .. } | Self::Stalled | Self::Left)
     }

@@ -12,6 +12,19 @@ pub enum Numbers {
     Large(*const i64),
 }
 
+impl From<*const c_int> for Numbers {
+    fn from(array: *const c_int) -> Self {
+        Self::Int(array)
+    }
+}
+
+#[cfg(mpi_large_count)]
+impl From<*const i64> for Numbers {
+    fn from(array: *const i64) -> Self {
+        Self::Large(array)
+    }
+}
+
 impl Numbers {
     /// Whether the array is missing.
     pub fn is_null(self) -> bool {

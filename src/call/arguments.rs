@@ -20,21 +20,30 @@ use std::ffi::c_int;
 pub struct Arguments {
     /// Which call.
     pub collective: Collective,
-    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the result is cut in
-    /// blocks, the count is that of a block, or none where `counts` has them.
+    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the
+    /// result is cut in blocks, the count is that of a block, or none where the form has them.
     pub input: Typed,
     /// Where the result goes; for Gather of meaning at the root only.
     pub output: Typed,
-    /// What is sent and what is received, for Alltoallv, where `input` and `output` have no counts of their own.
-    pub blocks: Option<[Blocks; 2]>,
-    /// Elements of every rank's block, for Reduce_scatter: the same numbers on all ranks.
-    pub counts: Option<Numbers>,
-    /// Operation, for reductions.
-    pub op: Option<MPI_Op>,
+    /// What else there is.
+    pub form: Form,
     /// Root, for rooted collectives.
     pub root: c_int,
     /// Communicator.
     pub comm: MPI_Comm,
+}
+
+/// The few shapes that calls have.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// Two buffers: Bcast, where they are one, Gather, Allgather, Alltoall.
+    Moved,
+    /// What is sent and what is received have a count and a place for every rank: Alltoallv.
+    Blocks([Blocks; 2]),
+    /// Elements are combined: Reduce, Allreduce, Reduce_scatter_block.
+    Combined(MPI_Op),
+    /// Elements are combined, and every rank gets so many, the same numbers on all ranks: Reduce_scatter.
+    CombinedBlocks(MPI_Op, Numbers),
 }
 
 /// The two sides of Alltoallv.
@@ -46,18 +55,17 @@ pub struct Sides {
 }
 
 impl Arguments {
-    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has blocks one of
-    /// them, for Reduce_scatter their mean, rounded up.
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has
+    /// blocks one of them, for Reduce_scatter their mean, rounded up.
     ///
     /// # Errors
     /// The reason to leave the call to the library, where that is certain so far.
     #[inline]
     pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
-        if let Some(blocks) = &self.blocks {
-            return self.bytes_sent(shim, blocks);
-        }
-        if let Some(counts) = self.counts {
-            return self.mean_bytes(shim, counts);
+        match &self.form {
+            Form::Blocks(blocks) => return self.bytes_sent(shim, blocks),
+            Form::CombinedBlocks(_, counts) => return self.mean_bytes(shim, *counts),
+            Form::Moved | Form::Combined(_) => {}
         }
         // The root of a Gather between groups has nothing to send: not even its type means anything.
         if self.collective == Collective::Gather && self.root < 0 {
@@ -100,7 +108,8 @@ impl Arguments {
         }
     }
 
-    /// The communicator's record, which knows the number of ranks: a thread finds the one that it used last without asking the library.
+    /// The communicator's record, which knows the number of ranks: a thread finds the one that it used last without
+    /// asking the library.
     fn record<'c>(&self, shim: &Shim) -> Result<&'c Communicator, Reason> {
         if !shim.setup().config.enable {
             return Err(Reason::Disabled);
@@ -108,7 +117,8 @@ impl Arguments {
         if self.comm == shim.real.handles.comm_null {
             return Err(Reason::Argument);
         }
-        // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this call only.
+        // SAFETY: not null; the library detects any other handle that is none, or not. The record is used during this
+        // call only.
         unsafe { registry::of(shim, self.comm) }
     }
 
@@ -118,15 +128,33 @@ impl Arguments {
         if record.inter { Err(Reason::Intercommunicator) } else { Ok(record) }
     }
 
+    /// Whether each rank knows the sizes of its own blocks only.
+    fn has_own_blocks(&self) -> bool {
+        matches!(self.form, Form::Blocks(_))
+    }
+
+    /// The operation, for reductions.
+    pub fn op(&self) -> Option<MPI_Op> {
+        match self.form {
+            Form::Combined(op) | Form::CombinedBlocks(op, _) => Some(op),
+            Form::Moved | Form::Blocks(_) => None,
+        }
+    }
+
+    /// Elements of every rank's block, where they differ and are known to all ranks.
+    fn counts(&self) -> Option<Numbers> {
+        if let Form::CombinedBlocks(_, counts) = self.form { Some(counts) } else { None }
+    }
+
     /// Bytes that all ranks know, which decisions may be made from: none where each knows its own only.
     pub fn shared(&self, bytes: u64) -> u64 {
-        if self.blocks.is_some() { 0 } else { bytes }
+        if self.has_own_blocks() { 0 } else { bytes }
     }
 
     /// Whether calls that run on our algorithms from `floor` bytes on do not take one of `bytes`.
     #[inline]
     pub fn is_below(&self, bytes: u64, floor: u64) -> bool {
-        if self.blocks.is_some() { floor == u64::MAX } else { bytes < floor }
+        if self.has_own_blocks() { floor == u64::MAX } else { bytes < floor }
     }
 
     /// The buffer argument whose count and type are significant on every rank.
@@ -174,7 +202,7 @@ impl Arguments {
         }
         // A rank without a block of its own may have any result buffer.
         // SAFETY: `bytes` has found an array, in which MPI demands an entry for every rank.
-        let has_block = self.counts.is_none_or(|counts| 0 < unsafe { counts.of(record.rank as usize) });
+        let has_block = self.counts().is_none_or(|counts| 0 < unsafe { counts.of(record.rank as usize) });
         let has_output = self.has_output(record.rank) && has_block;
         if has_output && self.output.address.cast_const() == IN_PLACE
             || !self.has_output(record.rank) && self.in_place()
@@ -187,7 +215,8 @@ impl Arguments {
         }
         if self.collective != Collective::Bcast && !self.gathers() {
             let aliased = !self.in_place() && self.input.address == self.output.address;
-            // Open MPI does not check those of Reduce_scatter, and a rank without a block would decide otherwise than the rest.
+            // Open MPI does not check those of Reduce_scatter, and a rank without a block would decide otherwise than
+            // the rest.
             let aliased = aliased && (cfg!(mpi_family = "mpich") || !self.collective.scatters());
             // Two buffers of absolute addresses are both "at" null.
             if has_output && aliased && !self.input.address.is_null() {
@@ -225,7 +254,7 @@ impl Arguments {
     /// # Errors
     /// [`Reason::Argument`] where there are more elements than can be counted.
     pub fn bounds(&self, ranks: u32) -> Result<Vec<u64>, Reason> {
-        let bounds = match self.counts {
+        let bounds = match self.counts() {
             // SAFETY: MPI demands an entry for every rank.
             Some(counts) => unsafe { counts.bounds(ranks) },
             None => (0..=u64::from(ranks)).map(|rank| rank.checked_mul(self.output.count as u64)).collect(),
@@ -238,7 +267,7 @@ impl Arguments {
     /// # Errors
     /// [`Reason::Argument`] where the library has an error to report.
     pub fn sides(&self, real: &Real, ranks: u32) -> Result<Option<Sides>, Reason> {
-        let Some([sent, received]) = &self.blocks else { return Ok(None) };
+        let Form::Blocks([sent, received]) = &self.form else { return Ok(None) };
         // SAFETY: MPI demands an entry for every rank.
         unsafe {
             let received = Side::new(real, self.output, received, ranks)?;

@@ -1,5 +1,5 @@
-//! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then what
-//! it needs is taken.
+//! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then
+//! what it needs is taken.
 
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
@@ -40,8 +40,8 @@ pub struct Decision<'c> {
     pub sides: Option<Sides>,
 }
 
-/// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that are
-/// wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
+/// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that
+/// are wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
 #[inline]
 pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision<'c>, Reason> {
     let setup = shim.setup();
@@ -53,8 +53,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     if comm == real.handles.comm_null {
         return Err(Reason::Argument);
     }
-    // SAFETY: not null; a handle that is freed or invented is an error in the program that the library itself detects or
-    // not. The record is used during this call only.
+    // SAFETY: not null; a handle that is freed or invented is an error in the program that the library itself detects
+    // or not. The record is used during this call only.
     let record = unsafe { registry::of(shim, comm) }?;
     if record.inter {
         return Err(Reason::Intercommunicator);
@@ -81,7 +81,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     arguments.valid(shim, record, bytes)?;
     let sides = arguments.sides(real, record.size)?;
     let mut unit_bytes = 1;
-    if let Some(op) = arguments.op {
+    if let Some(op) = arguments.op() {
         let shape = Shape::of(real, arguments.input.datatype);
         combinable(shim, op, arguments, &shape)?;
         unit_bytes = (shape.span() as u64).max(1);
@@ -123,7 +123,7 @@ fn class(shim: &Shim, arguments: &Arguments, rules: &Rules, call: &Call) -> Opti
         && call.nodes > 1
         && call.collective != Collective::Alltoallv
         && rules.prescription(call) == Some(Prescription::Fitting)
-        && arguments.op.is_none_or(exact);
+        && arguments.op().is_none_or(exact);
     learns.then(|| Class::of(call.collective, call.bytes))
 }
 

@@ -8,6 +8,7 @@
 
 pub mod arguments;
 mod decide;
+mod parameters;
 mod run;
 mod staged;
 mod trial;
@@ -68,8 +69,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
             }
         }
     }
-    let (algorithm, ranks) = (decision.algorithm, decision.record.size);
-    log::debug!("{collective} of {bytes} bytes on {ranks} ranks: {algorithm}");
+    let algorithm = decision.algorithm;
     let start = Instant::now();
     let outcome = run(shim, arguments, &decision, &private);
     let elapsed = start.elapsed().as_nanos() as u64;

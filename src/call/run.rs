@@ -21,7 +21,8 @@ use std::mem::ManuallyDrop;
 /// # Errors
 /// Why it failed.
 pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Private) -> Result<(), Failure> {
-    let record = decision.record;
+    let Decision { record, call: Call { collective, bytes, .. }, algorithm, .. } = *decision;
+    log::debug!("{collective} of {bytes} bytes on {} ranks: {algorithm}", record.size);
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
         traffic.resignation.go_on(shim.real, private, record.rank);
@@ -89,8 +90,8 @@ fn carry_out(
     let in_place = one_vector && arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
-    // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our own
-    // copies, which `staged` keeps.
+    // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our
+    // own copies, which `staged` keeps.
     let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
     let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
     executor.run(&mut transport)?;

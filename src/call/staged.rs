@@ -11,8 +11,8 @@ use nagare_plan::execute::Layout;
 use nagare_plan::schedule::RankPlan;
 use std::ptr;
 
-/// The buffers of a call. Copies are made where types are not plain, since ranks may describe the same data by different types,
-/// and of what is sent in place by an exchange.
+/// The buffers of a call. Copies are made where types are not plain, since ranks may describe the same data by
+/// different types, and of what is sent in place by an exchange.
 pub struct Staged {
     buffers: Buffers,
     /// Keeps the copy that is sent from.
@@ -58,7 +58,7 @@ impl Staged {
         let input = if arguments.in_place() { output } else { arguments.input.address.cast() };
         let datatype = arguments.input.datatype;
         let shape = Shape::of(packer.real, datatype);
-        let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op };
+        let buffers = Buffers { input, output, layout, datatype, shape, op: arguments.op() };
         Self { buffers, input: None, output: None }
     }
 

@@ -10,8 +10,8 @@ const CART: c_int = 1;
 #[cfg(mpi_family = "mpich")]
 const CART: c_int = 2;
 
-/// Shape of `comm`, an intracommunicator; `None` if it has no Cartesian topology, or one without dimensions. Local calls; the same
-/// on all ranks (MPI 4.0 section 8.5.5).
+/// Shape of `comm`, an intracommunicator; `None` if it has no Cartesian topology, or one without dimensions. Local
+/// calls; the same on all ranks (MPI 4.0 section 8.5.5).
 pub fn of(real: &Real, comm: MPI_Comm) -> Option<Cartesian> {
     let mpi = &real.mpi;
     let (mut kind, mut count) = (0, 0);

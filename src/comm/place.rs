@@ -27,8 +27,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Of the `size` ranks of `comm`, an intercommunicator or not; this one is `rank`. Local: the world's facts say it, or
-    /// nothing does.
+    /// Of the `size` ranks of `comm`, an intercommunicator or not; this one is `rank`. Local: the world's facts say
+    /// it, or nothing does.
     ///
     /// # Errors
     /// Why calls on it are the library's.

@@ -1,9 +1,9 @@
 //! Which record a communicator has: an attribute that the library deletes with the communicator.
 //!
 //! ```text
-//!   handle ─► the thread's last one ─► known handles ─► attached now       a handle value comes again, but not before the
-//!                                            ▲                              record that was known by it is deleted
-//!                   MPI_Comm_free ─► delete ─┘
+//!   handle ─► the thread's last one ─► known handles ─► attached now
+//!                                            ▲
+//!                   MPI_Comm_free ─► delete ─┘         the handle's value may come again, but not before that
 //! ```
 
 use super::duplicates::DUPLICATES;

@@ -1,8 +1,9 @@
 //! Whether a handle is that of a communicator, without a word to the program's error handlers.
 //!
-//! An inquiry about a freed communicator is an error in a function that the program has not called, which MPICH raises on the world or
-//! on `MPI_COMM_SELF`: a handler of the program would be called once more than without us, and the line that ends a job would name the
-//! inquiry. The error of a comparison is raised on the first of the two communicators, which is ours.
+//! An inquiry about a freed communicator is an error in a function that the program has not called, which MPICH
+//! raises on the world or on `MPI_COMM_SELF`: a handler of the program would be called once more than without us, and
+//! the line that ends a job would name the inquiry. The error of a comparison is raised on the first of the two
+//! communicators, which is ours.
 //!
 //! Open MPI's handles are addresses. What a freed one points to is anybody's, whoever asks.
 
@@ -22,7 +23,8 @@ impl Witness {
 
     /// Whether the library knows `comm`.
     pub fn accepts(&self, real: &Real, comm: MPI_Comm) -> bool {
-        // Of anything that is no communicator at all the comparison would be heard: bits 26 to 29 of a handle say of what kind it is.
+        // Of anything that is no communicator at all the comparison would be heard: bits 26 to 29 of a handle say of
+        // what kind it is.
         if comm.0 as u32 >> 26 & 0xf != 1 {
             return false;
         }

@@ -4,7 +4,7 @@ use crate::boundary::panics::guard;
 use crate::boundary::stack;
 use crate::comm::registry;
 use crate::real;
-use crate::world::shim::shim;
+use crate::world::shim::{refuse, shim};
 use std::ffi::{c_char, c_int};
 
 /// Lets the library initialise itself, then exchanges facts if that worked.
@@ -16,6 +16,9 @@ fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_
             shim.setup();
         }
         let Ok(real) = real::real() else { return real::MISSING };
+        if real.is_refused() {
+            refuse(real);
+        }
         let code = initialise(&real.mpi);
         if let (0, Some(shim)) = (code, shim) {
             stack::on_large(|| {

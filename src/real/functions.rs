@@ -1,6 +1,7 @@
 //! The real library's functions, as `PMPI_X` in its own symbol table.
 
 use super::handles::RawHandle;
+use super::signatures::collectives;
 use libloading::os::unix::Library;
 use mpi::ffi::{
     MPI_Aint, MPI_Comm, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, MPI_Datatype, MPI_Errhandler,
@@ -9,9 +10,10 @@ use mpi::ffi::{
 use std::ffi::{c_char, c_int, c_void};
 
 macro_rules! functions {
-    ($($(#[$when:meta])? $name:ident: $symbol:literal ($($arg:ty),* $(,)?);)*) => {
-        /// Addresses of the functions Nagare calls, through which an exception of the program's handlers and operations may pass. A function that the library lacks is replaced by one that returns
-        /// [`MISSING`]; `bound` and `missing` tell which.
+    ($($(#[$when:meta])? $name:ident: $symbol:ident ($($arg:ty),* $(,)?);)*) => {
+        /// Addresses of the functions Nagare calls, through which an exception of the program's handlers and operations
+        /// may pass. A function that the library lacks is replaced by one that returns [`MISSING`]; `bound` and
+        /// `missing` tell which.
         #[allow(missing_docs, reason = "each field is the MPI function it is named after")]
         pub struct Functions {
             $($(#[$when])? pub $name: unsafe extern "C-unwind" fn($($arg),*) -> c_int,)*
@@ -32,11 +34,11 @@ macro_rules! functions {
                         unsafe extern "C-unwind" fn $name($(_: $arg),*) -> c_int { MISSING }
                         // SAFETY: the symbol is the C function of that name, whose signature the MPI standard fixes.
                         let found = unsafe {
-                            library.get::<unsafe extern "C-unwind" fn($($arg),*) -> c_int>(concat!($symbol, "\0").as_bytes())
+                            library.get::<unsafe extern "C-unwind" fn($($arg),*) -> c_int>(concat!(stringify!($symbol), "\0").as_bytes())
                         };
                         match found {
-                            Ok(symbol) => { bound.push($symbol); *symbol }
-                            Err(_) => { missing.push($symbol); $name as unsafe extern "C-unwind" fn($($arg),*) -> c_int }
+                            Ok(symbol) => { bound.push(stringify!($symbol)); *symbol }
+                            Err(_) => { missing.push(stringify!($symbol)); $name as unsafe extern "C-unwind" fn($($arg),*) -> c_int }
                         }
                     };
                 )*
@@ -49,365 +51,136 @@ macro_rules! functions {
 /// What a missing function returns: `MPI_ERR_UNKNOWN`'s neighbourhood differs between families, this is never success.
 pub const MISSING: c_int = 16;
 
-functions! {
-    init: "PMPI_Init" (*mut c_int, *mut *mut *mut c_char);
-    init_thread: "PMPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
-    finalize: "PMPI_Finalize" ();
-    initialized: "PMPI_Initialized" (*mut c_int);
-    query_thread: "PMPI_Query_thread" (*mut c_int);
-    finalized: "PMPI_Finalized" (*mut c_int);
-    abort: "PMPI_Abort" (MPI_Comm, c_int);
-    get_library_version: "PMPI_Get_library_version" (*mut c_char, *mut c_int);
+type Count = c_int;
+type Displacement = c_int;
 
-    reduce: "PMPI_Reduce" (*const c_void, *mut c_void, c_int, RawHandle, RawHandle, c_int, RawHandle);
-    bcast: "PMPI_Bcast" (*mut c_void, c_int, RawHandle, c_int, RawHandle);
-    allreduce: "PMPI_Allreduce" (*const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle);
-    alltoall: "PMPI_Alltoall" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle);
-    alltoallv: "PMPI_Alltoallv" (
-        *const c_void, *const c_int, *const c_int, RawHandle,
-        *mut c_void, *const c_int, *const c_int, RawHandle, RawHandle,
-    );
-    alltoallw: "PMPI_Alltoallw" (
-        *const c_void, *const c_int, *const c_int, *const MPI_Datatype,
-        *mut c_void, *const c_int, *const c_int, *const MPI_Datatype, MPI_Comm,
-    );
-    gather: "PMPI_Gather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, c_int, RawHandle);
-    allgather: "PMPI_Allgather" (*const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle);
-    reduce_scatter_block: "PMPI_Reduce_scatter_block" (
-        *const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle,
-    );
-    reduce_scatter: "PMPI_Reduce_scatter" (
-        *const c_void, *mut c_void, *const c_int, RawHandle, RawHandle, RawHandle,
-    );
+macro_rules! table {
+    ($($name:ident: $mpi:ident $pmpi:ident $large:ident $plarge:ident
+        ($($parameter:ident: $type:ty),* $(,)?);)*) => {
+        functions! {
+            init: PMPI_Init (*mut c_int, *mut *mut *mut c_char);
+            init_thread: PMPI_Init_thread (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+            finalize: PMPI_Finalize ();
+            initialized: PMPI_Initialized (*mut c_int);
+            query_thread: PMPI_Query_thread (*mut c_int);
+            finalized: PMPI_Finalized (*mut c_int);
+            abort: PMPI_Abort (MPI_Comm, c_int);
+            get_library_version: PMPI_Get_library_version (*mut c_char, *mut c_int);
 
-    isend: "PMPI_Isend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
-    issend: "PMPI_Issend" (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
-    irecv: "PMPI_Irecv" (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
-    recv: "PMPI_Recv" (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
-    sendrecv: "PMPI_Sendrecv" (
-        *const c_void, c_int, MPI_Datatype, c_int, c_int,
-        *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status,
-    );
-    iallreduce: "PMPI_Iallreduce" (
-        *const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle, *mut MPI_Request,
-    );
-    test: "PMPI_Test" (*mut MPI_Request, *mut c_int, *mut MPI_Status);
-    testsome: "PMPI_Testsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
-    waitsome: "PMPI_Waitsome" (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
-    get_count: "PMPI_Get_count" (*const MPI_Status, MPI_Datatype, *mut c_int);
-    iprobe: "PMPI_Iprobe" (c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
-    request_free: "PMPI_Request_free" (*mut MPI_Request);
-    cancel: "PMPI_Cancel" (*mut MPI_Request);
-    test_cancelled: "PMPI_Test_cancelled" (*const MPI_Status, *mut c_int);
-    reduce_local: "PMPI_Reduce_local" (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
-    op_commutative: "PMPI_Op_commutative" (MPI_Op, *mut c_int);
+            $($name: $pmpi ($($type),*);)*
+            alltoallw: PMPI_Alltoallw (
+                *const c_void, *const c_int, *const c_int, *const MPI_Datatype,
+                *mut c_void, *const c_int, *const c_int, *const MPI_Datatype, MPI_Comm,
+            );
 
-    comm_size: "PMPI_Comm_size" (RawHandle, *mut c_int);
-    comm_rank: "PMPI_Comm_rank" (MPI_Comm, *mut c_int);
-    comm_get_parent: "PMPI_Comm_get_parent" (*mut MPI_Comm);
-    comm_test_inter: "PMPI_Comm_test_inter" (RawHandle, *mut c_int);
-    #[cfg(mpi_family = "mpich")]
-    comm_compare: "PMPI_Comm_compare" (MPI_Comm, MPI_Comm, *mut c_int);
-    comm_group: "PMPI_Comm_group" (MPI_Comm, *mut MPI_Group);
-    comm_create: "PMPI_Comm_create" (MPI_Comm, MPI_Group, *mut MPI_Comm);
-    comm_split_type: "PMPI_Comm_split_type" (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
-    #[cfg(mpi_family = "openmpi")]
-    comm_idup: "PMPI_Comm_idup" (RawHandle, *mut MPI_Comm, *mut MPI_Request);
-    comm_free: "PMPI_Comm_free" (*mut MPI_Comm);
-    comm_disconnect: "PMPI_Comm_disconnect" (*mut MPI_Comm);
-    comm_set_errhandler: "PMPI_Comm_set_errhandler" (MPI_Comm, MPI_Errhandler);
-    comm_get_errhandler: "PMPI_Comm_get_errhandler" (MPI_Comm, *mut MPI_Errhandler);
-    errhandler_free: "PMPI_Errhandler_free" (*mut MPI_Errhandler);
-    comm_call_errhandler: "PMPI_Comm_call_errhandler" (MPI_Comm, c_int);
-    comm_create_keyval: "PMPI_Comm_create_keyval" (
-        MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,
-    );
-    comm_free_keyval: "PMPI_Comm_free_keyval" (*mut c_int);
-    comm_get_attr: "PMPI_Comm_get_attr" (MPI_Comm, c_int, *mut c_void, *mut c_int);
-    comm_set_attr: "PMPI_Comm_set_attr" (MPI_Comm, c_int, *mut c_void);
-    group_translate_ranks: "PMPI_Group_translate_ranks" (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
-    group_free: "PMPI_Group_free" (*mut MPI_Group);
+            isend: PMPI_Isend (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+            issend: PMPI_Issend (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+            irecv: PMPI_Irecv (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+            recv: PMPI_Recv (*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status);
+            sendrecv: PMPI_Sendrecv (
+                *const c_void, c_int, MPI_Datatype, c_int, c_int,
+                *mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Status,
+            );
+            iallreduce: PMPI_Iallreduce (
+                *const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle, *mut MPI_Request,
+            );
+            test: PMPI_Test (*mut MPI_Request, *mut c_int, *mut MPI_Status);
+            testsome: PMPI_Testsome (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+            waitsome: PMPI_Waitsome (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
+            get_count: PMPI_Get_count (*const MPI_Status, MPI_Datatype, *mut c_int);
+            iprobe: PMPI_Iprobe (c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
+            request_free: PMPI_Request_free (*mut MPI_Request);
+            cancel: PMPI_Cancel (*mut MPI_Request);
+            test_cancelled: PMPI_Test_cancelled (*const MPI_Status, *mut c_int);
+            reduce_local: PMPI_Reduce_local (*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
+            op_commutative: PMPI_Op_commutative (MPI_Op, *mut c_int);
 
-    topo_test: "PMPI_Topo_test" (MPI_Comm, *mut c_int);
-    cartdim_get: "PMPI_Cartdim_get" (MPI_Comm, *mut c_int);
-    cart_get: "PMPI_Cart_get" (MPI_Comm, c_int, *mut c_int, *mut c_int, *mut c_int);
+            comm_size: PMPI_Comm_size (RawHandle, *mut c_int);
+            comm_rank: PMPI_Comm_rank (MPI_Comm, *mut c_int);
+            comm_get_parent: PMPI_Comm_get_parent (*mut MPI_Comm);
+            comm_test_inter: PMPI_Comm_test_inter (RawHandle, *mut c_int);
+            #[cfg(mpi_family = "mpich")]
+            comm_compare: PMPI_Comm_compare (MPI_Comm, MPI_Comm, *mut c_int);
+            comm_group: PMPI_Comm_group (MPI_Comm, *mut MPI_Group);
+            comm_create: PMPI_Comm_create (MPI_Comm, MPI_Group, *mut MPI_Comm);
+            comm_split_type: PMPI_Comm_split_type (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
+            #[cfg(mpi_family = "openmpi")]
+            comm_idup: PMPI_Comm_idup (RawHandle, *mut MPI_Comm, *mut MPI_Request);
+            comm_free: PMPI_Comm_free (*mut MPI_Comm);
+            comm_disconnect: PMPI_Comm_disconnect (*mut MPI_Comm);
+            comm_set_errhandler: PMPI_Comm_set_errhandler (MPI_Comm, MPI_Errhandler);
+            comm_get_errhandler: PMPI_Comm_get_errhandler (MPI_Comm, *mut MPI_Errhandler);
+            errhandler_free: PMPI_Errhandler_free (*mut MPI_Errhandler);
+            comm_call_errhandler: PMPI_Comm_call_errhandler (MPI_Comm, c_int);
+            comm_create_keyval: PMPI_Comm_create_keyval (
+                MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, *mut c_int, *mut c_void,
+            );
+            comm_free_keyval: PMPI_Comm_free_keyval (*mut c_int);
+            comm_get_attr: PMPI_Comm_get_attr (MPI_Comm, c_int, *mut c_void, *mut c_int);
+            comm_set_attr: PMPI_Comm_set_attr (MPI_Comm, c_int, *mut c_void);
+            group_translate_ranks: PMPI_Group_translate_ranks (MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
+            group_free: PMPI_Group_free (*mut MPI_Group);
 
-    type_size_x: "PMPI_Type_size_x" (MPI_Datatype, *mut i64);
-    type_get_extent: "PMPI_Type_get_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
-    type_get_true_extent: "PMPI_Type_get_true_extent" (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
-    #[cfg(not(mpi_large_count))]
-    type_get_envelope: "PMPI_Type_get_envelope" (MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
-    #[cfg(not(mpi_large_count))]
-    type_get_contents: "PMPI_Type_get_contents" (
-        MPI_Datatype, c_int, c_int, c_int, *mut c_int, *mut MPI_Aint, *mut MPI_Datatype,
-    );
-    type_contiguous: "PMPI_Type_contiguous" (c_int, MPI_Datatype, *mut MPI_Datatype);
-    type_create_struct: "PMPI_Type_create_struct" (
-        c_int, *const c_int, *const MPI_Aint, *const MPI_Datatype, *mut MPI_Datatype,
-    );
-    type_commit: "PMPI_Type_commit" (*mut MPI_Datatype);
-    type_free: "PMPI_Type_free" (*mut MPI_Datatype);
+            topo_test: PMPI_Topo_test (MPI_Comm, *mut c_int);
+            cartdim_get: PMPI_Cartdim_get (MPI_Comm, *mut c_int);
+            cart_get: PMPI_Cart_get (MPI_Comm, c_int, *mut c_int, *mut c_int, *mut c_int);
 
-    t_init_thread: "MPI_T_init_thread" (c_int, *mut c_int);
-    t_cvar_get_index: "MPI_T_cvar_get_index" (*const c_char, *mut c_int);
-    t_cvar_handle_alloc: "MPI_T_cvar_handle_alloc" (c_int, *mut c_void, *mut *mut c_void, *mut c_int);
-    t_cvar_read: "MPI_T_cvar_read" (*mut c_void, *mut c_void);
-    t_cvar_handle_free: "MPI_T_cvar_handle_free" (*mut *mut c_void);
-    #[cfg(mpi_family = "openmpi")]
-    var_find_by_name: "mca_base_var_find_by_name" (*const c_char, *mut c_int);
-    #[cfg(mpi_family = "openmpi")]
-    var_get_value: "mca_base_var_get_value" (c_int, *mut *const c_void, *mut c_int, *mut *const c_char);
+            type_size_x: PMPI_Type_size_x (MPI_Datatype, *mut i64);
+            type_get_extent: PMPI_Type_get_extent (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+            type_get_true_extent: PMPI_Type_get_true_extent (MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint);
+            #[cfg(not(mpi_large_count))]
+            type_get_envelope: PMPI_Type_get_envelope (MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
+            #[cfg(not(mpi_large_count))]
+            type_get_contents: PMPI_Type_get_contents (
+                MPI_Datatype, c_int, c_int, c_int, *mut c_int, *mut MPI_Aint, *mut MPI_Datatype,
+            );
+            type_contiguous: PMPI_Type_contiguous (c_int, MPI_Datatype, *mut MPI_Datatype);
+            type_create_struct: PMPI_Type_create_struct (
+                c_int, *const c_int, *const MPI_Aint, *const MPI_Datatype, *mut MPI_Datatype,
+            );
+            type_commit: PMPI_Type_commit (*mut MPI_Datatype);
+            type_free: PMPI_Type_free (*mut MPI_Datatype);
+
+            t_init_thread: MPI_T_init_thread (c_int, *mut c_int);
+            t_cvar_get_index: MPI_T_cvar_get_index (*const c_char, *mut c_int);
+            t_cvar_handle_alloc: MPI_T_cvar_handle_alloc (c_int, *mut c_void, *mut *mut c_void, *mut c_int);
+            t_cvar_read: MPI_T_cvar_read (*mut c_void, *mut c_void);
+            t_cvar_handle_free: MPI_T_cvar_handle_free (*mut *mut c_void);
+            #[cfg(mpi_family = "openmpi")]
+            var_find_by_name: mca_base_var_find_by_name (*const c_char, *mut c_int);
+            #[cfg(mpi_family = "openmpi")]
+            var_get_value: mca_base_var_get_value (c_int, *mut *const c_void, *mut c_int, *mut *const c_char);
+        }
+    };
 }
+collectives!(table);
 
-/// The large-count variants of the collectives (MPI 4.0 section 2.5.8), and what stands in for them needs.
+/// The large-count variants of the collectives (MPI 4.0 section 2.5.8), and of what asks about types.
 #[cfg(mpi_large_count)]
 pub mod large {
-    use super::{Library, MISSING, MPI_Aint, MPI_Comm, MPI_Datatype, RawHandle, c_int, c_void};
-    use crate::real::real;
-    use mpi::ffi::MPI_Count;
+    use super::{Library, MISSING, MPI_Aint, MPI_Comm, MPI_Datatype, RawHandle, c_int, c_void, collectives};
+    use mpi::ffi::{MPI_Aint as Displacement, MPI_Count as Count, MPI_Count};
 
-    functions! {
-        reduce: "PMPI_Reduce_c" (*const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, c_int, RawHandle);
-        bcast: "PMPI_Bcast_c" (*mut c_void, MPI_Count, RawHandle, c_int, RawHandle);
-        allreduce: "PMPI_Allreduce_c" (*const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, RawHandle);
-        alltoall: "PMPI_Alltoall_c" (
-            *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, RawHandle,
-        );
-        alltoallv: "PMPI_Alltoallv_c" (
-            *const c_void, *const MPI_Count, *const MPI_Aint, RawHandle,
-            *mut c_void, *const MPI_Count, *const MPI_Aint, RawHandle, RawHandle,
-        );
-        gather: "PMPI_Gather_c" (
-            *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, c_int, RawHandle,
-        );
-        allgather: "PMPI_Allgather_c" (
-            *const c_void, MPI_Count, RawHandle, *mut c_void, MPI_Count, RawHandle, RawHandle,
-        );
-        reduce_scatter_block: "PMPI_Reduce_scatter_block_c" (
-            *const c_void, *mut c_void, MPI_Count, RawHandle, RawHandle, RawHandle,
-        );
-        reduce_scatter: "PMPI_Reduce_scatter_c" (
-            *const c_void, *mut c_void, *const MPI_Count, RawHandle, RawHandle, RawHandle,
-        );
-        comm_remote_size: "PMPI_Comm_remote_size" (RawHandle, *mut c_int);
-        pack: "PMPI_Pack_c" (
-            *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, *mut MPI_Count, MPI_Comm,
-        );
-        unpack: "PMPI_Unpack_c" (
-            *const c_void, MPI_Count, *mut MPI_Count, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm,
-        );
-        type_get_envelope: "PMPI_Type_get_envelope_c" (
-            MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int,
-        );
-        type_get_contents: "PMPI_Type_get_contents_c" (
-            MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count,
-            *mut c_int, *mut MPI_Aint, *mut MPI_Count, *mut MPI_Datatype,
-        );
-    }
-
-    impl Functions {
-        /// Stands in for functions that a library of the wrong family lacks, although this build exports them: a program
-        /// that looks for them, such as mpi4py, would call them and fail. Counts beyond `int` are refused.
-        pub fn through_int_counts(self) -> Self {
-            Self {
-                reduce: reduce_by_int,
-                bcast: bcast_by_int,
-                allreduce: allreduce_by_int,
-                alltoall: alltoall_by_int,
-                alltoallv: alltoallv_by_int,
-                gather: gather_by_int,
-                allgather: allgather_by_int,
-                reduce_scatter_block: reduce_scatter_block_by_int,
-                reduce_scatter: reduce_scatter_by_int,
-                ..self
-            }
-        }
-    }
-
-    /// The real library and the counts as `int`.
-    macro_rules! by_int {
-        ($($count:ident),* => $call:expr) => {
-            match (real(), $(c_int::try_from($count)),*) {
-                // SAFETY: the caller's own arguments, passed on.
-                (Ok(real), $(Ok($count)),*) => unsafe { $call(&real.mpi, $($count),*) },
-                _ => MISSING,
+    macro_rules! table {
+        ($($name:ident: $mpi:ident $pmpi:ident $large:ident $plarge:ident
+            ($($parameter:ident: $type:ty),* $(,)?);)*) => {
+            functions! {
+                $($name: $plarge ($($type),*);)*
+                pack: PMPI_Pack_c (
+                    *const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, *mut MPI_Count, MPI_Comm,
+                );
+                unpack: PMPI_Unpack_c (
+                    *const c_void, MPI_Count, *mut MPI_Count, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm,
+                );
+                type_get_envelope: PMPI_Type_get_envelope_c (
+                    MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int,
+                );
+                type_get_contents: PMPI_Type_get_contents_c (
+                    MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count,
+                    *mut c_int, *mut MPI_Aint, *mut MPI_Count, *mut MPI_Datatype,
+                );
             }
         };
     }
-
-    unsafe extern "C-unwind" fn bcast_by_int(
-        buffer: *mut c_void,
-        count: MPI_Count,
-        datatype: RawHandle,
-        root: c_int,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(count => |mpi: &super::Functions, count| (mpi.bcast)(buffer, count, datatype, root, comm))
-    }
-
-    unsafe extern "C-unwind" fn reduce_by_int(
-        send: *const c_void,
-        receive: *mut c_void,
-        count: MPI_Count,
-        datatype: RawHandle,
-        op: RawHandle,
-        root: c_int,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(count => |mpi: &super::Functions, count| (mpi.reduce)(send, receive, count, datatype, op, root, comm))
-    }
-
-    unsafe extern "C-unwind" fn allreduce_by_int(
-        send: *const c_void,
-        receive: *mut c_void,
-        count: MPI_Count,
-        datatype: RawHandle,
-        op: RawHandle,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(count => |mpi: &super::Functions, count| (mpi.allreduce)(send, receive, count, datatype, op, comm))
-    }
-
-    unsafe extern "C-unwind" fn alltoall_by_int(
-        send: *const c_void,
-        send_count: MPI_Count,
-        send_type: RawHandle,
-        receive: *mut c_void,
-        receive_count: MPI_Count,
-        receive_type: RawHandle,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
-            (mpi.alltoall)(send, send_count, send_type, receive, receive_count, receive_type, comm)
-        })
-    }
-
-    unsafe extern "C-unwind" fn gather_by_int(
-        send: *const c_void,
-        send_count: MPI_Count,
-        send_type: RawHandle,
-        receive: *mut c_void,
-        receive_count: MPI_Count,
-        receive_type: RawHandle,
-        root: c_int,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
-            (mpi.gather)(send, send_count, send_type, receive, receive_count, receive_type, root, comm)
-        })
-    }
-
-    unsafe extern "C-unwind" fn allgather_by_int(
-        send: *const c_void,
-        send_count: MPI_Count,
-        send_type: RawHandle,
-        receive: *mut c_void,
-        receive_count: MPI_Count,
-        receive_type: RawHandle,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(send_count, receive_count => |mpi: &super::Functions, send_count, receive_count| {
-            (mpi.allgather)(send, send_count, send_type, receive, receive_count, receive_type, comm)
-        })
-    }
-
-    unsafe extern "C-unwind" fn reduce_scatter_block_by_int(
-        send: *const c_void,
-        receive: *mut c_void,
-        count: MPI_Count,
-        datatype: RawHandle,
-        op: RawHandle,
-        comm: RawHandle,
-    ) -> c_int {
-        by_int!(count => |mpi: &super::Functions, count| {
-            (mpi.reduce_scatter_block)(send, receive, count, datatype, op, comm)
-        })
-    }
-
-    unsafe extern "C-unwind" fn reduce_scatter_by_int(
-        send: *const c_void,
-        receive: *mut c_void,
-        counts: *const MPI_Count,
-        datatype: RawHandle,
-        op: RawHandle,
-        comm: RawHandle,
-    ) -> c_int {
-        let Ok(real) = real() else { return MISSING };
-        let mut ranks = 0;
-        // SAFETY: the caller's own communicator; the library judges it. Of two groups the counts are those of its own.
-        let code = unsafe { (real.mpi.comm_size)(comm, &raw mut ranks) };
-        if code != 0 {
-            return code;
-        }
-        // SAFETY: MPI demands an entry for every rank.
-        let Some(narrowed) = (unsafe { narrow(counts, ranks as usize) }) else { return MISSING };
-        let counts = if counts.is_null() { std::ptr::null() } else { narrowed.as_ptr() };
-        // SAFETY: the caller's own arguments, passed on.
-        unsafe { (real.mpi.reduce_scatter)(send, receive, counts, datatype, op, comm) }
-    }
-
-    /// `entries` numbers as `int`; `None` if one is too large. Arrays that are not there stay so.
-    ///
-    /// # Safety
-    /// `from` must have that many entries, or be null.
-    unsafe fn narrow<T: Copy + TryInto<c_int>>(from: *const T, entries: usize) -> Option<Vec<c_int>> {
-        let entries = if from.is_null() { 0 } else { entries };
-        // SAFETY: as demanded.
-        (0..entries).map(|at| unsafe { *from.add(at) }.try_into().ok()).collect()
-    }
-
-    unsafe extern "C-unwind" fn alltoallv_by_int(
-        send: *const c_void,
-        send_counts: *const MPI_Count,
-        send_at: *const MPI_Aint,
-        send_type: RawHandle,
-        receive: *mut c_void,
-        receive_counts: *const MPI_Count,
-        receive_at: *const MPI_Aint,
-        receive_type: RawHandle,
-        comm: RawHandle,
-    ) -> c_int {
-        let Ok(real) = real() else { return MISSING };
-        let mpi = &real.mpi;
-        let (mut inter, mut ranks) = (0, 0);
-        // SAFETY: the caller's own communicator; the library judges it.
-        let code = unsafe {
-            match (mpi.comm_test_inter)(comm, &raw mut inter) {
-                0 if inter != 0 => (real.large.comm_remote_size)(comm, &raw mut ranks),
-                0 => (mpi.comm_size)(comm, &raw mut ranks),
-                code => code,
-            }
-        };
-        if code != 0 {
-            return code;
-        }
-        let entries = ranks as usize;
-        // SAFETY: MPI demands an entry for every rank, where the arrays mean something: with `MPI_IN_PLACE`, which is no
-        // address in either family, those of the send side do not.
-        let arrays = unsafe {
-            let in_place = [1, usize::MAX].contains(&send.addr());
-            let sent = if in_place { 0 } else { entries };
-            (
-                narrow(send_counts, sent),
-                narrow(send_at, sent),
-                narrow(receive_counts, entries),
-                narrow(receive_at, entries),
-            )
-        };
-        let (Some(sc), Some(sa), Some(rc), Some(ra)) = arrays else { return MISSING };
-        // SAFETY: the caller's own arguments, passed on.
-        unsafe {
-            (mpi.alltoallv)(
-                send,
-                sc.as_ptr(),
-                sa.as_ptr(),
-                send_type,
-                receive,
-                rc.as_ptr(),
-                ra.as_ptr(),
-                receive_type,
-                comm,
-            )
-        }
-    }
+    collectives!(table);
 }

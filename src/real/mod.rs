@@ -1,7 +1,7 @@
 //! The MPI library that the process already has: its functions, handles and sentinels.
 //!
-//! Everything is found at run time, so that this library names no MPI library in its dynamic section. Inside Nagare every MPI
-//! call goes through [`Functions`]; the symbols `MPI_X` and `PMPI_X` are our own.
+//! Everything is found at run time, so that this library names no MPI library in its dynamic section. Inside Nagare
+//! every MPI call goes through [`Functions`]; the symbols `MPI_X` and `PMPI_X` are our own.
 //!
 //! May enter: what the library has and says of itself. May not: anything of ours.
 
@@ -10,6 +10,7 @@ pub mod eager;
 mod functions;
 pub mod handles;
 mod library;
+pub mod signatures;
 
 pub use functions::{Functions, MISSING};
 pub use handles::Handles;
@@ -34,6 +35,15 @@ pub struct Real {
 }
 
 impl Real {
+    /// Whether calls of a library of the wrong family cannot even be passed on: this build exports functions that it
+    /// lacks, and a program that looks for them, such as mpi4py, would find ours.
+    pub fn is_refused(&self) -> bool {
+        #[cfg(mpi_large_count)]
+        return !self.fits && !self.large.missing.is_empty();
+        #[cfg(not(mpi_large_count))]
+        return false;
+    }
+
     /// First line of what the library says of itself.
     pub fn version(&self) -> String {
         // MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI and 8192 in MPICH.
@@ -61,8 +71,6 @@ pub fn real() -> Result<&'static Real, LibraryError> {
         let mpi = Functions::load(&found.library);
         #[cfg(mpi_large_count)]
         let large = functions::large::Functions::load(&found.library);
-        #[cfg(mpi_large_count)]
-        let large = if fits { large } else { large.through_int_counts() };
         // The library outlives every use of these addresses: it is never closed.
         std::mem::forget(found.library);
         Ok(Real {

@@ -48,14 +48,15 @@ pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Option<c_int> {
     (code == 0).then_some(least)
 }
 
-/// A communicator of the ranks of `comm`, which returns its errors; collective over it. `None` on all ranks if one cannot have it.
+/// A communicator of the ranks of `comm`, which returns its errors; collective over it. `None` on all ranks if one
+/// cannot have it.
 ///
 /// Made from the group, not by `MPI_Comm_dup`, which would call the program's attribute copy functions.
 pub fn same_ranks(real: &Real, comm: MPI_Comm) -> Option<MPI_Comm> {
     let (mpi, handles) = (&real.mpi, &real.handles);
     let mut made = handles.comm_null;
-    // SAFETY: valid communicator, all of whose ranks are in this collective call; the group is freed here. The program's
-    // error handler is set aside meanwhile, since failing here is no error of the program.
+    // SAFETY: valid communicator, all of whose ranks are in this collective call; the group is freed here. The
+    // program's error handler is set aside meanwhile, since failing here is no error of the program.
     let code = unsafe {
         let mut handler = std::mem::zeroed();
         let mut group = std::mem::zeroed();

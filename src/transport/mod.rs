@@ -8,8 +8,8 @@
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why nobody waits for ever.
 //!
-//! May enter: what moves bytes between ranks. May not: settings, decisions, and the communicators of the program, except
-//! as a list of ranks.
+//! May enter: what moves bytes between ranks. May not: settings, decisions, and the communicators of the program,
+//! except as a list of ranks.
 
 pub mod agreement;
 pub mod mpi_transport;

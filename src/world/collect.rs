@@ -23,8 +23,8 @@ pub fn at_finalize(shim: &Shim) {
     unsafe { (mpi.comm_size)(shim.real.handles.comm_world.into(), &raw mut size) };
     let mut all = vec![0u64; if rank == 0 { own.len() * size as usize } else { 0 }];
     let bytes = size_of_val(own.as_slice()) as c_int;
-    // SAFETY: every rank of the world is in its finalisation wrapper; the send buffer has `bytes` bytes, the receive buffer
-    // at rank 0 as many per rank.
+    // SAFETY: every rank of the world is in its finalisation wrapper; the send buffer has `bytes` bytes, the receive
+    // buffer at rank 0 as many per rank.
     let code = unsafe {
         (mpi.gather)(
             own.as_ptr().cast(),

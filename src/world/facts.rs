@@ -235,7 +235,8 @@ fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u6
 fn tag_bits(real: &Real) -> u16 {
     let (mut value, mut found): (*const c_int, c_int) = (std::ptr::null(), 0);
     let world = real.handles.comm_world;
-    // SAFETY: the world is a valid communicator; the attribute is a pointer to an integer that lives as long as the library.
+    // SAFETY: the world is a valid communicator; the attribute is a pointer to an integer that lives as long as the
+    // library.
     let largest = unsafe {
         let code = (real.mpi.comm_get_attr)(world, TAG_UB, (&raw mut value).cast(), &raw mut found);
         if code == 0 && found != 0 && !value.is_null() { *value } else { 0 }
@@ -244,7 +245,8 @@ fn tag_bits(real: &Real) -> u16 {
     tags.ilog2() as u16
 }
 
-/// Smallest rank of `comm` on the same shared-memory node, found by the MPI library's own split (MPI 4.0 section 7.4.2).
+/// Smallest rank of `comm` on the same shared-memory node, found by the MPI library's own split (MPI 4.0 section
+/// 7.4.2).
 fn shared_memory_leader(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<u64, Disagreement> {
     let mpi = &real.mpi;
     let mut node = real.handles.comm_null;

@@ -1,8 +1,10 @@
-//! Finding out that every rank of a communicator has this library, before anything that calls of ranks without it could match.
+//! Finding out that every rank of a communicator has this library, before anything that calls of ranks without it
+//! could match.
 //!
-//! Ranks without the library are in the program, and its collectives on the communicator would be taken for ours: both would
-//! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs hardly
-//! ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line says for what.
+//! Ranks without the library are in the program, and its collectives on the communicator would be taken for ours:
+//! both would get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one
+//! that programs hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others
+//! wait and one line says for what.
 //!
 //! ```text
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody

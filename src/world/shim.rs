@@ -93,12 +93,8 @@ impl Shim {
     fn new() -> Result<Option<Self>, LibraryError> {
         let real = real::real()?;
         if !real.fits {
-            if first_process() {
-                let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
-                let path = &real.path;
-                say(&format!(
-                    "nagare: this library is built for {built}, the program uses {path}; nothing is changed (`nagare run` picks the fitting one)\n"
-                ));
+            if first_process() && !real.is_refused() {
+                say_wrong_family(real, "nothing is changed");
             }
             return Ok(None);
         }
@@ -195,7 +191,8 @@ impl Shim {
         self.world()?.pool.clone()
     }
 
-    /// Where ranks tell each other of calls they give up; none where Nagare is off, or a rank has no communicator to give.
+    /// Where ranks tell each other of calls they give up; none where Nagare is off, or a rank has no communicator to
+    /// give.
     pub fn notices(&self) -> Option<Arc<Notices>> {
         self.world()?.notices.clone()
     }
@@ -205,8 +202,9 @@ impl Shim {
         if self.open.swap(false, Ordering::AcqRel) { self.world.write().take() } else { None }
     }
 
-    /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is initialised or after
-    /// it is finalised, and in a session nobody knows which ranks have Nagare, or with which settings.
+    /// Whether there is a world. Without one every call is the library's: none is made of ours before MPI is
+    /// initialised or after it is finalised, and in a session nobody knows which ranks have Nagare, or with which
+    /// settings.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
@@ -267,8 +265,8 @@ impl Shim {
         self.floors[collective as usize].load(Ordering::Relaxed)
     }
 
-    /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again; `record` tells
-    /// communicators apart.
+    /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again;
+    /// `record` tells communicators apart.
     pub fn note_rules(&self, record: usize, rules: Option<&Rules>) {
         let mut at_run_time = self.floors_at_run_time.lock();
         let known = match rules {
@@ -288,6 +286,27 @@ impl Shim {
             self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }
+}
+
+/// Ends this process, whose calls cannot even be passed on ([`Real::is_refused`]).
+pub fn refuse(real: &Real) -> ! {
+    // The first process says so, and its launcher ends the others, unless it alone has the fitting library.
+    if !first_process() {
+        std::thread::sleep(FIRST);
+    }
+    say_wrong_family(real, "the job ends");
+    std::process::exit(1)
+}
+
+/// What a launcher needs to end a job of which a process has ended.
+const FIRST: Duration = Duration::from_secs(1);
+
+fn say_wrong_family(real: &Real, outcome: &str) {
+    let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
+    let path = &real.path;
+    say(&format!(
+        "nagare: this library is built for {built}, the program uses {path}; {outcome} (`nagare run` picks the fitting one)\n"
+    ));
 }
 
 /// Whether this is the first process of its job, as far as a launcher's environment tells before MPI is initialised.

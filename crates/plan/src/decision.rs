@@ -1,7 +1,7 @@
 //! The whole decision about one call, made once: what runs, in which pieces, and how long it is predicted to take.
 //!
 //! ```text
-//!   rules, call, network ──► Decision: algorithm, prediction ──► Pacing: segment, window      or a Reason to pass it on
+//!   rules, call, network ──► Decision: algorithm, prediction ──► Pacing: segment, window    or a Reason
 //! ```
 
 use crate::algorithm::Algorithm;

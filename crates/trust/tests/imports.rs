@@ -1,5 +1,5 @@
-//! Which modules import each other: read from the sources of every crate, and allowed in one direction only, between the
-//! modules of every folder.
+//! Which modules import each other: read from the sources of every crate, and allowed in one direction only, between
+//! the modules of every folder.
 //!
 //! ```text
 //!   src/lib.rs                  the modules that lib.rs declares, each a file or a folder with all below it:

@@ -1,0 +1,157 @@
+//! The arguments of each function that programs call, from its parameters.
+
+use super::arguments::{Arguments, Form};
+use crate::buffers::blocks::Blocks;
+use crate::buffers::datatype::Typed;
+use crate::buffers::numbers::Numbers;
+use crate::real::handles::RawHandle;
+use nagare_plan::collective::Collective;
+use std::ffi::{c_int, c_void};
+
+/// One for every row of the list of signatures (`real/signatures.rs`), which the parameters are those of.
+#[allow(clippy::too_many_arguments, reason = "as many as the functions of MPI have")]
+impl Arguments {
+    #[inline]
+    pub fn bcast(data: *mut c_void, count: impl Into<i64>, of: RawHandle, root: c_int, comm: RawHandle) -> Self {
+        let data = typed(data, count, of);
+        Self { root, ..Self::moved(Collective::Bcast, data, data, comm) }
+    }
+
+    #[inline]
+    pub fn gather(
+        send: *const c_void,
+        send_count: impl Into<i64>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: impl Into<i64>,
+        receive_type: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, send_count, send_type), typed(receive, receive_count, receive_type));
+        Self { root, ..Self::moved(Collective::Gather, input, output, comm) }
+    }
+
+    #[inline]
+    pub fn allgather(
+        send: *const c_void,
+        send_count: impl Into<i64>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: impl Into<i64>,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, send_count, send_type), typed(receive, receive_count, receive_type));
+        Self::moved(Collective::Allgather, input, output, comm)
+    }
+
+    #[inline]
+    pub fn alltoall(
+        send: *const c_void,
+        send_count: impl Into<i64>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: impl Into<i64>,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, send_count, send_type), typed(receive, receive_count, receive_type));
+        Self::moved(Collective::Alltoall, input, output, comm)
+    }
+
+    #[inline]
+    pub fn alltoallv(
+        send: *const c_void,
+        send_counts: impl Into<Numbers>,
+        send_displacements: impl Into<Numbers>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_counts: impl Into<Numbers>,
+        receive_displacements: impl Into<Numbers>,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, 0, send_type), typed(receive, 0, receive_type));
+        let form = Form::Blocks([
+            Blocks { counts: send_counts.into(), displacements: send_displacements.into() },
+            Blocks { counts: receive_counts.into(), displacements: receive_displacements.into() },
+        ]);
+        Self { form, ..Self::moved(Collective::Alltoallv, input, output, comm) }
+    }
+
+    #[inline]
+    pub fn reduce(
+        send: *const c_void,
+        receive: *mut c_void,
+        count: impl Into<i64>,
+        of: RawHandle,
+        op: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> Self {
+        Self { root, ..Self::combined(Collective::Reduce, [send, receive], count, of, op, comm) }
+    }
+
+    #[inline]
+    pub fn allreduce(
+        send: *const c_void,
+        receive: *mut c_void,
+        count: impl Into<i64>,
+        of: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        Self::combined(Collective::Allreduce, [send, receive], count, of, op, comm)
+    }
+
+    /// Both buffers are of one block; the vector of the input has one for every rank.
+    #[inline]
+    pub fn reduce_scatter_block(
+        send: *const c_void,
+        receive: *mut c_void,
+        count: impl Into<i64>,
+        of: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        Self::combined(Collective::ReduceScatterBlock, [send, receive], count, of, op, comm)
+    }
+
+    #[inline]
+    pub fn reduce_scatter(
+        send: *const c_void,
+        receive: *mut c_void,
+        counts: impl Into<Numbers>,
+        of: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        let form = Form::CombinedBlocks(op.into(), counts.into());
+        Self { form, ..Self::combined(Collective::ReduceScatter, [send, receive], 0, of, op, comm) }
+    }
+
+    #[inline]
+    fn moved(collective: Collective, input: Typed, output: Typed, comm: RawHandle) -> Self {
+        Self { collective, input, output, form: Form::Moved, root: 0, comm: comm.into() }
+    }
+
+    #[inline]
+    fn combined(
+        collective: Collective,
+        [send, receive]: [*const c_void; 2],
+        count: impl Into<i64>,
+        of: RawHandle,
+        op: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        let count = count.into();
+        let (input, output) = (typed(send, count, of), typed(receive, count, of));
+        Self { collective, input, output, form: Form::Combined(op.into()), root: 0, comm: comm.into() }
+    }
+}
+
+#[inline]
+fn typed(address: *const c_void, count: impl Into<i64>, datatype: RawHandle) -> Typed {
+    Typed { address: address.cast_mut(), count: count.into(), datatype: datatype.into() }
+}
