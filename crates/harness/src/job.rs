@@ -229,7 +229,8 @@ impl Job {
             .then(|| compile_with(mpi, "tests/programs/yielding.c", ".so", &["-shared".into(), "-fPIC".into()]))
             .map(|library| library.words[0].to_string_lossy().into_owned());
         let nagare = self.library.map(|family| family.library().display().to_string());
-        let [before, behind] = self.tools.each_ref().map(|tool| tool.as_ref().map(|path| path.display().to_string()));
+        let [before, behind] =
+            self.tools.each_ref().map(|tool| tool.as_ref().map(|path| path.to_string_lossy().into_owned()));
         [yielding, before, nagare, behind].into_iter().flatten().collect::<Vec<_>>().join(":")
     }
 }
