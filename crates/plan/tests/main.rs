@@ -20,6 +20,7 @@ mod grid;
 mod halves;
 mod halving_doubling;
 mod head_of_line;
+mod pictures;
 mod relays;
 mod ring_bus;
 mod schedules;
