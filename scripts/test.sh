@@ -12,6 +12,8 @@ export logs=$PWD/target/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
 export TEST_FAULTS=$logs/faults
+# More tests at once than the harness lets jobs run: there is always one that is ready.
+export RUST_TEST_THREADS=$(($(nproc) + 2))
 touch "$TEST_FAULTS"
 
 # part NAME DIRECTORY COMMAND...: runs it, and notes and prints in one piece how it went; its output is printed if it failed.
@@ -36,7 +38,7 @@ export -f part
 
 # A line NAME DIRECTORY PROGRAM of every test program, as cargo tells where it has put them.
 programs() {
-    cargo test --no-run --workspace --target-dir target --message-format=json-render-diagnostics |
+    cargo test --no-run --workspace --lib --bins --tests --target-dir target --message-format=json-render-diagnostics |
         sed -nE 's/.*"manifest_path":"([^"]*)\/Cargo.toml","target":\{"kind":\["([a-z-]+)"\].*"name":"([^"]+)".*"profile":\{[^}]*"test":true\}.*"executable":"([^"]+)".*/\1 \2 \3 \4/p' |
         while read -r directory kind name program; do
             [[ $directory == "$PWD" ]] && crate=nagare || crate=nagare-${directory##*/}
@@ -52,11 +54,14 @@ compile() {
 # waiting, while those of another part compute.
 parts() {
     local command
-    for command in conformance fuzz soak; do
+    # A blank at the end of a line would join the next one to it.
+    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/" >"$logs/sorted"
+    grep "^nagare-test-" "$logs/sorted"
+    for command in fuzz conformance soak; do
         echo "$command $PWD $PWD/target/debug/nagare-trust $command --quick"
     done
-    # A blank at the end of a line would join the next one to it.
-    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/"
+    echo "doctests $PWD ${CARGO:-cargo} test --workspace --doc --target-dir target"
+    grep -v "^nagare-test-" "$logs/sorted"
 }
 
 part python-mpis "$PWD" scripts/python-mpis.sh &
@@ -65,7 +70,6 @@ part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail
 wait
 start=$SECONDS
 parts | xargs -P 3 -L 1 bash -c 'part "$@"' part
-part doctests "$PWD" cargo test --workspace --doc --target-dir target
 
 echo
 echo "$((SECONDS - start)) s of tests, $SECONDS s with what was built for them"

@@ -18,6 +18,15 @@ fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
 
 #[test]
 fn openmpi_few_ranks() {
+    forced(Mpi::OpenMpi4, 2, "1K", &["thin=4"]);
+    forced(Mpi::OpenMpi4, 3, "8K", &["thin=8", "sizes=0,1,3,1000,4096,65536"]);
+    forced(Mpi::OpenMpi4, 5, "256", &["thin=8", "sizes=0,1,3,1000,4095,4096,4097,20000"]);
+}
+
+/// Every type and operation at every size.
+#[test]
+#[ignore = "long: make test-all"]
+fn openmpi_few_ranks_with_everything() {
     forced(Mpi::OpenMpi4, 2, "1K", &[]);
     forced(Mpi::OpenMpi4, 3, "8K", &[]);
     forced(Mpi::OpenMpi4, 4, "1K", &["thin=4"]);
@@ -26,13 +35,14 @@ fn openmpi_few_ranks() {
 
 #[test]
 fn openmpi_more_ranks() {
-    forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000,20000"]);
+    forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000"]);
 }
 
 #[test]
 #[ignore = "long: make test-all"]
 fn openmpi_most_ranks() {
     forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
+    forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000,20000"]);
     forced(Mpi::OpenMpi4, 16, "8K", &["thin=16", "sizes=0,1,3,4097,65536", "comms=world,reversed,part,merged"]);
 }
 
@@ -58,9 +68,16 @@ fn mpich_that_does_not_yield() {
 
 #[test]
 fn mpich() {
+    forced(Mpi::Mpich4, 2, "1K", &["thin=16"]);
+    forced(Mpi::Mpich4, 3, "8K", &["thin=16", "sizes=0,1,3,1000,4097"]);
+    forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn mpich_with_more_types() {
     forced(Mpi::Mpich4, 2, "1K", &["thin=4"]);
     forced(Mpi::Mpich4, 3, "8K", &["thin=8", "sizes=0,1,3,1000,4097,65536"]);
-    forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
 }
 
 /// Every algorithm on each of its collectives, all roots: those that scatter reductions, and the others. Ranks switch while the job runs.
@@ -102,6 +119,12 @@ fn every_algorithm_of_three_ranks() {
 
 #[test]
 fn every_algorithm_of_eight_ranks() {
+    every_algorithm(Mpi::OpenMpi4, 8, "1K", ["sizes=2,257,1000", "thin=16"]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn every_algorithm_of_eight_ranks_with_longer_vectors() {
     every_algorithm(Mpi::OpenMpi4, 8, "1K", ["sizes=2,255,257,20000", "thin=12"]);
 }
 
@@ -216,22 +239,32 @@ fn the_default_choice_takes_large_messages_between_nodes() {
 
 #[test]
 fn fortran_bindings() {
+    in_fortran(Mpi::OpenMpi4, &[3, 7, 13, 16]);
+    in_fortran(Mpi::Mpich4, &[3]);
+}
+
+#[test]
+#[ignore = "long: make test-all"]
+fn fortran_bindings_of_one_rank_and_two() {
+    in_fortran(Mpi::OpenMpi4, &[1, 2]);
+    in_fortran(Mpi::Mpich4, &[1, 2]);
+}
+
+/// The three bindings on these numbers of ranks; large jobs take turns among them.
+fn in_fortran(mpi: Mpi, rank_counts: &[u32]) {
     let bindings = ["coll_mpif", "coll_use_mpi", "coll_f08"];
-    for (mpi, rank_counts) in [(Mpi::OpenMpi4, vec![1, 2, 3, 7, 13, 16]), (Mpi::Mpich4, vec![1, 2, 3])] {
-        for (index, binding) in bindings.iter().enumerate() {
-            let program = compile(mpi, &format!("tests/programs/{binding}.f90"));
-            for (step, &ranks) in rank_counts.iter().enumerate() {
-                // Large jobs take turns among the bindings.
-                if ranks > 5 && step % bindings.len() != index {
-                    continue;
-                }
-                let job = Job::nagare(&program, ranks).set("NAGARE_ALGORITHM", FORCED).set("NAGARE_TOPOLOGY", MACHINE);
-                let outcome =
-                    job.set("NAGARE_SEGMENT", "4K").arguments(&["sizes=0,1,3,1000,40000"]).run().verified(binding);
-                if ranks > 1 {
-                    outcome.report().assert_ran("grouped_two_tree", Some("xor"));
-                    outcome.report().assert_ran_blocks();
-                }
+    for (index, binding) in bindings.iter().enumerate() {
+        let program = compile(mpi, &format!("tests/programs/{binding}.f90"));
+        for (step, &ranks) in rank_counts.iter().enumerate() {
+            if ranks > 5 && step % bindings.len() != index {
+                continue;
+            }
+            let job = Job::nagare(&program, ranks).set("NAGARE_ALGORITHM", FORCED).set("NAGARE_TOPOLOGY", MACHINE);
+            let outcome =
+                job.set("NAGARE_SEGMENT", "4K").arguments(&["sizes=0,1,3,1000,40000"]).run().verified(binding);
+            if ranks > 1 {
+                outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+                outcome.report().assert_ran_blocks();
             }
         }
     }

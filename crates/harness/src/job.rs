@@ -124,7 +124,7 @@ impl Job {
         self
     }
 
-    /// Runs beside any number of others, not only as many as there are cores.
+    /// Runs beside any number of others, not only as many as there may be at once.
     pub fn beside_others(mut self) -> Self {
         self.gated = false;
         self
@@ -136,7 +136,7 @@ impl Job {
         self
     }
 
-    /// Runs the job, beside as many others of this process as there are cores unless it runs [`Self::beside_others`].
+    /// Runs the job when it is its turn among those of this process, at once if it runs [`Self::beside_others`].
     pub fn run(self) -> Outcome {
         let (limit, description) = (self.limit, self.description());
         let mut first = None;
