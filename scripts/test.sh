@@ -19,17 +19,19 @@ touch "$TEST_FAULTS"
 # part NAME DIRECTORY COMMAND...: runs it, and notes and prints in one piece how it went; its output is printed if it failed.
 # What has no test results of cargo's in its output counts as one test.
 part() {
-    local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts text
+    local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts cpu text
     shift 2
-    (cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@") >"$log" 2>&1 </dev/null
+    (cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@"; status=$?; times >&3; exit $status) >"$log" 2>&1 3>"$log.times" </dev/null
     status=$?
+    # What all children have computed, user and system, as 1m2.345s each.
+    cpu=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * ($1 + $3) + $2 + $4) }' "$log.times")
     counts=$(awk -F '[.; ]+' '/^test result: / { for (i = 2; i <= NF; i++) { if ($i == "passed") p += $(i - 1); if ($i == "failed") f += $(i - 1) } n++ }
         END { if (n) print p + 0, f + 0 }' "$log")
     [[ -n $counts ]] || counts=$([[ $status -eq 0 ]] && echo "1 0" || echo "0 0")
     # A program that ends before it has counted.
     [[ $status -eq 0 || $counts != *" 0" ]] || counts="${counts% *} 1"
     echo "$name $counts" >>"$logs/results"
-    text=$(printf '%5d s  %s: %d passed, %d failed' $((SECONDS - start)) "$name" $counts)
+    text=$(printf '%5d s %5d s  %s: %d passed, %d failed' $((SECONDS - start)) "${cpu:-0}" "$name" $counts)
     [[ $status -eq 0 ]] || text+=$'\n'$(<"$log")
     echo "$text"
     return "$status"
@@ -64,8 +66,10 @@ parts() {
     grep -v "^nagare-test-" "$logs/sorted"
 }
 
+echo "   wall   cores"
 part python-mpis "$PWD" scripts/python-mpis.sh &
-part libraries "$PWD" make --no-print-directory libraries
+# Beside the tests: the last crates of a build leave cores without work.
+part libraries "$PWD" make --no-print-directory libraries &
 part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail; compile"
 wait
 start=$SECONDS
