@@ -6,28 +6,36 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 ignored=()
-[[ ${1-} != --all ]] || ignored=(--include-ignored)
+if [[ ${1-} == --all ]]; then
+    ignored=(--include-ignored)
+    # Properties with three times as many cases.
+    export GARBLE_TIMES=3
+fi
 
 export logs=$PWD/target/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
 export TEST_FAULTS=$logs/faults
+# More tests at once than the harness lets jobs run: there is always one that is ready.
+export RUST_TEST_THREADS=$(($(nproc) + 2))
 touch "$TEST_FAULTS"
 
 # part NAME DIRECTORY COMMAND...: runs it, and notes and prints in one piece how it went; its output is printed if it failed.
 # What has no test results of cargo's in its output counts as one test.
 part() {
-    local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts text
+    local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts cpu text
     shift 2
-    (cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@") >"$log" 2>&1 </dev/null
+    (cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@"; status=$?; times >&3; exit $status) >"$log" 2>&1 3>"$log.times" </dev/null
     status=$?
+    # What all children have computed, user and system, as 1m2.345s each.
+    cpu=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * ($1 + $3) + $2 + $4) }' "$log.times")
     counts=$(awk -F '[.; ]+' '/^test result: / { for (i = 2; i <= NF; i++) { if ($i == "passed") p += $(i - 1); if ($i == "failed") f += $(i - 1) } n++ }
         END { if (n) print p + 0, f + 0 }' "$log")
     [[ -n $counts ]] || counts=$([[ $status -eq 0 ]] && echo "1 0" || echo "0 0")
     # A program that ends before it has counted.
     [[ $status -eq 0 || $counts != *" 0" ]] || counts="${counts% *} 1"
     echo "$name $counts" >>"$logs/results"
-    text=$(printf '%5d s  %s: %d passed, %d failed' $((SECONDS - start)) "$name" $counts)
+    text=$(printf '%5d s %5d s  %s: %d passed, %d failed' $((SECONDS - start)) "${cpu:-0}" "$name" $counts)
     [[ $status -eq 0 ]] || text+=$'\n'$(<"$log")
     echo "$text"
     return "$status"
@@ -36,7 +44,7 @@ export -f part
 
 # A line NAME DIRECTORY PROGRAM of every test program, as cargo tells where it has put them.
 programs() {
-    cargo test --no-run --workspace --target-dir target --message-format=json-render-diagnostics |
+    cargo test --no-run --workspace --lib --bins --tests --target-dir target --message-format=json-render-diagnostics |
         sed -nE 's/.*"manifest_path":"([^"]*)\/Cargo.toml","target":\{"kind":\["([a-z-]+)"\].*"name":"([^"]+)".*"profile":\{[^}]*"test":true\}.*"executable":"([^"]+)".*/\1 \2 \3 \4/p' |
         while read -r directory kind name program; do
             [[ $directory == "$PWD" ]] && crate=nagare || crate=nagare-${directory##*/}
@@ -52,20 +60,24 @@ compile() {
 # waiting, while those of another part compute.
 parts() {
     local command
-    for command in conformance fuzz soak; do
+    # A blank at the end of a line would join the next one to it.
+    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/" >"$logs/sorted"
+    grep "^nagare-test-" "$logs/sorted"
+    for command in fuzz conformance soak; do
         echo "$command $PWD $PWD/target/debug/nagare-trust $command --quick"
     done
-    # A blank at the end of a line would join the next one to it.
-    sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/"
+    echo "doctests $PWD ${CARGO:-cargo} test --workspace --doc --target-dir target"
+    grep -v "^nagare-test-" "$logs/sorted"
 }
 
+echo "   wall   cores"
 part python-mpis "$PWD" scripts/python-mpis.sh &
-part libraries "$PWD" make --no-print-directory libraries
+# Beside the tests: the last crates of a build leave cores without work.
+part libraries "$PWD" make --no-print-directory libraries &
 part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail; compile"
 wait
 start=$SECONDS
 parts | xargs -P 3 -L 1 bash -c 'part "$@"' part
-part doctests "$PWD" cargo test --workspace --doc --target-dir target
 
 echo
 echo "$((SECONDS - start)) s of tests, $SECONDS s with what was built for them"

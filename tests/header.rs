@@ -16,5 +16,5 @@ fn the_committed_header_is_current() {
         std::fs::write(&path, &current).expect("c_api/nagare.h");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == current, "c_api/nagare.h is not current: UPDATE_HEADER=1 cargo test --test header");
+    assert!(committed == current, "c_api/nagare.h is not current: UPDATE_HEADER=1 cargo test --test jobs header");
 }

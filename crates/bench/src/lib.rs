@@ -1,5 +1,11 @@
 //! Benchmarks of collectives: what is measured, and what the links allow.
 //!
+//! ```text
+//!   nagare bench ──► testbed ──► mpirun nagare-bench ──► records (JSON lines) ──► tables, plots
+//!                                                                                   ▲
+//!                    fabric ──► limit: the least time that its links allow ─────────┘
+//! ```
+//!
 //! * [`arguments`]: what is to be measured.
 //! * [`record`]: results as data, written by the program `nagare-bench` and read by `nagare bench`.
 //! * [`statistics`]: medians, quartiles, when there are enough iterations.

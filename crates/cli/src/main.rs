@@ -1,7 +1,14 @@
-//! The `nagare` command.
+//! The `nagare` command: what a user asks of Nagare outside a job. It needs no MPI to be built or run.
 //!
-//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are the subcommands;
-//! `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
+//! ```text
+//!   command, args ─┬─► plan, check, predict, list, env         fabrics and schedules (nagare_plan)
+//!                  ├─► run, doctor ──► mpi, machine            launchers and libraries of this machine
+//!                  └─► testbed, bench                          fabrics emulated here, and what was measured on them
+//! ```
+//!
+//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are
+//! the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload; only
+//! `doctor::rank` calls into foreign code.
 
 mod args;
 mod bench;

@@ -140,7 +140,7 @@ fn quoted(word: &str) -> String {
 
 fn utf8_variable(name: &str) -> anyhow::Result<Option<String>> {
     let value = std::env::var_os(name).map(OsString::into_string).transpose();
-    value.map_err(|value| anyhow!("{name}={}: not UTF-8", value.display()))
+    value.map_err(|value| anyhow!("{name}={}: not UTF-8", value.to_string_lossy()))
 }
 
 #[cfg(test)]

@@ -2,13 +2,8 @@
 //! Needs what `nagare testbed` needs, Open MPI, and the built program and library (`make`); without, tests print why they do
 //! nothing. No times are asserted.
 
-#[path = "common/bed.rs"]
-#[allow(dead_code, reason = "every test program uses its own part")]
-mod bed;
-mod common;
-
-use bed::{Bed, records, skipped};
-use common::{failure_of, nagare, stderr, stdout, stdout_of};
+use crate::common::bed::{Bed, records, skipped};
+use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -221,7 +216,7 @@ fn compare_and_table(bench: &Bench) {
     let path = bench.bed.path("a.json");
     let path = path.to_str().unwrap();
     let compared = stdout_of(&["bench", "compare", path, path]);
-    let rows = common::rows(&compared);
+    let rows = crate::common::rows(&compared);
     assert!(rows.iter().any(|row| row[..3] == ["bcast", "64K", "two_tree"]), "{compared}");
     assert!(rows[1..].iter().all(|row| row[3] == row[4] && row[5] == "+0 %" && row[6].is_empty()), "{compared}");
     assert!(!compared.contains("different fabrics"), "{compared}");
@@ -293,7 +288,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
     assert!(shown.contains("best stock") && shown.contains("× best stock"), "{shown}");
     let path = bench.bed.path("o.json");
     let path = path.to_str().unwrap();
-    let compared = common::rows(&stdout_of(&["bench", "compare", path, path]));
+    let compared = crate::common::rows(&stdout_of(&["bench", "compare", path, path]));
     assert!(compared.iter().any(|row| row[..3] == ["bcast", "16K", "best stock"]), "{compared:?}");
 }
 

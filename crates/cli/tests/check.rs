@@ -1,8 +1,6 @@
 //! `nagare check` finds the conflicts of section 1.3 of the algorithms document, and counts bytes.
 
-mod common;
-
-use common::{failure_of, nagare, rows, stdout, stdout_of};
+use crate::common::{failure_of, nagare, rows, stdout, stdout_of};
 use serde_json::Value;
 
 const FLAT: &[&str] = &["check", "reduce", "--algorithm", "two_tree", "--fabric", "mlfm36", "--np", "32"];

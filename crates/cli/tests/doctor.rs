@@ -1,8 +1,6 @@
 //! `nagare doctor` with pretended launchers and libraries.
 
-mod common;
-
-use common::{copy_of_nagare, launcher, nagare, nagare_at, stdout};
+use crate::common::{copy_of_nagare, launcher, nagare, nagare_at, stdout};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -37,7 +35,7 @@ fn launchers_are_listed_with_their_version_and_every_name() {
     launcher(site.path(), "mpiexec.hydra", "odd thing 3", "exit 1");
     let output = doctor(site.path(), &["--no-probe"]);
     let text = stdout(&output);
-    let rows = common::rows(&text);
+    let rows = crate::common::rows(&text);
     let row = rows.iter().position(|row| row[0] == "mpirun").unwrap();
     assert_eq!((rows[row][2].as_str(), rows[row][3].as_str()), ("Open MPI 5.0.11", "none"));
     assert_eq!(rows[row + 1][0], "mpiexec");
@@ -56,7 +54,7 @@ fn a_library_that_breaks_its_promises_is_named() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("libnagare.so: not an ELF file"), "{}", stdout(&output));
     // This program is an ELF file, but exports nothing of MPI.
-    common::copy_of_nagare(&library);
+    crate::common::copy_of_nagare(&library);
     let output = doctor(site.path(), &["--no-probe", "--lib", library.to_str().unwrap()]);
     let text = stdout(&output);
     assert!(output.status.code() == Some(1) && text.contains("WRONG: it exports no PMPI_*"), "{text}");
@@ -91,7 +89,7 @@ fn a_launcher_that_hangs_is_asked_to_end() {
 fn a_rank_without_an_mpi_library_says_what_it_tried() {
     let output = nagare(&["doctor", "--rank", "openmpi", "--mpi-library", "/nowhere/libmpi.so.40"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let error = common::stderr(&output);
+    let error = crate::common::stderr(&output);
     assert!(error.contains("no MPI library could be opened: /nowhere/libmpi.so.40"), "{error}");
 }
 

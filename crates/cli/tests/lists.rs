@@ -1,8 +1,6 @@
 //! `nagare algorithms`, `fabrics` and `env`, and the help texts.
 
-mod common;
-
-use common::{nagare, rows, stdout, stdout_of};
+use crate::common::{nagare, rows, stdout, stdout_of};
 
 #[test]
 fn every_command_explains_itself_with_an_example() {

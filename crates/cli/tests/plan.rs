@@ -1,8 +1,6 @@
 //! `nagare plan` prints the worked examples of the algorithms document.
 
-mod common;
-
-use common::{failure_of, rows, stdout_of};
+use crate::common::{failure_of, rows, stdout_of};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use serde_json::Value;
@@ -59,7 +57,7 @@ fn grouped_two_tree_of_four_groups() {
     assert_eq!(global[1], ["1", "none", "none", "none", "none"]);
 
     // One rank alone is told the same.
-    let alone = common::rows(&stdout_of(&[&plan[..], &["--rank", "8"]].concat()));
+    let alone = crate::common::rows(&stdout_of(&[&plan[..], &["--rank", "8"]].concat()));
     assert_eq!((&alone[1], &alone[3]), (&local[8], &global[8]));
 }
 

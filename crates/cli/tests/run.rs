@@ -1,8 +1,6 @@
 //! `nagare run` with pretended launchers.
 
-mod common;
-
-use common::{copy_of_nagare, launcher, nagare, script, stderr, stdout};
+use crate::common::{copy_of_nagare, launcher, nagare, script, stderr, stdout};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;

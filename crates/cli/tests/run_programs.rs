@@ -1,8 +1,6 @@
 //! `nagare run` with programs that a library cannot be preloaded into: one line says why, and they run as they would without it.
 
-mod common;
-
-use common::{launcher, nagare, script, stderr, stdout};
+use crate::common::{launcher, nagare, script, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};

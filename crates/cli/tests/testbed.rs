@@ -1,12 +1,8 @@
 //! `nagare testbed` up, down, exec, list: the network is the planned one, and nothing stays behind.
 //! Needs root or user namespaces; without, each test prints why it does nothing.
 
-#[path = "common/bed.rs"]
-mod bed;
-mod common;
-
-use bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
-use common::{failure_of, nagare, stderr, stdout, stdout_of};
+use crate::common::bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
+use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -125,8 +121,18 @@ fn links_have_the_rate_of_the_file() {
 fn rate(bed: &Bed, from: &str, to: &str) -> f64 {
     let this = std::env::current_exe().unwrap();
     let helper = |node: &str, role: &str| {
-        let command =
-            ["testbed", "exec", &bed.name, "--on", node, "--", this.to_str().unwrap(), "helper", "--nocapture"];
+        let command = [
+            "testbed",
+            "exec",
+            &bed.name,
+            "--on",
+            node,
+            "--",
+            this.to_str().unwrap(),
+            "testbed::helper",
+            "--exact",
+            "--nocapture",
+        ];
         let mut helper = nagare(&command);
         helper.env(ROLE, role).stdout(Stdio::piped());
         helper
@@ -276,7 +282,7 @@ fn without_namespaces_it_says_so() {
 fn an_ordinary_user_can_have_one() {
     let bed = Bed::prepared("tree8", "user");
     let program = bed.path("nagare");
-    common::copy_of_nagare(&program);
+    crate::common::copy_of_nagare(&program);
     let open = ["chmod", "-R", "a+rX", program.parent().unwrap().to_str().unwrap()];
     assert!(Command::new(open[0]).args(&open[1..]).status().unwrap().success());
     let as_user = |arguments: &[&str]| {

@@ -1,12 +1,8 @@
 //! `nagare testbed run` with Debian's two MPIs: ranks sit where they should, find their fabric, and nothing stays behind.
 //! Needs what the tests of `nagare testbed` need, both MPIs, and for Nagare in the ranks the built libraries (`make`).
 
-#[path = "common/bed.rs"]
-mod bed;
-mod common;
-
-use bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
-use common::{nagare, stderr, stdout};
+use crate::common::bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
+use crate::common::{nagare, stderr, stdout};
 use nagare_plan::fabric::Placement;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

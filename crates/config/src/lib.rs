@@ -1,7 +1,12 @@
 //! The `NAGARE_*` environment variables: one table drives parsing, `nagare env`, and `docs/environment.md`.
 //!
-//! Nothing here reads the environment: callers pass the variables, so that parsing can be tested and both the library and the
-//! command share it.
+//! ```text
+//!   VARIABLES ──► Config::from_vars ──► Config, and Problems of one line each
+//!       └───────► nagare env, docs/environment.md
+//! ```
+//!
+//! Nothing here reads the environment: callers pass the variables, so that parsing can be tested and both the library
+//! and the command share it.
 #![forbid(unsafe_code)]
 
 mod config;

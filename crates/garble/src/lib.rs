@@ -1,5 +1,10 @@
-//! Texts that are almost right, for the tests of parsers, and what must hold whatever a parser is given: no panic (the test
-//! would fail), no more memory than [`MOST_BYTES`], no case that never ends, and of every error that it is one clear line.
+//! Texts that are almost right, for the tests of parsers, and what must hold whatever a parser is given: no panic (the
+//! test would fail), no more memory than [`MOST_BYTES`], no case that never ends, and of every error that it is one
+//! clear line.
+//!
+//! ```text
+//!   texts that are right ──► Edits ──► text ──► checked(parser) ──► what was understood is used, or assert_clear(error)
+//! ```
 //!
 //! * [`texts`], [`bytes`]: strategies; [`apply`] garbles one text, [`Edit`] by `Edit`.
 //! * [`assert_clear`]: of errors. [`checked`]: runs one case within limits of memory and time.

@@ -1,4 +1,4 @@
-//! How many jobs of a process run at once: one for each core. While one starts or ends, which is mostly waiting, another computes.
+//! How many jobs of a process run at once: one more than cores, since a job that starts or ends mostly waits.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::available_parallelism;
@@ -11,7 +11,7 @@ pub(crate) struct Turn;
 
 /// Waits for a turn.
 pub(crate) fn enter() -> Turn {
-    let most = available_parallelism().map_or(1, usize::from);
+    let most = available_parallelism().map_or(1, usize::from) + 1;
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut running = ENDED.wait_while(running, |running| *running >= most).unwrap_or_else(PoisonError::into_inner);
     *running += 1;

@@ -124,7 +124,7 @@ impl Job {
         self
     }
 
-    /// Runs beside any number of others, not only as many as there are cores.
+    /// Runs beside any number of others, not only as many as there may be at once.
     pub fn beside_others(mut self) -> Self {
         self.gated = false;
         self
@@ -136,7 +136,7 @@ impl Job {
         self
     }
 
-    /// Runs the job, beside as many others of this process as there are cores unless it runs [`Self::beside_others`].
+    /// Runs the job when it is its turn among those of this process, at once if it runs [`Self::beside_others`].
     pub fn run(self) -> Outcome {
         let (limit, description) = (self.limit, self.description());
         let mut first = None;
@@ -229,7 +229,8 @@ impl Job {
             .then(|| compile_with(mpi, "tests/programs/yielding.c", ".so", &["-shared".into(), "-fPIC".into()]))
             .map(|library| library.words[0].to_string_lossy().into_owned());
         let nagare = self.library.map(|family| family.library().display().to_string());
-        let [before, behind] = self.tools.each_ref().map(|tool| tool.as_ref().map(|path| path.display().to_string()));
+        let [before, behind] =
+            self.tools.each_ref().map(|tool| tool.as_ref().map(|path| path.to_string_lossy().into_owned()));
         [yielding, before, nagare, behind].into_iter().flatten().collect::<Vec<_>>().join(":")
     }
 }

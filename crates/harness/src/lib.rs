@@ -1,4 +1,10 @@
-//! What the tests and the trust commands share: MPI installations, compiled programs, launches with a time limit, reports.
+//! What the tests and the trust commands share: MPI installations, compiled programs, launches with a time limit,
+//! reports.
+//!
+//! ```text
+//!   compile(Mpi, source) ──► Program ──► Job (ranks, variables, what is preloaded) ──► run ──► Outcome: Ended, Report
+//!                                          its turn among the jobs (gate), a second run after a known fault
+//! ```
 //!
 //! What only a broken build or installation can cause is a panic that says what to do.
 

@@ -1,4 +1,40 @@
-//! The pure half of Nagare.
+//! Schedules of collective communication as data: who sends what to whom, and after what. This crate plans them for one
+//! communicator, predicts their time on its network, checks them, and carries them out over any [transport].
+//!
+//! ```text
+//!   Topology (nodes, groups) ─┐
+//!   Fabric (hosts, links) ────┴─► Planner ─► RankPlan { hops } ─► Program ─► Executor ─► Transport
+//!                                    │
+//!                                    └─► Profile ─► predicted time ─► Choice (rules, defaults, reasons)
+//! ```
+//!
+//! It knows no MPI, no pointers, no environment and no clock: a plan is a function of what all ranks know, so each rank
+//! plans for itself and the plans fit. Bytes are bytes, rates Mbit/s, times nanoseconds unless a name says otherwise.
+//!
+//! * [`topology`], [`fabric`]: where ranks are, and what connects them.
+//! * [`collective`], [`algorithm`]: what can be planned, one file for each algorithm; [`pattern`], [`tree`] and
+//!   [`tasks`] are what these are built from.
+//! * [`Planner`]: plans, and [`cost`]s; [`choice`]: which algorithm a call gets, and why.
+//! * [`schedule`]: the plans; [`execute`]: carrying them out, between threads for tests.
+//!
+//! A Bcast from rank 0 of 64 ranks, four to a node, and what rank 4 does in it:
+//!
+//! ```
+//! use nagare_plan::{Planner, algorithm::Algorithm, collective::Collective, topology::Topology};
+//!
+//! let topology = Topology::of_nodes((0..64).map(|rank| rank / 4).collect())?;
+//! let planner = Planner::new(topology);
+//! let plan = planner.plan(Collective::Bcast, Algorithm::GroupedTwoTree, 0, 4).expect("a Bcast");
+//! for hop in &plan.hops {
+//!     println!("{:?} part {} of {}, peer {}", hop.action, hop.parts.first, plan.parts, hop.peer);
+//! }
+//! // Each half of the vector comes once, along its own tree.
+//! let received = plan.hops.iter().filter(|hop| hop.action == nagare_plan::schedule::Action::Recv);
+//! assert_eq!(received.map(|hop| hop.parts.first).collect::<Vec<_>>(), [0, 1]);
+//! # Ok::<(), nagare_plan::topology::TopologyError>(())
+//! ```
+//!
+//! [transport]: execute::Transport
 #![forbid(unsafe_code)]
 
 pub mod algorithm;

@@ -11,10 +11,7 @@ use nagare_plan::topology::Topology;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-#[path = "support/document.rs"]
-mod document;
-
-use document::{number, table};
+use crate::support::document::{number, table};
 
 /// A block, by the rank it comes from and the rank it is for.
 type Block = (Rank, Rank);

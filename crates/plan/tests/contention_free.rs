@@ -1,6 +1,8 @@
 //! The contention-free Alltoall: every block arrives once, whatever the places of ranks; with strict tokens no link
 //! ever carries more than it can; and the order is near the bound of the busiest link.
 
+use crate::support::ideal;
+use crate::support::network;
 use nagare_plan::algorithm::{contention_free, contention_free_stages};
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::execute::{Pacing, play};
@@ -11,11 +13,6 @@ use nagare_plan::topology::{Hierarchy, Topology};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-
-#[path = "support/ideal.rs"]
-mod ideal;
-#[path = "support/network.rs"]
-mod network;
 
 const STRICT: Pace = Pace::Tokens { window: 1 };
 

@@ -1,5 +1,6 @@
 //! The cost model against times computed by hand from rates, latencies and routes, and the choice that follows from it.
 
+use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Alltoallv, Bcast, Reduce};
@@ -7,9 +8,6 @@ use nagare_plan::cost::{Message, Profile, Segments::AtMost};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
-
-#[path = "support/network.rs"]
-mod network;
 
 /// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
 /// rate.

@@ -1,5 +1,6 @@
 //! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
 
+use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
@@ -9,9 +10,6 @@ use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop, Schedule};
 use nagare_plan::topology::{DimensionOrder, Grid, Topology, Wires};
 use std::sync::Arc;
-
-#[path = "support/network.rs"]
-mod network;
 
 /// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
 /// rate.

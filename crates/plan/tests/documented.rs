@@ -11,10 +11,7 @@ use nagare_plan::schedule::{Action, Program, Schedule};
 use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 
-#[path = "support/document.rs"]
-mod document;
-
-use document::{number, table, table_of};
+use crate::support::document::{number, table, table_of};
 
 const FABRICS: &str = include_str!("../../../docs/fabrics.md");
 

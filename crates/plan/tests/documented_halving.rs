@@ -6,13 +6,8 @@ use nagare_plan::schedule::Action;
 use nagare_plan::topology::DimensionOrder;
 use std::collections::BTreeMap;
 
-#[path = "support/document.rs"]
-mod document;
-#[path = "support/halving.rs"]
-mod halving;
-
-use document::{number, table};
-use halving::{grid, lane, schedule};
+use crate::support::document::{number, table};
+use crate::support::halving::{grid, lane, schedule};
 
 /// `a` or `a/b`.
 fn fraction(cell: &str) -> (u64, u64) {

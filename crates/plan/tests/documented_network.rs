@@ -1,6 +1,7 @@
 //! What `docs/algorithms.md` says about the schedules for the full rate and about the shipped fabrics: depths, formulas
 //! and loads of links, computed here from groups and routes.
 
+use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
@@ -9,15 +10,8 @@ use nagare_plan::schedule::Schedule;
 use nagare_plan::topology::Topology;
 use std::collections::HashMap;
 
-#[path = "support/document.rs"]
-mod document;
-#[path = "support/network.rs"]
-mod network;
-#[path = "support/rounds.rs"]
-mod rounds;
-
-use document::{number, table};
-use rounds::rounds;
+use crate::support::document::{number, table};
+use crate::support::rounds::rounds;
 
 fn schedule(planner: &Planner, collective: Collective, algorithm: Algorithm, root: u32) -> Schedule {
     planner.schedule(collective, algorithm, root).expect("implemented")

@@ -1,6 +1,7 @@
 //! Chains, rings and gateway two-trees played over the routes of real networks: what meets on a link, and how much each
 //! link carries.
 
+use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
@@ -9,12 +10,7 @@ use nagare_plan::schedule::Schedule;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-#[path = "support/network.rs"]
-mod network;
-#[path = "support/rounds.rs"]
-mod rounds;
-
-use rounds::rounds;
+use crate::support::rounds::rounds;
 
 fn schedule(planner: &Planner, collective: Collective, algorithm: Algorithm, root: u32) -> Schedule {
     planner.schedule(collective, algorithm, root).expect("implemented")

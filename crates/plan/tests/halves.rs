@@ -1,10 +1,7 @@
 //! Reduce_scatter and Allgather as halves of an Allreduce: grids, lanes, aggregators, chunks, in place; what they move
 //! and copy.
 
-mod support {
-    pub mod network;
-}
-
+use crate::support::network::{load, place, planner};
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allgather, ReduceScatter, ReduceScatterBlock};
@@ -15,7 +12,6 @@ use nagare_plan::schedule::{Action, Program, Rank, Schedule, Space};
 use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use support::network::{load, place, planner};
 
 const HALVES: [Collective; 3] = [Allgather, ReduceScatterBlock, ReduceScatter];
 const RIVALS: [Algorithm; 2] = [Algorithm::Ring, Algorithm::HalvingDoubling];

@@ -1,6 +1,7 @@
 //! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution
 //! arrives exactly once.
 
+use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{Algorithm, halving_doubling};
 use nagare_plan::collective::Collective::Allreduce;
@@ -12,15 +13,8 @@ use nagare_plan::topology::{DimensionOrder, Hierarchy, Seats, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-#[path = "support/by_hand.rs"]
-mod by_hand;
-#[path = "support/halving.rs"]
-mod halving;
-#[path = "support/network.rs"]
-mod network;
-
-use by_hand::{Value, carry_out};
-use halving::{grid, lane, schedule};
+use crate::support::by_hand::{Value, carry_out};
+use crate::support::halving::{grid, lane, schedule};
 
 impl Value for u64 {
     fn combined(&self, received: &Self) -> Self {

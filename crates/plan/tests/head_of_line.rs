@@ -1,5 +1,6 @@
 //! Head-of-line blocking by the model of the algorithms document, section 3, and its figures.
 
+use crate::support::document;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
@@ -8,10 +9,7 @@ use nagare_plan::schedule::{Move, Parts, Round, Space};
 use nagare_plan::topology::Topology;
 use std::collections::BTreeMap;
 
-#[path = "support/document.rs"]
-mod document;
-
-use document::number;
+use crate::support::document::number;
 
 fn message(step: u32, from: u32, to: u32) -> Move {
     let parts = Parts { space: Space::Input, first: to, count: 1 };

@@ -6,10 +6,7 @@ use nagare_plan::pattern::VirtualRanks;
 use nagare_plan::topology::Topology;
 use std::collections::BTreeMap;
 
-#[path = "support/document.rs"]
-mod document;
-
-use document::{number, table};
+use crate::support::document::{number, table};
 
 /// The parts of the path from one place to another: `i` clockwise from i to i + 1, `size + i` the other way from i to i
 /// − 1.

@@ -86,8 +86,18 @@ fn uneven(ranks: u32, seed: u32) -> Topology {
 }
 
 #[test]
+#[ignore = "long: make test-all"]
 fn every_size_up_to_64_and_some_up_to_130_are_right_for_some_roots() {
-    for ranks in (2..=64).chain((65..=130).step_by(13)) {
+    some_roots((2..=64).chain((65..=130).step_by(13)));
+}
+
+#[test]
+fn every_size_up_to_24_and_some_up_to_130_are_right_for_some_roots() {
+    some_roots((2..=24).chain((25..=64).step_by(6)).chain([91, 130]));
+}
+
+fn some_roots(sizes: impl Iterator<Item = u32>) {
+    for ranks in sizes {
         let planner = Planner::new(uneven(ranks, ranks));
         for root in HashSet::from([0, ranks / 2, ranks - 1]) {
             check_all(&planner, root, 7);
@@ -108,7 +118,7 @@ fn every_root_is_right_for_some_sizes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(nagare_garble::cases(20))]
 
     /// Ranks in any order over any nodes and groups, any vector length (also none), any segment and window.
     #[test]

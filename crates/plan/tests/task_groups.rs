@@ -1,5 +1,6 @@
 //! Groups, the greedy order and phases against small examples worked out by hand, and optimal phases on trees.
 
+use crate::support::network;
 use nagare_plan::fabric::{Fabric, FabricBuilder, LinkRate, Placement};
 use nagare_plan::tasks::{
     Groups, Lanes, Preference, Routes, Task, Tasks, Told, Waits, choose, greedy, phases, tree_phases,
@@ -8,9 +9,6 @@ use nagare_plan::topology::{Hierarchy, Wires};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-#[path = "support/network.rs"]
-mod network;
 
 /// A network of `a b mbit latency` links; names that start with `s` are switches.
 fn fabric(links: &[(&str, &str, f64, f64)]) -> Arc<Fabric> {

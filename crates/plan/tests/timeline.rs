@@ -1,14 +1,12 @@
 //! Schedules played in time, against times worked out by hand.
 
+use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline};
 use nagare_plan::schedule::{Action, Hop, Parts, RankPlan, Round, Schedule, Space};
 use nagare_plan::topology::Topology;
-
-#[path = "support/network.rs"]
-mod network;
 
 /// Ten megabits.
 const BLOCK: u64 = 1_250_000;

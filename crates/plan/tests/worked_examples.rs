@@ -75,5 +75,5 @@ fn grouped_two_tree_of_four_groups() {
     assert_eq!(table(0, 0, Action::Reduce), [5, 4]);
     assert_eq!(table(1, 8, Action::Send), [24, 16]);
     assert_eq!(table(1, 0, Action::Reduce), [16, 24]);
-    assert_eq!(table(0, 0, Action::Send), []);
+    assert_eq!(table(0, 0, Action::Send), Vec::<u32>::new());
 }

@@ -11,6 +11,7 @@
 
 use crate::error::Error;
 use nagare_plan::fabric::Fabric;
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -113,7 +114,7 @@ impl Records {
     fn lock(&self) -> Result<File, Error> {
         let path = self.directory.join("lock");
         let file = File::create(&path).map_err(Error::file(&path))?;
-        file.lock().map_err(Error::file(&path))?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(Error::file(&path))?;
         Ok(file)
     }
 

@@ -21,7 +21,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root_directory()).env(RECORD, &file).env("MPICC", "mpicc.openmpi");
     cargo.args(["test", "--no-fail-fast", "--package", "nagare", "--target-dir", "target/openmpi"]);
-    cargo.args(options.only.iter().flat_map(|test| ["--test", test])).args(["--", "--include-ignored"]);
+    // Files are modules of one program.
+    cargo.args(["--test", "jobs", "--", "--include-ignored"]).args(options.only.iter().map(|file| format!("{file}::")));
     let passed = cargo.status().context("cargo test")?.success();
     let rows = rows(&verified(&file), Mpi::version)?;
     rows.iter().for_each(|row| println!("{}, {}: {} ({})", row.mpi, row.binding, row.ran, row.what));

@@ -1,4 +1,10 @@
 //! `nagare-trust`: runs what shows that programs see nothing else under Nagare, and writes down what was run.
+//!
+//! ```text
+//!   conformance (mpi4py's tests) ─┐                                       ┌─► the record ─► table (docs/compatibility.md)
+//!   fuzz (random programs) ───────┼─► jobs, with Nagare and without ──────┤
+//!   soak, tests ──────────────────┘                                       └─► what differs, fails or grows
+//! ```
 
 mod conformance;
 mod fuzz;

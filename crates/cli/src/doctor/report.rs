@@ -110,7 +110,7 @@ pub fn configuration(health: &mut Health) -> String {
         health.broken(problem.to_string());
     }
     if let Some(value) = std::env::var_os("LD_PRELOAD") {
-        let _ = writeln!(text, "  LD_PRELOAD={} (comes before Nagare)", value.display());
+        let _ = writeln!(text, "  LD_PRELOAD={} (comes before Nagare)", value.to_string_lossy());
     }
     text
 }
@@ -120,7 +120,7 @@ pub fn slurm() -> String {
     let names =
         ["SLURM_JOB_ID", "SLURM_NODELIST", "SLURM_TOPOLOGY_ADDR", "SLURM_TOPOLOGY_ADDR_PATTERN", "SLURM_EXPORT_ENV"];
     let set = names.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    let lines: String = set.map(|(name, value)| format!("  {name}={}\n", value.display())).collect();
+    let lines: String = set.map(|(name, value)| format!("  {name}={}\n", value.to_string_lossy())).collect();
     let lines =
         if lines.is_empty() { "  none of its variables is set: not inside a job step\n".to_owned() } else { lines };
     format!("\nSlurm\n{lines}")

@@ -76,7 +76,7 @@ impl FabricBuilder {
     pub fn set_torus(&mut self, dims: &[u32]) -> Result<(), BuildError> {
         let switches = dims.iter().fold(1usize, |product, &size| product.saturating_mul(size as usize));
         let hosts = self.hosts.len();
-        if dims.is_empty() || dims.len() > 16 || switches == 0 || hosts == 0 || !hosts.is_multiple_of(switches) {
+        if dims.is_empty() || dims.len() > 16 || switches == 0 || hosts == 0 || hosts % switches != 0 {
             return Err(BuildError::BadTorus(dims.to_vec(), hosts));
         }
         self.torus = Some(Torus { dims: dims.to_vec(), hosts_per_switch: (hosts / switches) as u32 });

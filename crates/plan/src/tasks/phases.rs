@@ -200,7 +200,7 @@ impl<'t> Search<'t> {
         let pick = self.random() as usize % self.over.len();
         let cell = self.over[pick] as usize;
         let (link, phase) = (cell / self.phases, cell % self.phases);
-        let strays = self.random().is_multiple_of(STRAYS);
+        let strays = self.random() % STRAYS == 0;
         let mut best: Option<(i32, u32, u32, usize)> = None;
         let mut cost = Vec::with_capacity(self.phases);
         for i in self.first[link]..self.first[link + 1] {

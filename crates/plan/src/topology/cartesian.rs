@@ -51,8 +51,8 @@ impl Cartesian {
         let extent = blocks.first()?.extent();
         let sizes: Vec<u32> = self.dims.named().iter().map(|&(_, size)| size).collect();
         let equal = blocks.iter().all(|b| b.ranks == extent.iter().product::<u32>() && b.extent() == extent);
-        let in_rows = sizes.iter().zip(&extent).all(|(size, e)| size.is_multiple_of(*e))
-            && blocks.iter().all(|b| b.low.iter().zip(&extent).all(|(low, e)| low.is_multiple_of(*e)));
+        let in_rows = sizes.iter().zip(&extent).all(|(size, e)| *size % *e == 0)
+            && blocks.iter().all(|b| b.low.iter().zip(&extent).all(|(low, e)| low % *e == 0));
         let quotient = |of: &[u32]| of.iter().zip(&extent).map(|(a, e)| a / e).collect();
         (equal && in_rows).then(|| (quotient(&sizes), blocks.iter().map(|b| quotient(&b.low)).collect()))
     }

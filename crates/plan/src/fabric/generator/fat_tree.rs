@@ -19,7 +19,7 @@ pub(super) fn build(
     hosts_per_leaf: Option<u32>,
     rates: &TierRates,
 ) -> Result<(), BuildError> {
-    if ports < 2 || !ports.is_multiple_of(2) || ports > 1 << 12 {
+    if ports < 2 || ports % 2 != 0 || ports > 1 << 12 {
         return bad(KIND, "ports", ports, "an even number from 2 to 4096");
     }
     let half = ports / 2;

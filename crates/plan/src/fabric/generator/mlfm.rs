@@ -13,7 +13,7 @@ use crate::fabric::build::FabricBuilder;
 use crate::fabric::error::BuildError;
 
 pub(super) fn build(b: &mut FabricBuilder, ports: u32, rates: &TierRates) -> Result<(), BuildError> {
-    if ports < 6 || !ports.is_multiple_of(2) || ports > 200 {
+    if ports < 6 || ports % 2 != 0 || ports > 200 {
         return bad("mlfm", "ports", ports, "an even number from 6 to 200");
     }
     let half = ports / 2;

@@ -1,0 +1,13 @@
+//! One program for all of these tests: it is linked once, and tests of different files run at the same time.
+
+mod common;
+
+mod bench;
+mod check;
+mod doctor;
+mod lists;
+mod plan;
+mod run;
+mod run_programs;
+mod testbed;
+mod testbed_mpi;

@@ -1,0 +1,40 @@
+//! One program for all of these tests: it is linked once, and tests of different files run at the same time. Only the
+//! tests of parsers are programs of their own, since they count the memory that is taken.
+
+mod aggregated;
+mod between_nodes;
+mod contention_free;
+mod cost;
+mod cost_stepwise;
+mod documented;
+mod documented_halving;
+mod documented_network;
+mod executor;
+mod fabric_conflicts;
+mod fabric_file;
+mod fabric_groups;
+mod fabric_placement;
+mod fabric_routes;
+mod full_rate;
+mod grid;
+mod halves;
+mod halving_doubling;
+mod head_of_line;
+mod pictures;
+mod relays;
+mod ring_bus;
+mod schedules;
+mod task_groups;
+mod timeline;
+mod worked_examples;
+mod xor;
+
+/// What several files use.
+mod support {
+    pub mod by_hand;
+    pub mod document;
+    pub mod halving;
+    pub mod ideal;
+    pub mod network;
+    pub mod rounds;
+}

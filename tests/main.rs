@@ -1,0 +1,33 @@
+//! One program for all of these tests: it is linked once, and jobs of different files run at the same time.
+
+mod c_api;
+mod callbacks;
+mod configuration;
+mod determinism;
+mod disagree;
+mod duplicating;
+mod endings;
+mod environments;
+mod errors;
+mod examples;
+mod exhausted;
+mod faults;
+mod forwarding;
+mod fuzz_program;
+mod header;
+mod huge;
+mod killed;
+mod learning;
+mod lifetime;
+mod many;
+mod matrix;
+mod newer;
+mod reports;
+mod security;
+mod sessions;
+mod stack;
+mod startup;
+mod symbols;
+mod tools;
+mod torus;
+mod typemaps;
