@@ -238,7 +238,6 @@ fn the_default_choice_takes_large_messages_between_nodes() {
         assert!(report.forwarded("bcast", "below threshold") > 0, "{report:?}");
 
         // On one node the library keeps everything.
-        let options = ["thin=16", "sizes=1000,65536", "comms=world"];
         let outcome = Job::nagare(&program, ranks).arguments(&options).run().verified("collectives");
         let report = outcome.report();
         assert!(report.forwarded("bcast", "one node") > 0, "{report:?}");

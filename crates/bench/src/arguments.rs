@@ -54,7 +54,7 @@ impl Arguments {
             match word.as_str() {
                 "--sizes" => {
                     let size = |part: &str| {
-                        let fits = |bytes: &u64| (4..=1 << 30).contains(bytes) && bytes % 4 == 0;
+                        let fits = |bytes: &u64| (4..=1 << 30).contains(bytes) && bytes.is_multiple_of(4);
                         parse_bytes(part).filter(fits).ok_or_else(|| wrong(part, "a multiple of 4 from 4 to 1G"))
                     };
                     arguments.sizes = value.split(',').map(size).collect::<Result<_, _>>()?;

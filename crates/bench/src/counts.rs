@@ -16,7 +16,7 @@ pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
     let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
     match operation {
         Operation::Alltoallv => spread(mean, drawn),
-        Operation::AlltoallvSparse if (drawn >> 32) % EMPTY == 0 => 0,
+        Operation::AlltoallvSparse if (drawn >> 32).is_multiple_of(EMPTY) => 0,
         Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
         Operation::ReduceScatter => spread(mean, scrambled(u64::from(to))),
         _ => mean,

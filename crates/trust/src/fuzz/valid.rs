@@ -224,7 +224,7 @@ fn check_call(call: &Call, comm: &Known) -> Result<()> {
     ensure!(lists.iter().all(|list| fits(list.len(), most)), "lists of types need {most} entries, or one");
     ensure!(call.what.has_two_types() || call.receive == call.send, "{} has no `receive`", call.what);
     let common = common_values(lists.into_iter().flatten());
-    ensure!(call.items % common == 0, "items are no multiple of {common}");
+    ensure!(call.items.is_multiple_of(common), "items are no multiple of {common}");
     ensure!(call.items * call.kind.bytes() <= 4 << 20, "blocks are of at most 4 MiB");
     check_overlap(call, comm)?;
     let is_series = call.what.name() == "alltoallv" && !call.in_place && !call.start && !call.last;
