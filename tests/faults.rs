@@ -33,6 +33,7 @@ fn every_shared_variable_that_differs_is_named() {
     let values = [
         ("NAGARE_ENABLE", "0"),
         ("NAGARE_ALGORITHM", "all=stock"),
+        ("NAGARE_LEARN", "off"),
         ("NAGARE_TOPOLOGY", "synthetic:group:3 node:2 core:4"),
         ("NAGARE_SEGMENT", "1K"),
         ("NAGARE_WINDOW", "4"),
