@@ -32,6 +32,7 @@ mod pool;
 mod private;
 mod real;
 mod report;
+mod requests;
 mod setup;
 mod shim;
 mod stack;
