@@ -13,7 +13,7 @@
 # make licences      the table of dependencies (docs/licences.md)
 # make audit         advisories about dependencies; needs cargo-deny or cargo-audit, and a network
 # make fuzz-parsers  everything that users write, garbled, three times as many cases as the tests have; about a minute
-# make instructions   counts the instructions of a call that is passed on (callgrind)
+# make instructions   counts the instructions of a segment, and of a call that is passed on (callgrind)
 
 SHELL := bash
 CARGO := cargo

@@ -12,10 +12,13 @@ use crate::real::Real;
 use mpi::ffi::{MPI_Request, MPI_Status};
 use std::ffi::c_int;
 
+/// Entries that are made at a time.
+const ENTRIES: u32 = 32;
+
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// Requests by stream, a number that the caller chooses, small if possible.
+/// Requests by stream, a number that the caller chooses; the caller keeps a [`Queue`] for each.
 pub struct Requests {
     null: MPI_Request,
     /// The oldest request of each stream that has any, null where the place is not in use.
@@ -24,7 +27,6 @@ pub struct Requests {
     owners: Vec<u32>,
     /// Places that are not in use.
     vacant: Vec<u32>,
-    queues: Vec<Queue>,
     /// The younger requests, as linked lists; entries that are not in use are linked from `unused`.
     later: Vec<Later>,
     unused: u32,
@@ -35,7 +37,7 @@ pub struct Requests {
 
 /// The requests of one stream.
 #[derive(Clone, Copy)]
-struct Queue {
+pub struct Queue {
     /// Place of the oldest in the front.
     place: u32,
     /// The second oldest, and the youngest.
@@ -49,7 +51,10 @@ struct Later {
     next: u32,
 }
 
-const EMPTY: Queue = Queue { place: NONE, second: NONE, last: NONE };
+impl Queue {
+    /// Without any.
+    pub const EMPTY: Self = Self { place: NONE, second: NONE, last: NONE };
+}
 
 impl Requests {
     /// None yet.
@@ -59,7 +64,6 @@ impl Requests {
             front: Vec::new(),
             owners: Vec::new(),
             vacant: Vec::new(),
-            queues: Vec::new(),
             later: Vec::new(),
             unused: NONE,
             under_way: 0,
@@ -68,27 +72,19 @@ impl Requests {
         }
     }
 
-    /// Makes room for a stream of that number.
-    pub fn open(&mut self, stream: u32) {
-        if stream as usize >= self.queues.len() {
-            self.queues.resize(stream as usize + 1, EMPTY);
-        }
-    }
-
     /// Whether nothing is under way.
     pub fn is_empty(&self) -> bool {
         self.under_way == 0
     }
 
-    /// Adds the youngest request of a stream that was opened.
+    /// Adds the youngest request of a stream.
     #[inline]
-    pub fn push(&mut self, stream: u32, request: MPI_Request) {
+    pub fn push(&mut self, stream: u32, queue: &mut Queue, request: MPI_Request) {
         self.under_way += 1;
-        if self.queues[stream as usize].place == NONE {
-            let place = self.vacant.pop().unwrap_or_else(|| self.new_place());
-            self.queues[stream as usize].place = place;
-            self.front[place as usize] = request;
-            self.owners[place as usize] = stream;
+        if queue.place == NONE {
+            queue.place = self.vacant.pop().unwrap_or_else(|| self.new_place());
+            self.front[queue.place as usize] = request;
+            self.owners[queue.place as usize] = stream;
             return;
         }
         let at = self.unused;
@@ -100,7 +96,6 @@ impl Requests {
             }
             None => self.new_entry(request),
         };
-        let queue = &mut self.queues[stream as usize];
         match self.later.get_mut(queue.last as usize) {
             Some(last) => last.next = at,
             None => queue.second = at,
@@ -136,17 +131,26 @@ impl Requests {
         Failure::Mpi(failed.unwrap_or(code))
     }
 
-    /// The stream and the status of the request that [`Self::test`] found complete as number `nth`, which must be asked for once; the next of
-    /// its stream takes its place.
+    /// Place and stream of the request that [`Self::test`] found complete as number `nth`.
     #[inline]
-    pub fn take(&mut self, nth: usize) -> (u32, &MPI_Status) {
-        let place = self.finished[nth] as usize;
-        let stream = self.owners[place];
-        let queue = &mut self.queues[stream as usize];
+    pub fn finished(&self, nth: usize) -> (u32, u32) {
+        let place = self.finished[nth] as u32;
+        (place, self.owners[place as usize])
+    }
+
+    /// The status of number `nth`.
+    #[inline]
+    pub fn status(&self, nth: usize) -> &MPI_Status {
+        &self.statuses[nth]
+    }
+
+    /// Puts the next request of a stream at the place of one that was complete.
+    #[inline]
+    pub fn advance(&mut self, place: u32, queue: &mut Queue) {
         self.under_way -= 1;
         match self.later.get_mut(queue.second as usize) {
             Some(entry) => {
-                self.front[place] = entry.request;
+                self.front[place as usize] = entry.request;
                 let at = std::mem::replace(&mut queue.second, entry.next);
                 if queue.second == NONE {
                     queue.last = NONE;
@@ -154,12 +158,11 @@ impl Requests {
                 entry.next = std::mem::replace(&mut self.unused, at);
             }
             None => {
-                self.front[place] = self.null;
-                self.vacant.push(place as u32);
+                self.front[place as usize] = self.null;
+                self.vacant.push(place);
                 queue.place = NONE;
             }
         }
-        (stream, &self.statuses[nth])
     }
 
     #[cold]
@@ -175,10 +178,15 @@ impl Requests {
         place
     }
 
+    /// An entry, with others beside it that are not in use yet.
     #[cold]
     fn new_entry(&mut self, request: MPI_Request) -> u32 {
-        self.later.push(Later { request, next: NONE });
-        self.later.len() as u32 - 1
+        let at = self.later.len() as u32;
+        let next = |entry| if entry + 1 < at + ENTRIES { entry + 1 } else { NONE };
+        self.later.extend((at..at + ENTRIES).map(|entry| Later { request, next: next(entry) }));
+        self.unused = self.later[at as usize].next;
+        self.later[at as usize].next = NONE;
+        at
     }
 
     /// The oldest request of each stream that has any, with the stream.
@@ -187,16 +195,16 @@ impl Requests {
         self.owners.iter().copied().zip(&mut self.front).filter(move |(_, request)| **request != null)
     }
 
-    /// Takes all requests out, with their streams; those that have failed are none any more.
-    pub fn take_all(&mut self) -> Vec<(u32, MPI_Request)> {
+    /// Takes all requests out, with their streams, the oldest of each first; those that have failed are none any more. `queues`: of all streams.
+    pub fn take_all<'q>(&mut self, queues: impl Iterator<Item = (u32, &'q mut Queue)>) -> Vec<(u32, MPI_Request)> {
         let mut all: Vec<_> = self.oldest().map(|(stream, request)| (stream, *request)).collect();
-        for (stream, queue) in (0..).zip(&mut self.queues) {
+        for (stream, queue) in queues {
             let mut at = queue.second;
             while let Some(entry) = self.later.get(at as usize) {
                 all.push((stream, entry.request));
                 at = entry.next;
             }
-            *queue = EMPTY;
+            *queue = Queue::EMPTY;
         }
         self.under_way = 0;
         self.front.clear();

@@ -12,7 +12,7 @@ use crate::memory::Buffer;
 use crate::private::Private;
 use crate::real::Real;
 use crate::real::handles::{ANY_TAG, STATUS_IGNORE};
-use crate::requests::Requests;
+use crate::requests::{Queue, Requests};
 use crate::tags::Tags;
 use crate::wait::{self, LOOKS};
 use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
@@ -78,6 +78,7 @@ struct Line {
     receives: bool,
     /// Bytes of a message that may mean that the oldest receive never ends; it was asked to be cancelled then.
     doubt: Option<u64>,
+    queue: Queue,
 }
 
 impl Line {
@@ -159,7 +160,10 @@ impl<'r> MpiTransport<'r> {
     fn give_up(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
-        let (streams, mut requests): (Vec<u32>, Vec<MPI_Request>) = self.requests.take_all().into_iter().unzip();
+        let (streams, mut requests): (Vec<u32>, Vec<MPI_Request>) = {
+            let queues = (0..).zip(self.lines.iter_mut().map(|line| &mut line.queue));
+            self.requests.take_all(queues).into_iter().unzip()
+        };
         for (request, stream) in requests.iter_mut().zip(streams) {
             let line = &mut self.lines[stream as usize];
             // Where there was doubt, the oldest receive was cancelled then.
@@ -234,18 +238,19 @@ impl Transport for MpiTransport<'_> {
             left: segments,
             receives: false,
             doubt: None,
+            queue: Queue::EMPTY,
         };
         // What lies between is not asked for before it is opened.
         if hop as usize >= self.lines.len() {
             self.lines.resize(hop as usize + 1, line);
         }
         self.lines[hop as usize] = line;
-        self.requests.open(hop);
     }
 
+    #[inline]
     fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Failure> {
         let address = self.address(from);
-        let line = &self.lines[hop as usize];
+        let line = &mut self.lines[hop as usize];
         let mut request = self.real.handles.request_null;
         let start = if synchronous { self.real.mpi.issend } else { self.real.mpi.isend };
         // SAFETY: the place lies within a buffer that `new` was promised to be valid, and the executor does not write
@@ -262,10 +267,11 @@ impl Transport for MpiTransport<'_> {
             )
         };
         check(code)?;
-        self.requests.push(hop, request);
+        self.requests.push(hop, &mut line.queue, request);
         Ok(())
     }
 
+    #[inline]
     fn recv(&mut self, hop: u32, into: Place) -> Result<(), Failure> {
         let address = self.address(into);
         let line = &mut self.lines[hop as usize];
@@ -284,7 +290,7 @@ impl Transport for MpiTransport<'_> {
             )
         };
         check(code)?;
-        self.requests.push(hop, request);
+        self.requests.push(hop, &mut line.queue, request);
         Ok(())
     }
 
@@ -407,12 +413,13 @@ impl MpiTransport<'_> {
         Ok(())
     }
 
-    /// Why the oldest receive of a line, which is complete, has not what it is for, units; `Ok` if it has.
+    /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has not.
     #[cold]
-    fn judge(&self, line: &Line, units: u64, status: &MPI_Status) -> Result<(), Failure> {
-        let wrong =
-            |got| Err(Failure::Length { peer: line.rank, expected: units * self.buffers.shape.size as u64, got });
-        if let Some(bytes) = line.doubt {
+    fn judge(&mut self, hop: u32, units: u64, nth: usize) -> Result<(), Failure> {
+        let doubt = self.lines[hop as usize].doubt.take();
+        let (peer, status) = (self.lines[hop as usize].rank, self.requests.status(nth));
+        let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
+        if let Some(bytes) = doubt {
             let mut cancelled = 0;
             // SAFETY: the status of a receive that is complete.
             check(unsafe { (self.real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
@@ -440,17 +447,16 @@ impl MpiTransport<'_> {
         }
         let done = self.requests.test(self.real)?;
         for nth in 0..done {
-            let (hop, status) = self.requests.take(nth);
-            completed.push(hop);
+            let (place, hop) = self.requests.finished(nth);
             let line = &mut self.lines[hop as usize];
+            self.requests.advance(place, &mut line.queue);
+            completed.push(hop);
             if line.receives {
-                let status = *status;
                 let units = if line.left == 1 { line.last_units } else { line.units };
                 line.left -= 1;
-                if line.doubt.is_some() || !self.has(units, &status) {
-                    let line = self.lines[hop as usize];
-                    self.lines[hop as usize].doubt = None;
-                    self.judge(&line, units, &status)?;
+                let is_in_doubt = line.doubt.is_some();
+                if is_in_doubt || !self.has(units, self.requests.status(nth)) {
+                    self.judge(hop, units, nth)?;
                 }
             }
         }

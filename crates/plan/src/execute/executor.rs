@@ -116,7 +116,7 @@ impl<'p> Executor<'p> {
             peers: peers.collect(),
             due: VecDeque::with_capacity(streams.len().min(ACTIVE_HOPS)),
             streams,
-            ready: Ready::default(),
+            ready: Ready::new(),
             copies: BinaryHeap::new(),
             unfinished: 0,
             next: 0,
@@ -173,21 +173,29 @@ impl<'p> Executor<'p> {
     /// Takes note of what has completed and starts everything that is ready.
     #[inline]
     fn advance<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
-        for at in 0..self.completed.len() {
-            let hop = self.completed[at];
+        let mut completed = std::mem::take(&mut self.completed);
+        for &hop in &completed {
             let stream = &mut self.streams[hop as usize];
-            stream.arrived += 1;
             match stream.kind {
+                Kind::Send if stream.done + 1 < stream.quiet => stream.done += 1,
                 Kind::Send => self.is_sent(hop),
-                Kind::Reduce => self.resume(hop, transport)?,
+                Kind::Reduce => {
+                    stream.arrived += 1;
+                    self.resume(hop, transport)?;
+                }
                 Kind::Recv => {
-                    self.is_done_with_one(hop);
-                    self.receive(hop, transport)?;
+                    if stream.done + 1 < stream.quiet {
+                        stream.done += 1;
+                    } else {
+                        self.is_done_with_one(hop);
+                    }
+                    self.receive_here(hop, transport)?;
                 }
                 Kind::Copy => {}
             }
         }
-        self.completed.clear();
+        completed.clear();
+        self.completed = completed;
         loop {
             while let Some(hop) = self.due.pop_front() {
                 let stream = &mut self.streams[hop as usize];
@@ -293,6 +301,7 @@ impl<'p> Executor<'p> {
             if !stream.finished() {
                 self.unfinished += 1;
                 stream.is_open = stream.waits_for == 0;
+                stream.be_quiet(self.bounds.is_some());
                 self.make_due(hop);
             }
         }

@@ -26,7 +26,7 @@ pub(super) struct Bounds {
 
 impl Bounds {
     pub fn new(flow: Flow) -> Self {
-        let (ready, ahead) = (Ready::default(), BinaryHeap::new());
+        let (ready, ahead) = (Ready::new(), BinaryHeap::new());
         Self { flow, under_way: 0, ready, in_step: 0, behind: 0, ahead, first: 0 }
     }
 

@@ -3,9 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Sends in the order in which they are to start, by the segment that is next.
-#[derive(Debug, Default)]
-pub(super) struct Ready(BinaryHeap<Reverse<u128>>);
+/// Sends in the order in which they are to start, by the segment that is next. Most often there is one.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// [`Key::MAX`] where there is none.
+    first: Key,
+    others: BinaryHeap<Reverse<Key>>,
+}
 
 /// Place of a send in the order.
 pub(super) type Key = u128;
@@ -23,27 +27,34 @@ pub(super) fn of_key(key: Key) -> (u32, u64) {
 }
 
 impl Ready {
+    /// None.
+    pub fn new() -> Self {
+        Self { first: Key::MAX, others: BinaryHeap::new() }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.first == Key::MAX
+    }
+
     #[inline]
     pub fn push(&mut self, key: Key) {
-        self.0.push(Reverse(key));
-    }
-
-    #[inline]
-    pub fn first(&self) -> Option<Key> {
-        self.0.peek().map(|first| first.0)
-    }
-
-    /// Adds a send, and takes out the one that goes first.
-    #[inline]
-    pub fn exchange(&mut self, key: Key) -> Key {
-        match self.0.peek_mut() {
-            Some(mut first) if first.0 < key => std::mem::replace(&mut *first, Reverse(key)).0,
-            _ => key,
+        let later = self.first.max(key);
+        self.first = self.first.min(key);
+        if later != Key::MAX {
+            self.others.push(Reverse(later));
         }
     }
 
     #[inline]
+    pub fn first(&self) -> Option<Key> {
+        (!self.is_empty()).then_some(self.first)
+    }
+
+    #[inline]
     pub fn pop(&mut self) -> Option<Key> {
-        self.0.pop().map(|first| first.0)
+        let first = self.first()?;
+        self.first = if self.others.is_empty() { Key::MAX } else { self.others.pop().map_or(Key::MAX, |next| next.0) };
+        Some(first)
     }
 }

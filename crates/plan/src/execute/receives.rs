@@ -1,29 +1,24 @@
 //! What an executor does but sending: it receives, combines and copies.
 
 use super::executor::Executor;
-use super::stream::{Kind, NONE};
+use super::stream::{Kind, NONE, result_of};
 use super::transport::{Place, Region, Transport};
 use crate::schedule::{Action, Hop, Parts, Run, Source, Space};
 use std::cmp::Reverse;
 
-/// Where what is received or copied into a space goes.
-const fn result_of(space: Space) -> Region {
-    match space {
-        Space::Stage => Region::Stage,
-        Space::Vector | Space::Input | Space::Output => Region::Output,
-    }
-}
-
 impl Executor<'_> {
     /// Posts receives up to the window.
-    #[inline]
     pub(super) fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
-        loop {
+        self.receive_here(hop, transport)
+    }
+
+    /// The same, for the place where most of them are posted.
+    #[inline(always)]
+    pub(super) fn receive_here<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        let stream = &self.streams[hop as usize];
+        let most = stream.segments.min(stream.done + self.window);
+        for segment in stream.posted..most {
             let stream = &self.streams[hop as usize];
-            let segment = stream.posted;
-            if segment == stream.segments || segment - stream.done >= self.window {
-                return Ok(());
-            }
             let (start, units) = stream.segment(segment);
             let into = if stream.kind == Kind::Reduce {
                 if !self.owns_ring(hop) || !self.has_scratch(hop) {
@@ -34,15 +29,16 @@ impl Executor<'_> {
                 if !self.is_free(hop, start, units) {
                     return Ok(());
                 }
-                Place { region: result_of(self.hop(hop).parts.space), start, units }
+                Place { region: stream.region, start, units }
             };
             if segment == 0 {
                 let Hop { peer, tag, .. } = *self.hop(hop);
                 transport.open(hop, peer, stream.label(tag));
             }
-            self.streams[hop as usize].posted += 1;
+            self.streams[hop as usize].posted = segment + 1;
             transport.recv(hop, into)?;
         }
+        Ok(())
     }
 
     /// Whether the scratch segments a combination needs for its next segment are free again: those it uses itself are

@@ -14,22 +14,16 @@ impl Executor<'_> {
         if stream.standing == Standing::Idle {
             let (start, units) = stream.segment(stream.posted);
             if self.is_free(hop, start, units) {
-                let key = key(self.hop(hop).turn, stream.posted, hop);
-                match self.bounds {
-                    None => {
-                        self.streams[hop as usize].standing = Standing::Ready;
-                        self.ready.push(key);
-                    }
-                    Some(_) => self.queue(key, units),
-                }
+                self.queue(hop, units);
             }
         }
     }
 
     /// Puts a send whose next segment, of so many units, has its data where it waits for its turn.
-    fn queue(&mut self, key: Key, units: u64) {
-        let (hop, _) = of_key(key);
+    #[inline]
+    fn queue(&mut self, hop: u32, units: u64) {
         let stream = &mut self.streams[hop as usize];
+        let key = key(stream.turn, stream.posted, hop);
         stream.standing = Standing::Ready;
         match &mut self.bounds {
             // A token has what it waits for in its plan, and others wait for it.
@@ -45,19 +39,28 @@ impl Executor<'_> {
     /// Starts every send that is ready and may.
     #[inline]
     pub(super) fn send<T: Transport>(&mut self, transport: &mut T) -> Result<(), T::Error> {
-        let mut next = self.next_send();
-        while let Some(hop) = next {
-            let dependencies = &self.program.dependencies[hop as usize];
+        while let Some(hop) = self.next_send() {
+            self.send_some(hop, transport)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the next segment of `hop`, which has credit, and those after it as long as no other send is ready.
+    fn send_some<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        let program = self.program;
+        let dependencies = &program.dependencies[hop as usize];
+        if self.streams[hop as usize].posted == 0 {
+            let Hop { peer, tag, .. } = program.plan.hops[hop as usize];
             let stream = &mut self.streams[hop as usize];
+            stream.counter = self.credits.counter(peer, Some(tag));
+            transport.open(hop, peer, stream.label(tag));
+        }
+        loop {
+            let stream = &mut self.streams[hop as usize];
+            let peer = &mut self.peers[dependencies.connection as usize];
             let segment = stream.posted;
             let (start, units) = stream.segment(segment);
-            if segment == 0 {
-                let Hop { peer, tag, .. } = self.program.plan.hops[hop as usize];
-                stream.counter = self.credits.counter(peer, Some(tag));
-                transport.open(hop, peer, stream.label(tag));
-            }
-            stream.posted += 1;
-            let peer = &mut self.peers[dependencies.connection as usize];
+            stream.posted = segment + 1;
             let confirms = self.bounds.as_mut().is_some_and(|bounds| bounds.start(units));
             let forced = confirms || peer.unconfirmed >= 2;
             let synchronous = self.credits.spend([stream.counter, peer.counter], self.every, forced);
@@ -66,32 +69,27 @@ impl Executor<'_> {
                 if !confirms {
                     stream.expect_confirmation();
                 }
+                stream.be_quiet(self.bounds.is_some());
             }
-            stream.standing = Standing::Idle;
-            let is_last = stream.posted == stream.segments;
-            stream.is_open = !is_last;
+            let has_credit = peer.unconfirmed < 2;
+            let is_last = segment + 1 == stream.segments;
             let from = self.locate(dependencies.source, segment, start, units);
             transport.send(hop, from, synchronous)?;
-            next = if is_last { self.next_send() } else { self.next_after(hop) };
-        }
-        Ok(())
-    }
-
-    /// The send that is to start next, which may be `hop` again, of which a segment has just started.
-    #[inline]
-    fn next_after(&mut self, hop: u32) -> Option<u32> {
-        let stream = &self.streams[hop as usize];
-        let (start, units) = stream.segment(stream.posted);
-        if self.bounds.is_some() {
-            self.make_ready(hop);
-        } else if self.is_free(hop, start, units) {
-            let next = self.ready.exchange(key(self.hop(hop).turn, stream.posted, hop));
-            self.streams[hop as usize].standing = Standing::Ready;
-            if let Some(hop) = self.admit(next) {
-                return Some(hop);
+            let stream = &mut self.streams[hop as usize];
+            if is_last {
+                (stream.standing, stream.is_open) = (Standing::Idle, false);
+                return Ok(());
+            }
+            let (start, units) = stream.segment(segment + 1);
+            if !self.is_free(hop, start, units) {
+                self.streams[hop as usize].standing = Standing::Idle;
+                return Ok(());
+            }
+            if !has_credit || self.bounds.is_some() || !self.ready.is_empty() {
+                self.queue(hop, units);
+                return Ok(());
             }
         }
-        self.next_send()
     }
 
     /// The send that is to start next, no longer among those that are ready.
@@ -123,6 +121,7 @@ impl Executor<'_> {
             return Some(hop);
         }
         stream.standing = Standing::Parked;
+        stream.be_quiet(self.bounds.is_some());
         if !std::mem::replace(&mut stream.is_listed, true) {
             peer.parked.push(hop);
         }
@@ -177,7 +176,8 @@ impl Executor<'_> {
         if confirmed {
             self.is_confirmed(hop);
         }
-        let stream = &self.streams[hop as usize];
+        let stream = &mut self.streams[hop as usize];
+        stream.be_quiet(self.bounds.is_some());
         if stream.standing == Standing::Parked && stream.done == stream.posted {
             let peer = &self.peers[self.program.dependencies[hop as usize].connection as usize];
             if peer.has_credit(hop, true) {
@@ -202,11 +202,10 @@ impl Executor<'_> {
 
     /// Lets a send that was parked, if it is one, look for credit again.
     fn unpark(&mut self, hop: u32) {
-        let turn = self.hop(hop).turn;
         let stream = &mut self.streams[hop as usize];
         if stream.standing == Standing::Parked {
             stream.standing = Standing::Ready;
-            self.ready.push(key(turn, stream.posted, hop));
+            self.ready.push(key(stream.turn, stream.posted, hop));
         }
     }
 

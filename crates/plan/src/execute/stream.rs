@@ -1,7 +1,7 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
 use super::transport::{Label, Region};
-use crate::schedule::{Action, Dependencies, Hop};
+use crate::schedule::{Action, Dependencies, Hop, Space};
 
 /// No hop, no segment.
 pub(super) const NONE: u32 = u32::MAX;
@@ -29,7 +29,7 @@ pub(super) enum Standing {
     Parked,
 }
 
-/// Counters of one hop. Always `done ≤ arrived ≤ posted ≤ segments`.
+/// Counters of one hop. Always `done ≤ posted ≤ segments`.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub kind: Kind,
@@ -45,12 +45,18 @@ pub(super) struct Stream {
     pub segments: u64,
     /// Segments handed to the transport.
     pub posted: u64,
-    /// Segments whose transfer is complete.
+    /// Of a combination: segments that have arrived.
     pub arrived: u64,
-    /// Segments that are finished: for a combination, combined; otherwise the same as `arrived`.
+    /// Segments that are finished: combined, or transferred.
     pub done: u64,
+    /// Of a send or a receive: nothing but counting is to be done before so many segments are done.
+    pub quiet: u64,
+    /// Of a send: of several that are ready the lowest goes first.
+    pub turn: u32,
     /// Segments that were sent synchronously for the sake of credit and are under way: at most two.
     pub unconfirmed: [Option<u64>; 2],
+    /// Where what is received or copied goes.
+    pub region: Region,
     /// First of this hop's scratch segments.
     pub scratch: u32,
     /// The combination that used these scratch segments before, and the one that does next, or [`NONE`].
@@ -68,6 +74,14 @@ pub(super) struct Stream {
     pub is_listed: bool,
     /// Of a send, where its segments are counted from call to call, or [`NONE`] before the first.
     pub counter: u32,
+}
+
+/// Where what is received or copied into a space goes.
+pub(super) const fn result_of(space: Space) -> Region {
+    match space {
+        Space::Stage => Region::Stage,
+        Space::Vector | Space::Input | Space::Output => Region::Output,
+    }
 }
 
 impl Stream {
@@ -90,7 +104,10 @@ impl Stream {
             posted: 0,
             arrived: 0,
             done: 0,
+            quiet: 0,
+            turn: hop.turn,
             unconfirmed: [None; 2],
+            region: result_of(hop.parts.space),
             scratch: 0,
             scratch_before: NONE,
             scratch_after: NONE,
@@ -158,5 +175,16 @@ impl Stream {
             self.unconfirmed = [self.unconfirmed[1], None];
         }
         confirmed
+    }
+
+    /// Works out how long completions need nothing but counting; `bounded`: by the bounds of an exchange.
+    #[inline]
+    pub fn be_quiet(&mut self, bounded: bool) {
+        if bounded || self.has_followers {
+            return;
+        }
+        let confirmation = self.unconfirmed[0].map_or(u64::MAX, |segment| segment + 1);
+        let idle = if self.standing == Standing::Parked { self.posted } else { u64::MAX };
+        self.quiet = self.segments.min(confirmation).min(idle);
     }
 }
