@@ -11,6 +11,7 @@ pub mod fabric;
 pub mod pattern;
 mod planner;
 mod quoted;
+mod recent;
 pub mod schedule;
 pub mod tasks;
 pub mod topology;

@@ -28,18 +28,16 @@
 use super::credits::{Credits, Peer};
 use super::flow::Bounds;
 use super::ready::Ready;
+use super::scratch;
 use super::stream::{Kind, NONE, Stream};
 use super::transport::{Completed, Transport};
-use crate::schedule::{ACTIVE_HOPS, Action, Hop, Pacing, Parts, Program, Rank, Source, Space};
+use crate::schedule::{ACTIVE_HOPS, Hop, Pacing, Program, Rank, Source};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Segments from one synchronous one to the next, at most: of calls with one segment each, a rank is never as many as
 /// 256 ahead of another.
 const CONFIRMED: u64 = 63;
-
-/// Unfinished combinations that may have receives posted at the same time; bounds the scratch memory of long plans.
-const ACTIVE_COMBINATIONS: usize = 16;
 
 /// What a run moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +98,7 @@ impl<'p> Executor<'p> {
         let stream =
             |(hop, dependencies)| Stream::new(hop, dependencies, transport.units(hop.parts, plan.parts), length);
         let mut streams: Vec<Stream> = plan.hops.iter().zip(&program.dependencies).map(stream).collect();
-        let ring = share_scratch(program, &mut streams, window, transport)?;
+        let ring = scratch::share(program, &mut streams, window, transport)?;
         for hop in 0..streams.len() {
             let waits_for = &program.dependencies[hop].whole;
             if !waits_for.is_empty() {
@@ -319,39 +317,4 @@ impl<'p> Executor<'p> {
         let data = &self.program.dependencies[hop as usize].data;
         data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
     }
-}
-
-/// Gives each combination a ring of scratch segments, long plans a few rings in turn; the number of segments in a ring.
-fn share_scratch<T: Transport>(
-    program: &Program,
-    streams: &mut [Stream],
-    window: u64,
-    transport: &mut T,
-) -> Result<u64, T::Error> {
-    let plan = &program.plan;
-    let (mut count, mut ring, mut longest) = (0, 0, 0);
-    // The last combination on each ring.
-    let mut last = [NONE; ACTIVE_COMBINATIONS];
-    for hop in 0..streams.len() {
-        if plan.hops[hop].action == Action::Reduce && streams[hop].segments > 0 {
-            let before = std::mem::replace(&mut last[count % ACTIVE_COMBINATIONS], hop as u32);
-            streams[hop].scratch_before = before;
-            if let Some(before) = streams.get_mut(before as usize) {
-                before.scratch_after = hop as u32;
-            }
-            // The number of the ring, until it is known how long rings are.
-            streams[hop].scratch = (count % ACTIVE_COMBINATIONS) as u32;
-            ring = streams[hop].segments.min(window).max(ring);
-            longest = streams[hop].segment(0).1.max(longest);
-            count += 1;
-        }
-    }
-    if count > 0 || plan.staged > 0 {
-        let slots = count.min(ACTIVE_COMBINATIONS) as u32 * ring as u32;
-        let stage = Parts { space: Space::Stage, first: 0, count: plan.staged };
-        transport.reserve(slots, longest, transport.units(stage, plan.parts).1)?;
-    }
-    let ring = ring.max(1);
-    streams.iter_mut().for_each(|stream| stream.scratch *= ring as u32);
-    Ok(ring)
 }

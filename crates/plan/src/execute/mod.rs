@@ -7,6 +7,7 @@ mod layout;
 mod play;
 mod ready;
 mod receives;
+mod scratch;
 mod sends;
 mod stream;
 mod threads;

@@ -1,7 +1,7 @@
 //! What an executor does but sending: it receives, combines and copies.
 
 use super::executor::Executor;
-use super::stream::{Kind, NONE, result_of};
+use super::stream::{Kind, result_of};
 use super::transport::{Place, Region, Transport};
 use crate::schedule::{Action, Hop, Parts, Run, Source, Space};
 use std::cmp::Reverse;
@@ -39,26 +39,6 @@ impl Executor<'_> {
             transport.recv(hop, into)?;
         }
         Ok(())
-    }
-
-    /// Whether the scratch segments a combination needs for its next segment are free again: those it uses itself are
-    /// within the window.
-    #[inline]
-    fn has_scratch(&self, hop: u32) -> bool {
-        let Some(oldest) = self.streams[hop as usize].posted.checked_sub(self.window) else { return true };
-        let readers = &self.program.dependencies[hop as usize].freed_by;
-        readers.iter().all(|&r| self.streams[r as usize].done > oldest)
-    }
-
-    /// Whether the ring of this combination is no longer in use by an earlier one.
-    #[inline]
-    fn owns_ring(&self, hop: u32) -> bool {
-        let earlier = self.streams[hop as usize].scratch_before;
-        if earlier == NONE {
-            return true;
-        }
-        let readers = &self.program.dependencies[earlier as usize].freed_by;
-        std::iter::once(&earlier).chain(readers).all(|&h| self.streams[h as usize].finished())
     }
 
     /// Combines what has arrived, in order.
