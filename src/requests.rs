@@ -1,16 +1,18 @@
-//! The requests of a call that are under way. Those of one stream are looked at in the order in which they were started: only the oldest of each
-//! is shown to the library, so that a look costs the same however many segments a window has.
+//! The requests of a call that are under way. Those of one stream end in the order in which they were started, or are treated as if they did, so
+//! that only the oldest of each are shown to the library: a look costs the same however many segments a window has.
 //!
 //! ```text
-//!   front    [ stream 4 ][ stream 0 ][   null   ][ stream 7 ]     MPI_Testsome
-//!                 │           │                        │
-//!   later        ●─●─●        ●                       (none)      in the order of their starts
+//!   front    [ stream 4: ● ● ● ● ][ stream 0: ● ○ ○ ○ ][ not in use ][ stream 7: ● ● ○ ○ ]     MPI_Testsome
+//!   later      ● ● ●                                                                          in the order of their starts
 //! ```
 
 use crate::failure::Failure;
 use crate::real::Real;
 use mpi::ffi::{MPI_Request, MPI_Status};
 use std::ffi::c_int;
+
+/// Requests of a stream that are shown to the library: segments arrive in twos and threes.
+const SHOWN: u32 = 4;
 
 /// Entries that are made at a time.
 const ENTRIES: u32 = 32;
@@ -21,11 +23,11 @@ const NONE: u32 = u32::MAX;
 /// Requests by stream, a number that the caller chooses; the caller keeps a [`Queue`] for each.
 pub struct Requests {
     null: MPI_Request,
-    /// The oldest request of each stream that has any, null where the place is not in use.
+    /// [`SHOWN`] requests for each place, null where there is none.
     front: Vec<MPI_Request>,
-    /// Which streams these are.
+    /// Whose places these are, [`NONE`] where nobody's.
     owners: Vec<u32>,
-    /// Places that are not in use.
+    /// Places that are nobody's.
     vacant: Vec<u32>,
     /// The younger requests, as linked lists; entries that are not in use are linked from `unused`.
     later: Vec<Later>,
@@ -38,10 +40,14 @@ pub struct Requests {
 /// The requests of one stream.
 #[derive(Clone, Copy)]
 pub struct Queue {
-    /// Place of the oldest in the front.
+    /// In the front.
     place: u32,
-    /// The second oldest, and the youngest.
-    second: u32,
+    /// Which of the place's requests is the oldest, how many it has from there on, round and round, and which of them are known to be complete.
+    oldest: u32,
+    shown: u32,
+    complete: u32,
+    /// The first that is not shown, and the youngest.
+    next: u32,
     last: u32,
 }
 
@@ -51,9 +57,29 @@ struct Later {
     next: u32,
 }
 
+/// A request that is complete.
+#[derive(Clone, Copy)]
+pub struct Finished {
+    index: u32,
+    /// Its stream.
+    pub stream: u32,
+}
+
 impl Queue {
     /// Without any.
-    pub const EMPTY: Self = Self { place: NONE, second: NONE, last: NONE };
+    pub const EMPTY: Self = Self { place: NONE, oldest: 0, shown: 0, complete: 0, next: NONE, last: NONE };
+
+    /// How many older requests of the stream have not been reported.
+    #[inline]
+    pub fn before(&self, finished: Finished) -> u32 {
+        finished.index.wrapping_sub(self.oldest) % SHOWN
+    }
+
+    /// Index in the front of the request that comes `nth` after the oldest.
+    #[inline]
+    fn index(&self, nth: u32) -> usize {
+        (self.place * SHOWN + (self.oldest + nth) % SHOWN) as usize
+    }
 }
 
 impl Requests {
@@ -73,6 +99,7 @@ impl Requests {
     }
 
     /// Whether nothing is under way.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.under_way == 0
     }
@@ -83,8 +110,11 @@ impl Requests {
         self.under_way += 1;
         if queue.place == NONE {
             queue.place = self.vacant.pop().unwrap_or_else(|| self.new_place());
-            self.front[queue.place as usize] = request;
             self.owners[queue.place as usize] = stream;
+        }
+        if queue.shown < SHOWN {
+            self.front[queue.index(queue.shown)] = request;
+            queue.shown += 1;
             return;
         }
         let at = self.unused;
@@ -98,12 +128,12 @@ impl Requests {
         };
         match self.later.get_mut(queue.last as usize) {
             Some(last) => last.next = at,
-            None => queue.second = at,
+            None => queue.next = at,
         }
         queue.last = at;
     }
 
-    /// Looks which of the oldest requests are complete; how many. All requests must be active, and their buffers valid.
+    /// Looks which of the requests that are shown are complete; how many. All requests must be active, and their buffers valid.
     ///
     /// # Errors
     /// The error of one that has failed.
@@ -131,11 +161,11 @@ impl Requests {
         Failure::Mpi(failed.unwrap_or(code))
     }
 
-    /// Place and stream of the request that [`Self::test`] found complete as number `nth`.
+    /// The request that [`Self::test`] found complete as number `nth`.
     #[inline]
-    pub fn finished(&self, nth: usize) -> (u32, u32) {
-        let place = self.finished[nth] as u32;
-        (place, self.owners[place as usize])
+    pub fn finished(&self, nth: usize) -> Finished {
+        let index = self.finished[nth] as u32;
+        Finished { index, stream: self.owners[(index / SHOWN) as usize] }
     }
 
     /// The status of number `nth`.
@@ -144,37 +174,70 @@ impl Requests {
         &self.statuses[nth]
     }
 
-    /// Puts the next request of a stream at the place of one that was complete.
+    /// Takes out a request that is complete; how many of its stream can be reported: those without an older one that is not complete.
     #[inline]
-    pub fn advance(&mut self, place: u32, queue: &mut Queue) {
+    pub fn take(&mut self, finished: Finished, queue: &mut Queue) -> u32 {
         self.under_way -= 1;
-        match self.later.get_mut(queue.second as usize) {
-            Some(entry) => {
-                self.front[place as usize] = entry.request;
-                let at = std::mem::replace(&mut queue.second, entry.next);
-                if queue.second == NONE {
-                    queue.last = NONE;
+        queue.complete |= 1 << (finished.index % SHOWN);
+        let mut reported = 0;
+        while queue.complete & 1 << queue.oldest != 0 {
+            queue.complete &= !(1 << queue.oldest);
+            reported += 1;
+            // The place of the oldest becomes that of the youngest.
+            match self.later.get_mut(queue.next as usize) {
+                Some(entry) => {
+                    self.front[queue.index(0)] = entry.request;
+                    let at = std::mem::replace(&mut queue.next, entry.next);
+                    if queue.next == NONE {
+                        queue.last = NONE;
+                    }
+                    entry.next = std::mem::replace(&mut self.unused, at);
                 }
-                entry.next = std::mem::replace(&mut self.unused, at);
+                None => queue.shown -= 1,
             }
-            None => {
-                self.front[place as usize] = self.null;
-                self.vacant.push(place);
-                queue.place = NONE;
-            }
+            queue.oldest = (queue.oldest + 1) % SHOWN;
         }
+        if queue.shown == 0 {
+            self.owners[queue.place as usize] = NONE;
+            self.vacant.push(queue.place);
+            queue.place = NONE;
+        }
+        reported
+    }
+
+    /// The streams that have requests.
+    pub fn streams(&self) -> impl Iterator<Item = u32> {
+        self.owners.iter().copied().filter(|&stream| stream != NONE)
+    }
+
+    /// The oldest request of a stream that has any.
+    pub fn oldest(&mut self, queue: &Queue) -> &mut MPI_Request {
+        &mut self.front[queue.index(0)]
+    }
+
+    /// Takes the requests of a stream out, the oldest first; of those that have failed or are complete nothing is left but null.
+    pub fn take_all(&mut self, queue: &mut Queue) -> Vec<MPI_Request> {
+        let mut all: Vec<_> = (0..queue.shown).map(|nth| self.front[queue.index(nth)]).collect();
+        let mut at = queue.next;
+        while let Some(entry) = self.later.get(at as usize) {
+            all.push(entry.request);
+            at = entry.next;
+        }
+        *queue = Queue::EMPTY;
+        all
     }
 
     #[cold]
     fn new_place(&mut self) -> u32 {
-        let place = self.front.len() as u32;
-        self.front.push(self.null);
+        let place = self.owners.len() as u32;
         self.owners.push(NONE);
-        self.finished.push(0);
+        let shown = self.owners.len() * SHOWN as usize;
+        self.front.resize(shown, self.null);
+        self.finished.resize(shown, 0);
         // SAFETY: MPI_Status is plain data.
-        self.statuses.push(unsafe { std::mem::zeroed() });
+        self.statuses.resize_with(shown, || unsafe { std::mem::zeroed() });
         // There is room for all of them.
-        self.vacant.reserve(self.front.len());
+        self.vacant.reserve(self.owners.len());
         place
     }
 
@@ -187,31 +250,5 @@ impl Requests {
         self.unused = self.later[at as usize].next;
         self.later[at as usize].next = NONE;
         at
-    }
-
-    /// The oldest request of each stream that has any, with the stream.
-    pub fn oldest(&mut self) -> impl Iterator<Item = (u32, &mut MPI_Request)> {
-        let null = self.null;
-        self.owners.iter().copied().zip(&mut self.front).filter(move |(_, request)| **request != null)
-    }
-
-    /// Takes all requests out, with their streams, the oldest of each first; those that have failed are none any more. `queues`: of all streams.
-    pub fn take_all<'q>(&mut self, queues: impl Iterator<Item = (u32, &'q mut Queue)>) -> Vec<(u32, MPI_Request)> {
-        let mut all: Vec<_> = self.oldest().map(|(stream, request)| (stream, *request)).collect();
-        for (stream, queue) in queues {
-            let mut at = queue.second;
-            while let Some(entry) = self.later.get(at as usize) {
-                all.push((stream, entry.request));
-                at = entry.next;
-            }
-            *queue = Queue::EMPTY;
-        }
-        self.under_way = 0;
-        self.front.clear();
-        self.owners.clear();
-        self.vacant.clear();
-        self.finished.clear();
-        self.statuses.clear();
-        all
     }
 }

@@ -15,7 +15,7 @@ use crate::real::handles::{ANY_TAG, STATUS_IGNORE};
 use crate::requests::{Queue, Requests};
 use crate::tags::Tags;
 use crate::wait::{self, LOOKS};
-use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
+use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Status};
 use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
@@ -73,7 +73,7 @@ struct Line {
     /// The same of the last segment.
     last_units: u64,
     last_tag: c_int,
-    /// Segments that have not arrived; where nothing is received, any number.
+    /// Segments that have not been reported as complete.
     left: u64,
     receives: bool,
     /// Bytes of a message that may mean that the oldest receive never ends; it was asked to be cancelled then.
@@ -160,17 +160,17 @@ impl<'r> MpiTransport<'r> {
     fn give_up(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
-        let (streams, mut requests): (Vec<u32>, Vec<MPI_Request>) = {
-            let queues = (0..).zip(self.lines.iter_mut().map(|line| &mut line.queue));
-            self.requests.take_all(queues).into_iter().unzip()
-        };
-        for (request, stream) in requests.iter_mut().zip(streams) {
-            let line = &mut self.lines[stream as usize];
-            // Where there was doubt, the oldest receive was cancelled then.
-            if line.receives && line.doubt.take().is_none() {
-                // SAFETY: a receive that has not been completed by any call; one that has its message already stays as
-                // it is.
-                unsafe { (self.real.mpi.cancel)(request) };
+        let mut requests = Vec::new();
+        for line in &mut self.lines {
+            let of_line = self.requests.take_all(&mut line.queue);
+            for (nth, mut request) in of_line.into_iter().enumerate().filter(|(_, request)| *request != null) {
+                // Where there was doubt, the oldest receive was cancelled then.
+                if line.receives && !(nth == 0 && line.doubt.is_some()) {
+                    // SAFETY: a receive that has not been completed by any call; one that has its message already stays
+                    // as it is.
+                    unsafe { (self.real.mpi.cancel)(&raw mut request) };
+                }
+                requests.push(request);
             }
         }
         let mut finished = vec![0; requests.len()];
@@ -364,26 +364,24 @@ impl MpiTransport<'_> {
     /// the two apart.
     fn look_for_strays(&mut self) -> Result<(), Failure> {
         let comm = self.channel.private.comm;
-        let mut requests = std::mem::replace(&mut self.requests, Requests::new(self.real));
-        let outcome = requests.oldest().try_for_each(|(hop, request)| {
+        let streams: Vec<u32> = self.requests.streams().collect();
+        for hop in streams {
             let line = self.lines[hop as usize];
             if !line.receives || line.doubt.is_some() {
-                return Ok(());
+                continue;
             }
             let mut found = 0;
             // SAFETY: MPI_Status is plain data.
             let mut status: MPI_Status = unsafe { std::mem::zeroed() };
             // SAFETY: valid communicator and pointers.
             check(unsafe { (self.real.mpi.iprobe)(line.peer, ANY_TAG, comm, &raw mut found, &raw mut status) })?;
-            if found == 0 || !self.is_stray(status.MPI_TAG, &line) {
-                return Ok(());
+            if found != 0 && self.is_stray(status.MPI_TAG, &line) {
+                self.lines[hop as usize].doubt = Some(self.bytes(&status));
+                // SAFETY: a receive that has not been completed by any call.
+                check(unsafe { (self.real.mpi.cancel)(self.requests.oldest(&line.queue)) })?;
             }
-            self.lines[hop as usize].doubt = Some(self.bytes(&status));
-            // SAFETY: a receive that has not been completed by any call.
-            check(unsafe { (self.real.mpi.cancel)(request) })
-        });
-        self.requests = requests;
-        outcome
+        }
+        Ok(())
     }
 
     /// Bytes of the message of that status.
@@ -415,8 +413,8 @@ impl MpiTransport<'_> {
 
     /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has not.
     #[cold]
-    fn judge(&mut self, hop: u32, units: u64, nth: usize) -> Result<(), Failure> {
-        let doubt = self.lines[hop as usize].doubt.take();
+    fn judge(&mut self, hop: u32, (units, is_in_doubt): (u64, bool), nth: usize) -> Result<(), Failure> {
+        let doubt = if is_in_doubt { self.lines[hop as usize].doubt.take() } else { None };
         let (peer, status) = (self.lines[hop as usize].rank, self.requests.status(nth));
         let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
         if let Some(bytes) = doubt {
@@ -447,17 +445,22 @@ impl MpiTransport<'_> {
         }
         let done = self.requests.test(self.real)?;
         for nth in 0..done {
-            let (place, hop) = self.requests.finished(nth);
+            let finished = self.requests.finished(nth);
+            let hop = finished.stream;
             let line = &mut self.lines[hop as usize];
-            self.requests.advance(place, &mut line.queue);
-            completed.push(hop);
             if line.receives {
-                let units = if line.left == 1 { line.last_units } else { line.units };
-                line.left -= 1;
-                let is_in_doubt = line.doubt.is_some();
+                let before = u64::from(line.queue.before(finished));
+                let units = if before + 1 == line.left { line.last_units } else { line.units };
+                let is_in_doubt = before == 0 && line.doubt.is_some();
                 if is_in_doubt || !self.has(units, self.requests.status(nth)) {
-                    self.judge(hop, units, nth)?;
+                    self.judge(hop, (units, is_in_doubt), nth)?;
                 }
+            }
+            let line = &mut self.lines[hop as usize];
+            let reported = self.requests.take(finished, &mut line.queue);
+            line.left -= u64::from(reported);
+            for _ in 0..reported {
+                completed.push(hop);
             }
         }
         Ok(())
