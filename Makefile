@@ -14,7 +14,7 @@
 # make audit         advisories about dependencies; needs cargo-deny or cargo-audit, and a network
 # make fuzz-parsers  everything that users write, garbled, three times as many cases as the tests have; about a minute
 # make startup    what a job's start costs, without Nagare, switched off and with it, on every MPI; some ten minutes
-# make instructions   counts the instructions of a call that is passed on (callgrind)
+# make instructions   counts the instructions of a segment, and of a call that is passed on (callgrind)
 
 SHELL := bash
 CARGO := cargo

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Counts the instructions a call costs when Nagare passes it on, against the same call without Nagare (callgrind).
-#   scripts/instructions.sh            prints one line per MPI family, collective and report setting
+# Counts instructions (callgrind): what a segment costs in Nagare's own code, and what a call costs that Nagare passes on, against the same
+# call without Nagare.
+#   scripts/instructions.sh            prints both tables, a line for each MPI family and algorithm, or collective and report setting
+#   scripts/instructions.sh segments   the first alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -20,7 +22,42 @@ per_call() {
     echo $(((many - few) / $5))
 }
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+
+# The MPI library's instructions are left out, and start-up and the first call cancel in the difference of 25 calls and 5. Ranks pause where
+# they wait, so that looking in vain hardly counts.
+segments() { # family algorithm collective ranks topology
+    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 calls bytes=$((1 << 20))
+    for calls in 5 25; do
+        rm -f "$work"/process.*
+        NAGARE_TOPOLOGY=$topology NAGARE_ALGORITHM=$collective=$algorithm NAGARE_SEGMENT=8K NAGARE_WAIT=pause \
+            "mpirun.$family" -np "$ranks" env LD_PRELOAD="$library" valgrind --tool=callgrind \
+            --callgrind-out-file="$work/process.%p" "$work/segments" "$collective" "$calls" "$bytes" >"$work/log" 2>&1 ||
+            { cat "$work/log" >&2; exit 1; }
+        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | sort >"$work/calls.$calls"
+    done
+    join "$work/calls.5" "$work/calls.25" | while read -r kind _ sent received own _ all_sent all_received all_own; do
+        sent=$((all_sent - sent)) received=$((all_received - received)) own=$((all_own - own))
+        # Of what does both: of a segment sent and one received.
+        local each=$((own / (sent + received)))
+        [[ $kind == both ]] && each=$((2 * own / (sent + received)))
+        printf '%-8s %-18s %-10s %5d %-9s %8d %8d %12d %8d\n' "$family" "$algorithm" "$collective" "$ranks" "$kind" "$sent" "$received" "$own" $each
+    done
+}
+printf '%-8s %-18s %-10s %5s %-9s %8s %8s %12s %8s\n' MPI algorithm collective ranks these sent received instructions "each"
+for family in openmpi mpich; do
+    library=$PWD/target/$family/release/libnagare.so
+    [[ -f $library ]] || continue
+    "mpicc.$family" -O2 -o "$work/segments" tests/programs/segments.c
+    segments $family chain bcast 2 'synthetic:node:2 core:1'
+    segments $family ring allreduce 2 'synthetic:node:2 core:1'
+    segments $family gateway_two_tree bcast 4 'synthetic:node:2 core:2'
+    segments $family halving_doubling allreduce 4 'synthetic:node:4 core:1'
+    segments $family two_level_ring alltoall 4 'synthetic:node:4 core:1'
+    segments $family contention_free alltoall 4 'synthetic:node:4 core:1'
+done
+[[ ${1:-} == segments ]] && exit
+echo
 
 printf '%-8s %-20s %10s %10s %14s %14s\n' MPI collective bytes without "with (more)" "report (more)"
 line() { # family collective bytes ints calls launcher-with-ranks...

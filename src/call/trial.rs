@@ -2,6 +2,7 @@
 
 use super::decide::Decision;
 use crate::boundary::failure::Failure;
+use crate::boundary::stack;
 use crate::comm::learning::{Class, Step};
 use crate::transport::private::Private;
 use crate::transport::together::slowest;
@@ -19,7 +20,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         return Ok(Step { way: Some(decision.algorithm), measured: false });
     }
     let call = record.traffic().coming_call();
-    let together = |own| slowest(shim.real, private, call, own, shim.pause());
+    let together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.pause()));
     let mut learning = record.learning();
     let lesson = learning.lesson(class, || decision.candidates());
     let is_measuring = lesson.is_measuring();

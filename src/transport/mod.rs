@@ -16,6 +16,7 @@ pub mod mpi_transport;
 pub mod notice;
 pub mod pool;
 pub mod private;
+mod requests;
 pub mod tags;
 pub mod together;
 pub mod wait;

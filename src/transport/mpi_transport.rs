@@ -7,15 +7,16 @@
 //! is there, or word of a rank that has given up.
 
 use super::private::Private;
+use super::requests::{Queue, Requests};
 use super::tags::Tags;
 use super::wait::{self, LOOKS};
 use crate::boundary::failure::Failure;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::memory::Buffer;
 use crate::real::Real;
-use crate::real::handles::ANY_TAG;
-use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
-use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Ticket, Transport};
+use crate::real::handles::{ANY_TAG, STATUS_IGNORE};
+use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Status};
+use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
@@ -59,14 +60,32 @@ pub struct Channel<'r> {
     pub call: u32,
 }
 
-/// A receive under way.
+/// What the messages of a hop have in common.
 #[derive(Clone, Copy)]
-struct Expected {
-    peer: Rank,
+struct Line {
+    /// The rank at the other end, and what it is called on the communicator.
+    rank: Rank,
+    peer: c_int,
     label: Label,
+    /// Units of its segments, but for the last, and their tag.
     units: u64,
-    /// Bytes of a message that may mean that this one never comes; the receive was asked to be cancelled then.
+    tag: c_int,
+    /// The same of the last segment.
+    last_units: u64,
+    last_tag: c_int,
+    /// Segments that have not been reported as complete.
+    left: u64,
+    receives: bool,
+    /// Bytes of a message that may mean that the oldest receive never ends; it was asked to be cancelled then.
     doubt: Option<u64>,
+    queue: Queue,
+}
+
+impl Line {
+    #[inline]
+    fn tag_of(&self, units: u64) -> c_int {
+        if units == self.units { self.tag } else { self.last_tag }
+    }
 }
 
 /// One call's transport.
@@ -74,14 +93,14 @@ pub struct MpiTransport<'r> {
     real: &'r Real,
     channel: Channel<'r>,
     buffers: Buffers,
+    /// By how much the address of unit 0 in memory of ours differs from where that memory begins.
+    data: isize,
     scratch: Buffer,
     slot_bytes: usize,
     stage: Buffer,
-    requests: Vec<MPI_Request>,
-    /// What each request is for; of receives also what should arrive.
-    tickets: Vec<(Ticket, Option<Expected>)>,
-    finished: Vec<c_int>,
-    statuses: Vec<MPI_Status>,
+    /// By hop.
+    lines: Vec<Line>,
+    requests: Requests,
     /// Between two looks at the requests, where ranks wait by pausing.
     pause: Option<Duration>,
 }
@@ -94,36 +113,36 @@ impl<'r> MpiTransport<'r> {
     /// output, unless null, for writing) until the transport is dropped with nothing under way, and the handles must be
     /// valid.
     pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
+        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
+        // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
+        let shape = &buffers.shape;
+        let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
         Self {
             real,
             channel,
             buffers,
+            data,
             scratch: Buffer::default(),
             slot_bytes: 0,
             stage: Buffer::default(),
-            requests: Vec::new(),
-            tickets: Vec::new(),
-            finished: Vec::new(),
-            statuses: Vec::new(),
+            lines: Vec::new(),
+            requests: Requests::new(real),
             pause,
         }
     }
 
     /// Address of the first unit of a place.
+    #[inline]
     fn address(&mut self, place: Place) -> *mut u8 {
-        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
-        // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
-        let shape = &self.buffers.shape;
-        let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
         let base = match place.region {
             Region::Input => self.buffers.input.cast_mut(),
             Region::Output => self.buffers.output,
-            Region::Stage => self.stage.address().wrapping_offset(data),
+            Region::Stage => self.stage.address().wrapping_offset(self.data),
             Region::Scratch(slot) => {
-                self.scratch.address().wrapping_add(slot as usize * self.slot_bytes).wrapping_offset(data)
+                self.scratch.address().wrapping_add(slot as usize * self.slot_bytes).wrapping_offset(self.data)
             }
         };
-        base.wrapping_offset(place.start as isize * shape.extent as isize)
+        base.wrapping_offset(place.start as isize * self.buffers.shape.extent as isize)
     }
 
     /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such
@@ -141,33 +160,36 @@ impl<'r> MpiTransport<'r> {
     fn give_up(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();
-        for (request, (_, expected)) in self.requests.iter_mut().zip(&self.tickets) {
-            if *request != null && expected.is_some_and(|expected| expected.doubt.is_none()) {
-                // SAFETY: a receive that has not been completed by any call; one that has its message already stays as
-                // it is.
-                unsafe { (self.real.mpi.cancel)(request) };
+        let mut requests = Vec::new();
+        for line in &mut self.lines {
+            let of_line = self.requests.take_all(&mut line.queue);
+            for (nth, mut request) in of_line.into_iter().enumerate().filter(|(_, request)| *request != null) {
+                // Where there was doubt, the oldest receive was cancelled then.
+                if line.receives && !(nth == 0 && line.doubt.is_some()) {
+                    // SAFETY: a receive that has not been completed by any call; one that has its message already stays
+                    // as it is.
+                    unsafe { (self.real.mpi.cancel)(&raw mut request) };
+                }
+                requests.push(request);
             }
         }
-        let mut ignored = Completed::new();
-        while self.requests.iter().any(|request| *request != null) && given_up.elapsed() < CANCELLING {
-            // What fails now is not what made the call fail.
-            let _ = self.look(&mut ignored);
+        let mut finished = vec![0; requests.len()];
+        while requests.iter().any(|request| *request != null) && given_up.elapsed() < CANCELLING {
+            let mut done = 0;
+            // SAFETY: the arrays have as many entries; every request that is not null is active, and its buffer valid. What fails now is
+            // not what made the call fail.
+            unsafe {
+                (self.real.mpi.testsome)(
+                    requests.len() as c_int,
+                    requests.as_mut_ptr(),
+                    &raw mut done,
+                    finished.as_mut_ptr(),
+                    STATUS_IGNORE,
+                )
+            };
         }
         std::mem::forget(std::mem::take(&mut self.scratch));
         std::mem::forget(std::mem::take(&mut self.stage));
-    }
-
-    fn start(
-        &mut self,
-        ticket: Ticket,
-        expected: Option<Expected>,
-        code: c_int,
-        request: MPI_Request,
-    ) -> Result<(), Failure> {
-        check(code)?;
-        self.requests.push(request);
-        self.tickets.push((ticket, expected));
-        Ok(())
     }
 }
 
@@ -201,17 +223,34 @@ impl Transport for MpiTransport<'_> {
         Ok(())
     }
 
-    fn send(
-        &mut self,
-        ticket: Ticket,
-        peer: Rank,
-        label: Label,
-        from: Place,
-        synchronous: bool,
-    ) -> Result<(), Failure> {
-        let private = self.channel.private;
-        let tag = self.tag(label, from.units);
+    fn open(&mut self, hop: u32, peer: Rank, label: Label) {
+        let Label { stream, segment, .. } = label;
+        let segments = stream.div_ceil(segment.max(1)).max(1);
+        let (units, last_units) = (segment.min(stream), stream - (segments - 1) * segment);
+        let line = Line {
+            rank: peer,
+            peer: self.channel.private.rank(peer),
+            label,
+            units,
+            tag: self.tag(label, units),
+            last_units,
+            last_tag: self.tag(label, last_units),
+            left: segments,
+            receives: false,
+            doubt: None,
+            queue: Queue::EMPTY,
+        };
+        // What lies between is not asked for before it is opened.
+        if hop as usize >= self.lines.len() {
+            self.lines.resize(hop as usize + 1, line);
+        }
+        self.lines[hop as usize] = line;
+    }
+
+    #[inline]
+    fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Failure> {
         let address = self.address(from);
+        let line = &mut self.lines[hop as usize];
         let mut request = self.real.handles.request_null;
         let start = if synchronous { self.real.mpi.issend } else { self.real.mpi.isend };
         // SAFETY: the place lies within a buffer that `new` was promised to be valid, and the executor does not write
@@ -221,19 +260,22 @@ impl Transport for MpiTransport<'_> {
                 address.cast(),
                 from.units as c_int,
                 self.buffers.datatype,
-                private.rank(peer),
-                tag,
-                private.comm,
+                line.peer,
+                line.tag_of(from.units),
+                self.channel.private.comm,
                 &raw mut request,
             )
         };
-        self.start(ticket, None, code, request)
+        check(code)?;
+        self.requests.push(hop, &mut line.queue, request);
+        Ok(())
     }
 
-    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Failure> {
-        let private = self.channel.private;
-        let tag = self.tag(label, into.units);
+    #[inline]
+    fn recv(&mut self, hop: u32, into: Place) -> Result<(), Failure> {
         let address = self.address(into);
+        let line = &mut self.lines[hop as usize];
+        line.receives = true;
         let mut request = self.real.handles.request_null;
         // SAFETY: as for `send`; the executor neither reads nor writes the place before the request is complete.
         let code = unsafe {
@@ -241,13 +283,15 @@ impl Transport for MpiTransport<'_> {
                 address.cast(),
                 into.units as c_int,
                 self.buffers.datatype,
-                private.rank(peer),
-                tag,
-                private.comm,
+                line.peer,
+                line.tag_of(into.units),
+                self.channel.private.comm,
                 &raw mut request,
             )
         };
-        self.start(ticket, Some(Expected { peer, label, units: into.units, doubt: None }), code, request)
+        check(code)?;
+        self.requests.push(hop, &mut line.queue, request);
+        Ok(())
     }
 
     fn reduce(&mut self, from: Place, into: Place) -> Result<(), Failure> {
@@ -286,6 +330,7 @@ impl Transport for MpiTransport<'_> {
             .map_err(Failure::Mpi)
     }
 
+    #[inline]
     fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Failure> {
         let mut looks = 0u32;
         loop {
@@ -293,32 +338,18 @@ impl Transport for MpiTransport<'_> {
             if !wait || !completed.is_empty() {
                 return Ok(());
             }
-            if self.requests.is_empty() {
-                return Err(Failure::Stalled);
-            }
-            looks = looks.saturating_add(1);
-            if looks.is_multiple_of(FRUITLESS) {
-                let Channel { private, call, .. } = self.channel;
-                private.notices.look(self.real);
-                private.notices.check(private, call)?;
-                self.look_for_strays()?;
-            }
-            match self.pause {
-                Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
-                _ => {}
-            }
+            // A rank may wait for days.
+            looks = looks.wrapping_add(1);
+            self.wait(looks)?;
         }
     }
 }
 
 impl MpiTransport<'_> {
     /// Whether a message of that tag is of the same call and stream, and no segment of it as this rank cuts it.
-    fn is_stray(&self, tag: c_int, label: Label) -> bool {
+    fn is_stray(&self, tag: c_int, line: &Line) -> bool {
         let Channel { tags, call, .. } = self.channel;
-        let Label { stream, segment, .. } = label;
-        let last = stream - stream.saturating_sub(1) / segment.max(1) * segment;
-        tags.is_of(tag, label.tag, call)
-            && ![segment.min(stream), last].map(|units| self.tag(label, units)).contains(&tag)
+        tags.is_of(tag, line.label.tag, call) && ![line.tag, line.last_tag].contains(&tag)
     }
 
     fn tag(&self, label: Label, units: u64) -> c_int {
@@ -332,24 +363,22 @@ impl MpiTransport<'_> {
     /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
     /// the two apart.
     fn look_for_strays(&mut self) -> Result<(), Failure> {
-        let private = self.channel.private;
-        for index in 0..self.tickets.len() {
-            let Some(Expected { peer, label, doubt: None, .. }) = self.tickets[index].1 else { continue };
+        let comm = self.channel.private.comm;
+        let streams: Vec<u32> = self.requests.streams().collect();
+        for hop in streams {
+            let line = self.lines[hop as usize];
+            if !line.receives || line.doubt.is_some() {
+                continue;
+            }
             let mut found = 0;
             // SAFETY: MPI_Status is plain data.
             let mut status: MPI_Status = unsafe { std::mem::zeroed() };
             // SAFETY: valid communicator and pointers.
-            let code = unsafe {
-                (self.real.mpi.iprobe)(private.rank(peer), ANY_TAG, private.comm, &raw mut found, &raw mut status)
-            };
-            check(code)?;
-            if found != 0 && self.is_stray(status.MPI_TAG, label) {
-                let bytes = self.bytes(&status);
-                if let Some(expected) = &mut self.tickets[index].1 {
-                    expected.doubt = Some(bytes);
-                }
+            check(unsafe { (self.real.mpi.iprobe)(line.peer, ANY_TAG, comm, &raw mut found, &raw mut status) })?;
+            if found != 0 && self.is_stray(status.MPI_TAG, &line) {
+                self.lines[hop as usize].doubt = Some(self.bytes(&status));
                 // SAFETY: a receive that has not been completed by any call.
-                check(unsafe { (self.real.mpi.cancel)(&raw mut self.requests[index]) })?;
+                check(unsafe { (self.real.mpi.cancel)(self.requests.oldest(&line.queue)) })?;
             }
         }
         Ok(())
@@ -363,9 +392,30 @@ impl MpiTransport<'_> {
         u64::try_from(bytes).unwrap_or(0)
     }
 
-    /// Whether a receive that is complete has what it is for.
-    fn verify(&self, expected: Expected, status: &MPI_Status) -> Result<(), Failure> {
-        let Expected { peer, units, doubt, .. } = expected;
+    /// What a rank does that has looked `looks` times in vain.
+    #[cold]
+    fn wait(&mut self, looks: u32) -> Result<(), Failure> {
+        if self.requests.is_empty() {
+            return Err(Failure::Stalled);
+        }
+        if looks.is_multiple_of(FRUITLESS) {
+            let Channel { private, call, .. } = self.channel;
+            private.notices.look(self.real);
+            private.notices.check(private, call)?;
+            self.look_for_strays()?;
+        }
+        match self.pause {
+            Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has not.
+    #[cold]
+    fn judge(&mut self, hop: u32, (units, is_in_doubt): (u64, bool), nth: usize) -> Result<(), Failure> {
+        let doubt = if is_in_doubt { self.lines[hop as usize].doubt.take() } else { None };
+        let (peer, status) = (self.lines[hop as usize].rank, self.requests.status(nth));
         let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
         if let Some(bytes) = doubt {
             let mut cancelled = 0;
@@ -375,53 +425,44 @@ impl MpiTransport<'_> {
                 return wrong(bytes);
             }
         }
+        if self.has(units, status) { Ok(()) } else { wrong(self.bytes(status)) }
+    }
+
+    /// Whether a receive that is complete has so many units.
+    #[inline]
+    fn has(&self, units: u64, status: &MPI_Status) -> bool {
         let mut got = 0;
         // SAFETY: the status of a receive of this type that is complete.
         let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
-        if code == 0 && u64::try_from(got) == Ok(units) { Ok(()) } else { wrong(self.bytes(status)) }
+        code == 0 && got as u64 == units
     }
 
     /// Takes note of requests that are complete.
+    #[inline]
     fn look(&mut self, completed: &mut Completed) -> Result<(), Failure> {
-        let count = self.requests.len();
-        if count == 0 {
+        if self.requests.is_empty() {
             return Ok(());
         }
-        self.finished.resize(count, 0);
-        // SAFETY: MPI_Status is plain data.
-        self.statuses.resize_with(count, || unsafe { std::mem::zeroed() });
-        let mut done = 0;
-        // SAFETY: the arrays have `count` entries; every request is active and its buffer valid (see `send`, `recv`).
-        let code = unsafe {
-            (self.real.mpi.testsome)(
-                count as c_int,
-                self.requests.as_mut_ptr(),
-                &raw mut done,
-                self.finished.as_mut_ptr(),
-                self.statuses.as_mut_ptr(),
-            )
-        };
-        if code != 0 {
-            // The code says "look at the statuses"; the first real one is what the user should see.
-            let failed = self.statuses.iter().take(done.max(0) as usize).map(|s| s.MPI_ERROR).find(|&e| e != 0);
-            return Err(Failure::Mpi(failed.unwrap_or(code)));
-        }
-        let finished = 0..done.max(0) as usize;
-        let mut outcome = Ok(());
-        for (&index, status) in self.finished[finished.clone()].iter().zip(&self.statuses) {
-            let (ticket, expected) = self.tickets[index as usize];
-            completed.push(ticket);
-            if let Some(expected) = expected {
-                outcome = outcome.and_then(|()| self.verify(expected, status));
+        let done = self.requests.test(self.real)?;
+        for nth in 0..done {
+            let finished = self.requests.finished(nth);
+            let hop = finished.stream;
+            let line = &mut self.lines[hop as usize];
+            if line.receives {
+                let before = u64::from(line.queue.before(finished));
+                let units = if before + 1 == line.left { line.last_units } else { line.units };
+                let is_in_doubt = before == 0 && line.doubt.is_some();
+                if is_in_doubt || !self.has(units, self.requests.status(nth)) {
+                    self.judge(hop, (units, is_in_doubt), nth)?;
+                }
+            }
+            let line = &mut self.lines[hop as usize];
+            let reported = self.requests.take(finished, &mut line.queue);
+            line.left -= u64::from(reported);
+            for _ in 0..reported {
+                completed.push(hop);
             }
         }
-        // From the highest index down, so that swapping the last entry into the gap leaves the others where they are.
-        let finished = &mut self.finished[finished];
-        finished.sort_unstable_by(|a, b| b.cmp(a));
-        for &index in finished.iter() {
-            self.requests.swap_remove(index as usize);
-            self.tickets.swap_remove(index as usize);
-        }
-        outcome
+        Ok(())
     }
 }

@@ -51,6 +51,7 @@ pub mod learn;
 pub mod pattern;
 mod planner;
 mod quoted;
+mod recent;
 pub mod schedule;
 pub mod tasks;
 pub mod topology;

@@ -5,6 +5,7 @@ use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Message, Prediction, Profile, Segments};
 use crate::pattern::{Partners, RailOptions};
+use crate::recent::Recent;
 use crate::schedule::{Pacing, RankPlan, Schedule};
 use crate::topology::Topology;
 use std::sync::{Arc, OnceLock};
@@ -54,6 +55,8 @@ pub struct Planner {
     context: Context,
     /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
     profiles: Box<[OnceLock<Option<Profile>>]>,
+    fitted: Recent<(Collective, u64, Segments), Option<(Algorithm, Option<Prediction>)>>,
+    predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
 }
 
 impl Planner {
@@ -64,7 +67,7 @@ impl Planner {
 
     fn of(context: Context) -> Self {
         let profiles = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
-        Self { context, profiles }
+        Self { context, profiles, fitted: Recent::new(), predictions: Recent::new() }
     }
 
     /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many
@@ -161,7 +164,7 @@ impl Planner {
     /// `None` if the choice for this collective is not made by cost.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        let predicted = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| (a, p)));
+        let predicted = candidates.filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));
         let all: Vec<(Algorithm, Prediction)> = predicted.collect();
         let least = all.iter().map(|(_, prediction)| prediction.time).fold(f64::INFINITY, f64::min);
         all.into_iter().find(|(_, prediction)| prediction.time <= least * ALIKE)
@@ -180,6 +183,10 @@ impl Planner {
         bytes: u64,
         segments: Segments,
     ) -> Option<(Algorithm, Option<Prediction>)> {
+        self.fitted.answer((collective, bytes, segments), || self.fit(collective, bytes, segments))
+    }
+
+    fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Option<Prediction>)> {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;
         }
@@ -201,7 +208,7 @@ impl Planner {
     pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
         let Some(fitting) = self.fitting(collective, bytes, segments) else { return Vec::new() };
         let rows = || ALGORITHMS.iter().filter(|spec| spec.algorithm != fitting);
-        let time = |a| self.predicted(collective, a, bytes, segments).map(|prediction| prediction.time);
+        let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
         let mut others: Vec<(f64, Algorithm)> =
             rows().filter_map(|spec| Some((time(spec.algorithm)?, spec.algorithm))).collect();
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -215,6 +222,17 @@ impl Planner {
 
     /// The predicted time and segment of one algorithm, `None` if it is no candidate.
     pub fn predicted(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        bytes: u64,
+        segments: Segments,
+    ) -> Option<Prediction> {
+        let question = (collective, algorithm, bytes, segments);
+        self.predictions.answer(question, || self.predict(collective, algorithm, bytes, segments))
+    }
+
+    fn predict(
         &self,
         collective: Collective,
         algorithm: Algorithm,

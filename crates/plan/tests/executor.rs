@@ -4,8 +4,7 @@ use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
-    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, ThreadTransport, Ticket, Traffic, Transport,
-    World,
+    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, ThreadTransport, Traffic, Transport, World,
 };
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round, Run, Space};
 use nagare_plan::topology::Topology;
@@ -270,7 +269,7 @@ fn a_shuffle_is_ordered_by_the_blocks_it_moves() {
 fn combination_is_in_plan_order_whatever_arrives_first() {
     #[derive(Default)]
     struct Reversed {
-        wanted: Vec<Ticket>,
+        wanted: Vec<u32>,
         combined: Vec<Place>,
     }
     impl Transport for Reversed {
@@ -281,11 +280,12 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
             Ok(())
         }
-        fn send(&mut self, _: Ticket, _: Rank, _: Label, _: Place, _: bool) -> Result<(), Fault> {
+        fn open(&mut self, _: u32, _: Rank, _: Label) {}
+        fn send(&mut self, _: u32, _: Place, _: bool) -> Result<(), Fault> {
             Ok(())
         }
-        fn recv(&mut self, ticket: Ticket, _: Rank, _: Label, _: Place) -> Result<(), Fault> {
-            self.wanted.push(ticket);
+        fn recv(&mut self, hop: u32, _: Place) -> Result<(), Fault> {
+            self.wanted.push(hop);
             Ok(())
         }
         fn reduce(&mut self, from: Place, _: Place) -> Result<(), Fault> {
@@ -296,6 +296,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
             Ok(())
         }
         fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
+            // All of the second child's, then all of the first's.
             completed.extend(self.wanted.pop());
             Ok(())
         }
@@ -332,7 +333,7 @@ fn the_first_send_does_not_wait_for_the_last_copy() {
     #[derive(Default)]
     struct Noted {
         done: Vec<(&'static str, u64)>,
-        sent: Vec<Ticket>,
+        sent: Vec<u32>,
     }
     impl Transport for Noted {
         type Error = Fault;
@@ -342,12 +343,13 @@ fn the_first_send_does_not_wait_for_the_last_copy() {
         fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
             Ok(())
         }
-        fn send(&mut self, ticket: Ticket, _: Rank, _: Label, from: Place, _: bool) -> Result<(), Fault> {
+        fn open(&mut self, _: u32, _: Rank, _: Label) {}
+        fn send(&mut self, hop: u32, from: Place, _: bool) -> Result<(), Fault> {
             self.done.push(("sent", from.start));
-            self.sent.push(ticket);
+            self.sent.push(hop);
             Ok(())
         }
-        fn recv(&mut self, _: Ticket, _: Rank, _: Label, _: Place) -> Result<(), Fault> {
+        fn recv(&mut self, _: u32, _: Place) -> Result<(), Fault> {
             Ok(())
         }
         fn reduce(&mut self, _: Place, _: Place) -> Result<(), Fault> {

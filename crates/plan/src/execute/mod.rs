@@ -1,15 +1,22 @@
 //! Running a plan: one executor for every algorithm, over anything that can move and combine data.
 
+mod credits;
 mod executor;
+mod flow;
 mod layout;
 mod play;
+mod ready;
+mod receives;
+mod scratch;
+mod sends;
 mod stream;
 mod threads;
 mod transport;
 
 pub use crate::schedule::{ACTIVE_HOPS, Flow, Pacing};
-pub use executor::{Credits, Executor, Traffic};
+pub use credits::Credits;
+pub use executor::{Executor, Traffic};
 pub use layout::Layout;
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};
-pub use transport::{Completed, Label, Place, Region, Ticket, Transport};
+pub use transport::{Completed, Label, Place, Region, Transport};

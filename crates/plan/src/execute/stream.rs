@@ -1,11 +1,41 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
 use super::transport::{Label, Region};
-use std::collections::VecDeque;
+use crate::schedule::{Action, Dependencies, Hop, Space};
 
-/// Counters of one hop. Always `done ≤ arrived ≤ posted ≤ segments`.
-#[derive(Clone, Debug)]
+/// No hop, no segment.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What kind of hop it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Send,
+    Recv,
+    Reduce,
+    /// A copy or a shuffle.
+    Copy,
+}
+
+/// Where a send stands whose next segment has its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It has nothing to send yet.
+    Idle,
+    /// Among the sends that are ready.
+    Ready,
+    /// Too far ahead of what is to be received before it.
+    Ahead,
+    /// Without credit.
+    Parked,
+}
+
+/// Counters of one hop. Always `done ≤ posted ≤ segments`.
+#[derive(Debug)]
 pub(super) struct Stream {
+    pub kind: Kind,
+    /// Whether others go on when this one is done with a segment, and whether this one waits for others so.
+    pub has_followers: bool,
+    pub waits_for_data: bool,
     /// First unit and one past the last.
     begin: u64,
     end: u64,
@@ -15,23 +45,82 @@ pub(super) struct Stream {
     pub segments: u64,
     /// Segments handed to the transport.
     pub posted: u64,
-    /// Segments whose transfer, and that of all earlier ones, is complete.
+    /// Of a combination: segments that have arrived.
     pub arrived: u64,
-    /// Segments that are finished: for a combination, combined; otherwise the same as `arrived`.
+    /// Segments that are finished: combined, or transferred.
     pub done: u64,
-    /// Completion of the segments `arrived..posted`.
-    pending: VecDeque<bool>,
+    /// Of a send or a receive: nothing but counting is to be done before so many segments are done.
+    pub quiet: u64,
+    /// Of a send: of several that are ready the lowest goes first.
+    pub turn: u32,
+    /// Segments that were sent synchronously for the sake of credit and are under way: at most two.
+    pub unconfirmed: [Option<u64>; 2],
+    /// Where what is received or copied goes.
+    pub region: Region,
     /// First of this hop's scratch segments.
     pub scratch: u32,
+    /// The combination that used these scratch segments before, and the one that does next, or [`NONE`].
+    pub scratch_before: u32,
+    pub scratch_after: u32,
+    /// Unfinished hops that it waits for as a whole.
+    pub waits_for: u32,
+    /// It has something left to start and waits for no hop as a whole.
+    pub is_open: bool,
+    /// It is among those that are to be looked at.
+    pub is_due: bool,
+    /// Of a send.
+    pub standing: Standing,
+    /// Whether it is in its connection's list of those without credit, for good or no longer.
+    pub is_listed: bool,
+    /// Of a send, where its segments are counted from call to call, or [`NONE`] before the first.
+    pub counter: u32,
+}
+
+/// Where what is received or copied into a space goes.
+pub(super) const fn result_of(space: Space) -> Region {
+    match space {
+        Space::Stage => Region::Stage,
+        Space::Vector | Space::Input | Space::Output => Region::Output,
+    }
 }
 
 impl Stream {
-    pub fn new(units: (u64, u64), length: u64, token: bool) -> Self {
-        let (begin, end) = units;
-        let segments = if token { 1 } else { (end - begin).div_ceil(length) };
-        Self { begin, end, length, segments, posted: 0, arrived: 0, done: 0, pending: VecDeque::new(), scratch: 0 }
+    /// `units`: the first, and one past the last.
+    pub fn new(hop: &Hop, dependencies: &Dependencies, (begin, end): (u64, u64), length: u64) -> Self {
+        let segments = if hop.parts.count == 0 { 1 } else { (end - begin).div_ceil(length) };
+        Self {
+            kind: match hop.action {
+                Action::Send => Kind::Send,
+                Action::Recv => Kind::Recv,
+                Action::Reduce => Kind::Reduce,
+                Action::Copy { .. } | Action::Shuffle { .. } => Kind::Copy,
+            },
+            has_followers: !dependencies.followers.is_empty(),
+            waits_for_data: !dependencies.data.is_empty(),
+            begin,
+            end,
+            length,
+            segments,
+            posted: 0,
+            arrived: 0,
+            done: 0,
+            quiet: 0,
+            turn: hop.turn,
+            unconfirmed: [None; 2],
+            region: result_of(hop.parts.space),
+            scratch: 0,
+            scratch_before: NONE,
+            scratch_after: NONE,
+            waits_for: 0,
+            is_open: false,
+            is_due: false,
+            standing: Standing::Idle,
+            is_listed: false,
+            counter: NONE,
+        }
     }
 
+    #[inline]
     pub fn finished(&self) -> bool {
         self.done == self.segments
     }
@@ -41,12 +130,13 @@ impl Stream {
         (self.end - self.begin).saturating_sub(self.done * self.length)
     }
 
-    /// Units of segments that have been started and are not done.
-    pub fn under_way(&self) -> u64 {
-        self.segment(self.posted).0.min(self.end) - self.segment(self.done).0.min(self.end)
+    /// Units of segments that have been handed to the transport.
+    pub fn started(&self) -> u64 {
+        (self.posted * self.length).min(self.end - self.begin)
     }
 
     /// First unit and number of units of a segment.
+    #[inline]
     pub fn segment(&self, index: u64) -> (u64, u64) {
         let start = self.begin + index * self.length;
         (start, self.length.min(self.end - start.min(self.end)))
@@ -58,29 +148,43 @@ impl Stream {
     }
 
     /// Whether all units this hop shares with `start..start + units` are done.
+    #[inline]
     pub fn is_done_with(&self, start: u64, units: u64) -> bool {
         let needed = (start + units).min(self.end);
         needed <= start.max(self.begin) || self.finished() || self.begin + self.done * self.length >= needed
     }
 
-    pub fn post(&mut self) {
-        self.posted += 1;
-        self.pending.push_back(false);
-    }
-
-    /// Notes that a segment's transfer is complete.
-    pub fn complete(&mut self, segment: u64) {
-        if let Some(flag) = segment.checked_sub(self.arrived).and_then(|i| self.pending.get_mut(i as usize)) {
-            *flag = true;
-        }
-        while self.pending.front() == Some(&true) {
-            self.pending.pop_front();
-            self.arrived += 1;
-        }
-    }
-
     /// The scratch segment that segment `index` lands in, of the `ring` segments the hop owns.
+    #[inline]
     pub fn slot(&self, index: u64, ring: u64) -> Region {
         Region::Scratch(self.scratch + (index % ring) as u32)
+    }
+
+    /// Takes note that the last segment posted must be confirmed.
+    #[inline]
+    pub fn expect_confirmation(&mut self) {
+        let free = usize::from(self.unconfirmed[0].is_some());
+        self.unconfirmed[free] = Some(self.posted - 1);
+    }
+
+    /// Whether the completion of `segment` is a confirmation that was waited for.
+    #[inline]
+    pub fn is_confirmed(&mut self, segment: u64) -> bool {
+        let confirmed = self.unconfirmed[0] == Some(segment);
+        if confirmed {
+            self.unconfirmed = [self.unconfirmed[1], None];
+        }
+        confirmed
+    }
+
+    /// Works out how long completions need nothing but counting; `bounded`: by the bounds of an exchange.
+    #[inline]
+    pub fn be_quiet(&mut self, bounded: bool) {
+        if bounded || self.has_followers {
+            return;
+        }
+        let confirmation = self.unconfirmed[0].map_or(u64::MAX, |segment| segment + 1);
+        let idle = if self.standing == Standing::Parked { self.posted } else { u64::MAX };
+        self.quiet = self.segments.min(confirmation).min(idle);
     }
 }

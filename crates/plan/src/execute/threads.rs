@@ -4,9 +4,9 @@
 //! of ranks recognisable: it is right exactly if every contribution is in it once.
 
 use super::layout::Layout;
-use super::transport::{Completed, Label, Place, Region, Ticket, Transport};
+use super::transport::{Completed, Label, Place, Region, Transport};
 use crate::schedule::{Parts, Rank};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
@@ -32,6 +32,9 @@ pub enum Fault {
         got: u64,
     },
 }
+
+/// Names an operation of a rank: the hop, and how many of it were started before.
+type Ticket = (u32, u64);
 
 struct Message {
     data: Vec<u64>,
@@ -109,8 +112,21 @@ pub struct ThreadTransport {
     slot: usize,
     stage: Vec<u64>,
     layout: Layout,
-    wanted: HashMap<Ticket, (Rank, Place)>,
+    lines: HashMap<u32, Line>,
     under_way: usize,
+}
+
+/// What a rank has started of one hop.
+struct Line {
+    peer: Rank,
+    label: Label,
+    started: u64,
+    /// Operations that the executor knows to be complete.
+    reported: u64,
+    /// Later ones that are complete too.
+    finished: HashSet<u64>,
+    /// Where receives that are not go.
+    wanted: HashMap<u64, Place>,
 }
 
 impl ThreadTransport {
@@ -131,7 +147,7 @@ impl ThreadTransport {
             slot: 0,
             stage: Vec::new(),
             layout,
-            wanted: HashMap::new(),
+            lines: HashMap::new(),
             under_way: 0,
         }
     }
@@ -145,6 +161,41 @@ impl ThreadTransport {
     /// Units of scratch memory and of the staging space.
     pub fn reserved(&self) -> usize {
         self.scratch.len() + self.stage.len()
+    }
+
+    /// Names an operation of `hop` that starts now, and says with whom and by which label.
+    fn start(&mut self, hop: u32, into: Option<Place>) -> Result<(Ticket, Rank, Label), Fault> {
+        let line = self.lines.get_mut(&hop).ok_or(Fault::Stalled(self.rank))?;
+        let number = line.started;
+        line.started += 1;
+        into.map(|into| line.wanted.insert(number, into));
+        self.under_way += 1;
+        Ok(((hop, number), line.peer, line.label))
+    }
+
+    /// Takes note of an operation that is complete; later ones of the same hop are reported after it.
+    fn complete(
+        &mut self,
+        (hop, number): Ticket,
+        data: Option<Vec<u64>>,
+        completed: &mut Completed,
+    ) -> Result<(), Fault> {
+        let Some(line) = self.lines.get_mut(&hop) else { return Ok(()) };
+        line.finished.insert(number);
+        while line.finished.remove(&line.reported) {
+            line.reported += 1;
+            self.under_way -= 1;
+            completed.push(hop);
+        }
+        let from = line.peer;
+        if let Some((data, into)) = data.zip(line.wanted.remove(&number)) {
+            if data.len() as u64 != into.units {
+                let got = data.len() as u64;
+                return Err(Fault::Length { from, to: self.rank, expected: into.units, got });
+            }
+            self.slice(into).copy_from_slice(&data);
+        }
+        Ok(())
     }
 
     fn slice(&mut self, place: Place) -> &mut [u64] {
@@ -184,8 +235,14 @@ impl Transport for ThreadTransport {
         Ok(())
     }
 
-    fn send(&mut self, ticket: Ticket, peer: Rank, label: Label, from: Place, synchronous: bool) -> Result<(), Fault> {
+    fn open(&mut self, hop: u32, peer: Rank, label: Label) {
+        let (finished, wanted) = (HashSet::new(), HashMap::new());
+        self.lines.insert(hop, Line { peer, label, started: 0, reported: 0, finished, wanted });
+    }
+
+    fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Fault> {
         let data = self.slice(from).to_vec();
+        let (ticket, peer, label) = self.start(hop, None)?;
         let synchronous = synchronous || self.world.rendezvous;
         let mut state = self.world.lock();
         state.started += 1;
@@ -201,13 +258,12 @@ impl Transport for ThreadTransport {
             }
         }
         drop(state);
-        self.under_way += 1;
         self.world.changed.notify_all();
         Ok(())
     }
 
-    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Fault> {
-        self.wanted.insert(ticket, (peer, into));
+    fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {
+        let (ticket, peer, label) = self.start(hop, Some(into))?;
         let mut state = self.world.lock();
         state.started += 1;
         let stream = state.streams.entry((peer, self.rank, label)).or_default();
@@ -220,7 +276,6 @@ impl Transport for ThreadTransport {
             stream.wanted.push_back(ticket);
         }
         drop(state);
-        self.under_way += 1;
         self.world.changed.notify_all();
         Ok(())
     }
@@ -243,27 +298,24 @@ impl Transport for ThreadTransport {
         if wait && self.under_way == 0 {
             return Err(Fault::Stalled(self.rank));
         }
+        let before = completed.len();
         let world = Arc::clone(&self.world);
-        let mut state = world.lock();
-        while wait && state.finished[self.rank as usize].is_empty() {
-            if state.abandoned {
-                return Err(Fault::Abandoned(self.rank));
-            }
-            state = world.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        let finished = std::mem::take(&mut state.finished[self.rank as usize]);
-        drop(state);
-        self.under_way -= finished.len();
-        for (ticket, data) in finished {
-            if let Some((data, (peer, into))) = data.zip(self.wanted.remove(&ticket)) {
-                if data.len() as u64 != into.units {
-                    let got = data.len() as u64;
-                    return Err(Fault::Length { from: peer, to: self.rank, expected: into.units, got });
+        loop {
+            let mut state = world.lock();
+            while wait && state.finished[self.rank as usize].is_empty() {
+                if state.abandoned {
+                    return Err(Fault::Abandoned(self.rank));
                 }
-                self.slice(into).copy_from_slice(&data);
+                state = world.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            completed.push(ticket);
+            let finished = std::mem::take(&mut state.finished[self.rank as usize]);
+            drop(state);
+            for (ticket, data) in finished {
+                self.complete(ticket, data, completed)?;
+            }
+            if !wait || completed.len() > before {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }

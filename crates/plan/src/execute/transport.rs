@@ -28,17 +28,8 @@ pub struct Place {
     pub units: u64,
 }
 
-/// Names an operation under way: the hop and the segment of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ticket {
-    /// Index of the hop in the plan.
-    pub hop: u32,
-    /// Number of the segment in the hop.
-    pub segment: u64,
-}
-
-/// Tickets of the operations that a [`Transport::poll`] found complete.
-pub type Completed = Vec<Ticket>;
+/// The hops of the operations that a [`Transport::poll`] found complete, one entry for each operation.
+pub type Completed = Vec<u32>;
 
 /// What a message and its receive must have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,24 +59,22 @@ pub trait Transport {
     /// When memory runs out; nothing has been sent then.
     fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Self::Error>;
 
-    /// Starts a send. `synchronous`: it must not complete before the receiver has started the matching receive.
-    ///
-    /// # Errors
-    /// Of the library underneath.
-    fn send(
-        &mut self,
-        ticket: Ticket,
-        peer: Rank,
-        label: Label,
-        from: Place,
-        synchronous: bool,
-    ) -> Result<(), Self::Error>;
+    /// Says whom the messages of a hop are sent to or received from, and what is common to them; called once for each
+    /// hop, before its first message.
+    fn open(&mut self, hop: u32, peer: Rank, label: Label);
 
-    /// Starts a receive.
+    /// Starts a send of `hop`. `synchronous`: it must not complete before the receiver has started the matching
+    /// receive.
     ///
     /// # Errors
     /// Of the library underneath.
-    fn recv(&mut self, ticket: Ticket, peer: Rank, label: Label, into: Place) -> Result<(), Self::Error>;
+    fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Self::Error>;
+
+    /// Starts a receive of `hop`.
+    ///
+    /// # Errors
+    /// Of the library underneath.
+    fn recv(&mut self, hop: u32, into: Place) -> Result<(), Self::Error>;
 
     /// `into = from ∘ into`, unit by unit, with the operation of the call.
     ///
@@ -99,7 +88,8 @@ pub trait Transport {
     /// Of the library underneath.
     fn copy(&mut self, from: Place, into: Place) -> Result<(), Self::Error>;
 
-    /// Adds finished operations to `completed`. With `wait`, returns only when there is at least one.
+    /// Adds finished operations to `completed`, those of one hop in the order in which they were started. With `wait`,
+    /// returns only when there is at least one.
     ///
     /// # Errors
     /// Of the library underneath; and when asked to wait while nothing is under way, which only an inconsistent plan

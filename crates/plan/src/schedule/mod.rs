@@ -15,11 +15,13 @@
 //! hops are done with that segment. This one rule gives pipelined trees, chains, rings, and halving and doubling;
 //! `after` adds the order between hops that share no data (steps of an exchange, tokens).
 
+mod connections;
 mod pacing;
 mod program;
 mod table;
 
 pub use crate::collective::Rank;
+pub use connections::Connection;
 pub use pacing::{ACTIVE_HOPS, Flow, Pacing};
 pub use program::{Dependencies, Program, ProgramError, Source};
 pub use table::{SendTable, send_tables};

@@ -1,5 +1,6 @@
 //! A rank's plan with the order between its hops worked out, ready to execute any number of times.
 
+use super::connections::{Connection, connections};
 use super::{Action, Hop, Parts, RankPlan, Run, Space};
 use thiserror::Error;
 
@@ -30,6 +31,11 @@ pub struct Dependencies {
     /// For a combination on a rank without a result buffer: the hops that read its scratch segments, which are free
     /// again when all of these are done with them.
     pub freed_by: Vec<u32>,
+    /// Hops that may be able to go on when this one is done with another segment: those that name it in `data` or in
+    /// `freed_by`.
+    pub followers: Vec<u32>,
+    /// For a send: its connection, an index into [`Program::connections`].
+    pub connection: u32,
 }
 
 /// A plan and its dependencies.
@@ -39,6 +45,8 @@ pub struct Program {
     pub plan: RankPlan,
     /// One entry per hop of the plan.
     pub dependencies: Vec<Dependencies>,
+    /// The ranks that are sent to.
+    pub connections: Vec<Connection>,
 }
 
 /// Why a plan cannot be executed.
@@ -182,6 +190,7 @@ impl Program {
     /// [`ProgramError`] where the plan is inconsistent.
     pub fn new(plan: RankPlan, has_output: bool) -> Result<Self, ProgramError> {
         let mut parted = Parted::new(&plan);
+        let (connections, connection_of) = connections(&plan);
         let mut dependencies: Vec<Dependencies> = Vec::with_capacity(plan.hops.len());
         for (index, hop) in (0..).zip(&plan.hops) {
             let parts = hop.parts;
@@ -219,6 +228,7 @@ impl Program {
                 (_, Some(_)) if has_output => Source::Output,
                 (_, Some(writer)) => Source::ScratchOf(writer),
             };
+            let mut followers = Vec::new();
             if !has_output {
                 let kept = matches!(parts.space, Space::Stage | Space::Input);
                 match (hop.action, source) {
@@ -230,6 +240,7 @@ impl Program {
                             return Err(ProgramError::Misaligned { hop: index });
                         }
                         dependencies[writer as usize].freed_by.push(index);
+                        followers.push(writer);
                     }
                     _ => {}
                 }
@@ -237,8 +248,19 @@ impl Program {
             for &earlier in &whole {
                 dependencies[earlier as usize].released.push(index);
             }
-            dependencies.push(Dependencies { data, whole, released: Vec::new(), source, freed_by: Vec::new() });
+            for &earlier in &data {
+                dependencies[earlier as usize].followers.push(index);
+            }
+            dependencies.push(Dependencies {
+                data,
+                whole,
+                released: Vec::new(),
+                source,
+                freed_by: Vec::new(),
+                followers,
+                connection: connection_of[index as usize],
+            });
         }
-        Ok(Self { plan, dependencies })
+        Ok(Self { plan, dependencies, connections })
     }
 }

@@ -1,0 +1,116 @@
+//! What an executor does but sending: it receives, combines and copies.
+
+use super::executor::Executor;
+use super::stream::{Kind, result_of};
+use super::transport::{Place, Region, Transport};
+use crate::schedule::{Action, Hop, Parts, Run, Source, Space};
+use std::cmp::Reverse;
+
+impl Executor<'_> {
+    /// Posts receives up to the window.
+    pub(super) fn receive<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        self.receive_here(hop, transport)
+    }
+
+    /// The same, for the place where most of them are posted.
+    #[inline(always)]
+    pub(super) fn receive_here<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        let stream = &self.streams[hop as usize];
+        let most = stream.segments.min(stream.done + self.window);
+        for segment in stream.posted..most {
+            let stream = &self.streams[hop as usize];
+            let (start, units) = stream.segment(segment);
+            let into = if stream.kind == Kind::Reduce {
+                if !self.owns_ring(hop) || !self.has_scratch(hop) {
+                    return Ok(());
+                }
+                Place { region: stream.slot(segment, self.ring), start: 0, units }
+            } else {
+                if !self.is_free(hop, start, units) {
+                    return Ok(());
+                }
+                Place { region: stream.region, start, units }
+            };
+            if segment == 0 {
+                let Hop { peer, tag, .. } = *self.hop(hop);
+                transport.open(hop, peer, stream.label(tag));
+            }
+            self.streams[hop as usize].posted = segment + 1;
+            transport.recv(hop, into)?;
+        }
+        Ok(())
+    }
+
+    /// Combines what has arrived, in order.
+    pub(super) fn combine<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        loop {
+            let stream = &self.streams[hop as usize];
+            let segment = stream.done;
+            let (start, units) = stream.segment(segment);
+            if segment == stream.arrived || !self.is_free(hop, start, units) {
+                return Ok(());
+            }
+            let arrived = Place { region: stream.slot(segment, self.ring), start: 0, units };
+            let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
+            if running.region == Region::Stage {
+                transport.reduce(arrived, running)?;
+            } else if !self.has_output {
+                transport.reduce(running, arrived)?;
+            } else {
+                let output = Place { region: Region::Output, start, units };
+                if running.region == Region::Input && !self.in_place {
+                    transport.copy(running, output)?;
+                }
+                transport.reduce(arrived, output)?;
+            }
+            self.is_done_with_one(hop);
+        }
+    }
+
+    /// Where a segment's running value is.
+    #[inline]
+    pub(super) fn locate(&self, source: Source, segment: u64, start: u64, units: u64) -> Place {
+        match source {
+            Source::Input => Place { region: Region::Input, start, units },
+            Source::Output => Place { region: Region::Output, start, units },
+            Source::Stage => Place { region: Region::Stage, start, units },
+            Source::ScratchOf(hop) => {
+                Place { region: self.streams[hop as usize].slot(segment, self.ring), start: 0, units }
+            }
+        }
+    }
+
+    /// Has a copy or a shuffle done that is ready.
+    pub(super) fn offer_copy<T: Transport>(&mut self, hop: u32, transport: &T) {
+        let (start, end) = transport.units(self.hop(hop).parts, self.program.plan.parts);
+        if self.is_free(hop, start, end - start) {
+            self.streams[hop as usize].is_open = false;
+            self.copies.push(Reverse(hop));
+        }
+    }
+
+    /// Does a copy or a shuffle inside the rank, all of it at once.
+    pub(super) fn copy<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
+        let Hop { action, parts, .. } = *self.hop(hop);
+        let Some(from) = action.copied() else { return Ok(()) };
+        let whole = [Run { from: from.first, to: parts.first, count: parts.count }];
+        let runs = match action {
+            Action::Shuffle { .. } => self.program.plan.runs(self.hop(hop)),
+            _ => &whole,
+        };
+        let place = |transport: &T, space, first, count| {
+            let (start, end) = transport.units(Parts { space, first, count }, self.program.plan.parts);
+            let region = if space == Space::Input { Region::Input } else { result_of(space) };
+            Place { region, start, units: end - start }
+        };
+        for run in runs {
+            let source = place(transport, from.space, run.from, run.count);
+            let target = place(transport, parts.space, run.to, run.count);
+            transport.copy(source, target)?;
+        }
+        let stream = &mut self.streams[hop as usize];
+        (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);
+        self.finish(hop);
+        Ok(())
+    }
+}
