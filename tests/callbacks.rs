@@ -47,6 +47,19 @@ fn collectives_while_their_communicator_is_freed() {
     }
 }
 
+/// Where a thread is still freeing a communicator, its number may be another's already. What a record of the first says
+/// about the second gave wrong data in each of five runs.
+#[test]
+fn a_number_that_another_thread_is_still_freeing() {
+    for mpi in [Mpi::Mpich4, Mpi::Mpich5] {
+        let program = compile(mpi, "tests/programs/handed_on.c");
+        let outcome = Job::forced(&program, 3).run().verified("handed_on");
+        let met = outcome.ended.stdout.lines().find_map(|line| line.strip_prefix("handed_on met="));
+        assert!(met.is_some_and(|met| met != "0"), "{}", outcome.ended.output());
+        assert!(outcome.report().ours("allreduce") >= 190, "{:?}", outcome.report());
+    }
+}
+
 /// A message of a call whose number looks the same in a tag is no sign that ranks disagree. On the code before receives
 /// were asked to be cancelled the first of the distances failed in each of five runs.
 #[test]
