@@ -57,11 +57,11 @@ fn note_shared(running: &Running, shared: &mut BTreeSet<String>) {
 fn end(job: Job, words: &[&str]) -> End {
     static JOBS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
-    let (mut started, mut shared) = (None, BTreeSet::new());
+    let mut shared = BTreeSet::new();
     let outcome = job.arguments(words).set("FAULTS_MARK", &mark).run_watched(&mut |running| {
         note_shared(running, &mut shared);
         // Shorter than the program's own watchdog: a job that a dead rank leaves hanging is one that is not ended.
-        started.get_or_insert_with(Instant::now).elapsed() <= Duration::from_secs(240)
+        running.elapsed() <= Duration::from_secs(240)
     });
     let ended = &outcome.ended;
     assert!(ended.status.is_some(), "{words:?}: the job does not end\n{}", ended.output());

@@ -17,6 +17,8 @@ pub const FAULTS: &str = "TEST_FAULTS";
 pub struct Fault {
     /// The MPIs that use the library.
     family: Family,
+    /// Whether the job does not end; else it fails.
+    hangs: bool,
     /// What stands in one line of a job's output, in this order.
     words: &'static [&'static str],
     /// The library, and what goes wrong in it.
@@ -25,18 +27,27 @@ pub struct Fault {
     seen: &'static str,
 }
 
-const KNOWN: [Fault; 2] = [
+const KNOWN: [Fault; 3] = [
     Fault {
         family: Family::Mpich,
+        hangs: false,
         words: &["UCX", "ERROR", "shmat(shmid=", "failed"],
         what: "UCX attaches System V shared memory that its owner has removed already",
         seen: "MPICH 5.0.2 at the start of spawned worlds, while other programs ran; openucx/ucx#8511",
     },
     Fault {
         family: Family::Mpich,
+        hangs: false,
         words: &["UCX", "ERROR", "failed to unpack address, invalid bandwidth"],
         what: "UCX measures no bandwidth of a device and refuses the address that says so",
         seen: "MPI_Init_thread of MPICH with mpi4py; pmodels/mpich#7417",
+    },
+    Fault {
+        family: Family::OpenMpi,
+        hangs: true,
+        words: &["process rank", "with PID 0", "exited on signal"],
+        what: "Open MPI's launcher loses count of a process that dies while others end, and waits for it",
+        seen: "a rank killed beside MPI_Finalize, Open MPI 4.1.4 without Nagare, while other programs ran",
     },
 ];
 
@@ -46,7 +57,8 @@ pub(crate) fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
     let failed = !ended.success();
     let lines = || ended.stderr.lines().chain(ended.stdout.lines());
     let died = lines().any(|line| line.contains("WITH THE EXIT STRING"));
-    KNOWN.iter().find(|fault| failed && !died && fault.family == mpi.family() && lines().any(|line| fault.says(line)))
+    let fits = |fault: &&Fault| fault.family == mpi.family() && fault.hangs == ended.status.is_none();
+    KNOWN.iter().filter(fits).find(|fault| failed && !died && lines().any(|line| fault.says(line)))
 }
 
 impl Fault {
@@ -85,6 +97,10 @@ mod tests {
         assert!(met(Mpi::OpenMpi5, &ended(1, SHMAT)).is_none(), "another library");
         assert!(met(Mpi::Mpich5, &ended(1, &SHMAT.replace("ERROR", "ERROR\n"))).is_none(), "two lines");
         assert!(met(Mpi::Mpich5, &ended(1, "shmat(shmid=1) failed: UCX ERROR\n")).is_none(), "another order");
+        assert!(met(Mpi::Mpich5, &Ended { status: None, ..ended(1, SHMAT) }).is_none(), "it did not end");
+        let lost = "mpirun noticed that process rank 3 with PID 0 on node host exited on signal 9 (Killed).\n";
+        assert!(met(Mpi::OpenMpi4, &Ended { status: None, ..ended(137, lost) }).is_some());
+        assert!(met(Mpi::OpenMpi4, &ended(137, lost)).is_none(), "it ended as it should");
         let died = format!("{SHMAT}YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)\n");
         assert!(met(Mpi::Mpich5, &ended(11, &died)).is_none(), "its owner has died");
     }

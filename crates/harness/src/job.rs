@@ -9,7 +9,7 @@ use super::report::Report;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A job to be run.
 #[derive(Clone, Debug)]
@@ -139,11 +139,13 @@ impl Job {
     /// Runs the job when it is its turn among those of this process, at once if it runs [`Self::beside_others`].
     pub fn run(self) -> Outcome {
         let (limit, description) = (self.limit, self.description());
-        let mut first = None;
-        let mut elapsed = move || first.get_or_insert_with(Instant::now).elapsed();
-        let outcome = self.run_watched(&mut |_| elapsed() <= limit);
+        let mut elapsed = Duration::ZERO;
+        let outcome = self.run_watched(&mut |running| {
+            elapsed = running.elapsed();
+            elapsed <= limit
+        });
         // Shown with --nocapture, and when a test fails.
-        eprintln!("{:6.1} s  {description}", elapsed().as_secs_f64());
+        eprintln!("{:6.1} s  {description}", elapsed.as_secs_f64());
         outcome
     }
 

@@ -47,9 +47,15 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> Ended {
 pub struct Running<'a> {
     child: &'a Child,
     stdout: &'a Output,
+    started: Instant,
 }
 
 impl Running<'_> {
+    /// How long it has been running.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// What it wrote to its standard output so far.
     pub fn stdout(&self) -> String {
         self.stdout.text()
@@ -65,8 +71,9 @@ impl Running<'_> {
 pub fn run_watched(command: &mut Command, go_on: &mut dyn FnMut(&Running) -> bool) -> Ended {
     let (stdout, stderr) = (Output::new(), Output::new());
     command.stdin(Stdio::null()).stdout(stdout.writer()).stderr(stderr.writer()).process_group(0);
+    let started = Instant::now();
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let status = wait(&mut child, |child| go_on(&Running { child, stdout: &stdout }));
+    let status = wait(&mut child, |child| go_on(&Running { child, stdout: &stdout, started }));
     if status.is_none() {
         end(&mut child);
     }
