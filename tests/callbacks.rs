@@ -83,3 +83,17 @@ fn a_cancelled_thread() {
         assert!(outcome.report().calls("allreduce", "grouped_two_tree") >= 3, "{:?}", outcome.report());
     }
 }
+
+/// The same where the ranks begin a measured call together: stock leaves the others waiting, ours tells them.
+#[test]
+fn a_cancelled_thread_in_a_measured_call() {
+    for mpi in Mpi::ALL {
+        let program = compile(mpi, "tests/programs/cancelled.c");
+        for calls in ["calls=1", "calls=2"] {
+            let job = Job::nagare(&program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2");
+            let job = job.set("NAGARE_WAIT", "pause").set("NAGARE_LEARN", "on").arguments(&["level=serialized", calls]);
+            let outcome = job.run().verified("cancelled");
+            assert!(outcome.report().forwarded("allreduce", "being measured") >= 1, "{:?}", outcome.report());
+        }
+    }
+}

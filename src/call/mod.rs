@@ -8,6 +8,7 @@
 
 pub mod arguments;
 mod decide;
+mod ending;
 mod parameters;
 mod run;
 mod staged;
@@ -49,7 +50,6 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if let Some(class) = class {
         match trial::step(shim, &decision, &private, class) {
             Err(failure) => {
-                decision.record.fail(failure);
                 drop((decision, private));
                 return raise(shim, arguments, failure);
             }
@@ -66,6 +66,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
             Ok(Step { way: Some(algorithm), measured: is_measured }) => {
                 decision.switch_to(algorithm);
                 measured = is_measured.then_some(class);
+                run::prepare(arguments, &decision);
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use super::arguments::Arguments;
 use super::decide::Decision;
+use super::ending::Ending;
 use super::staged::Staged;
 use crate::boundary::failure::Failure;
 use crate::buffers::packed::Packer;
-use crate::comm::record::{Communicator, Traffic};
+use crate::comm::record::Traffic;
 use crate::transport::mpi_transport::{Channel, MpiTransport};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
@@ -35,7 +36,7 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
         Packer { real: shim.real, rank, private: private.comm, own }
     };
     // Until the call says how it ended, it was left.
-    let mut ending = Ending { shim, record, private, traffic: &mut traffic, call, failure: Some(Failure::Left) };
+    let mut ending = Ending::new(shim, record, private, &mut traffic, call);
     let staged = carry_out(
         shim,
         arguments,
@@ -49,25 +50,15 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
     staged?.finish(&packer)
 }
 
-/// The end of a call: dropped where it returns, and where an exception of the program's passes through it.
-struct Ending<'c> {
-    shim: &'c Shim,
-    record: &'c Communicator,
-    private: &'c Private,
-    traffic: &'c mut Traffic,
-    call: u32,
-    failure: Option<Failure>,
+/// Makes the plan if there is none, so that a measured call is not the one that makes it.
+pub fn prepare(arguments: &Arguments, decision: &Decision) {
+    let Decision { record, place, call: Call { collective, bytes, .. }, algorithm, .. } = *decision;
+    // What cannot be planned fails in the call.
+    let _ = record.program(place, collective, algorithm, root(arguments), bytes);
 }
 
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        let Some(failure) = self.failure else { return };
-        // What peers have sent to a rank that gives up would match its later calls.
-        self.record.fail(failure);
-        if failure.is_news() {
-            self.traffic.resignation.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
-        }
-    }
+fn root(arguments: &Arguments) -> Rank {
+    if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 }
 }
 
 /// Carries out the call on that channel; what is left to do is to spread copies.
@@ -81,8 +72,8 @@ fn carry_out(
 ) -> Result<Staged, Failure> {
     let Decision { record, place, algorithm, pacing, call: Call { bytes, .. }, .. } = *decision;
     channel.private.notices.check(channel.private, channel.call)?;
-    let root = if arguments.collective.is_rooted() { arguments.root as Rank } else { 0 };
-    let program = record.program(place, arguments.collective, algorithm, root, bytes).ok_or(Failure::Stalled)?;
+    let program =
+        record.program(place, arguments.collective, algorithm, root(arguments), bytes).ok_or(Failure::Stalled)?;
     // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
     let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
     // Where blocks are cut out, what is in place is staged like any other contribution.

@@ -1,10 +1,11 @@
-/* A thread of rank 0 is cancelled (pthread_cancel) while it waits in an Allreduce that the other ranks have not begun. The process lives on; the others, who begin the
-   call then, are told instead of waiting for ever; and another communicator works. Ends like every program that verifies. */
+/* A thread of rank 0 is cancelled (pthread_cancel) while it waits in an Allreduce that the other ranks have not begun.
+   The process lives on; the others, who begin the call then, are told instead of waiting for ever; and another
+   communicator works. Ends like every program that verifies. Options: level=multiple|serialized calls=1 (before). */
 #include "nine.h"
 #include <pthread.h>
 #include <time.h>
 
-enum { COUNT = 30000 };
+enum { COUNT = 60000 };
 
 static MPI_Comm comm;
 static int data[COUNT * 64], result[COUNT * 64];
@@ -19,14 +20,18 @@ static void *wait_in_a_call(void *ignored)
 int main(int argc, char **argv)
 {
     int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    check_start("cancelled", "", argc, argv);
-    if (provided != MPI_THREAD_MULTIPLE || check_size > 64)
-        fail("thread level %d with %d ranks, expected %d with at most 64", provided, check_size, MPI_THREAD_MULTIPLE);
+    const int serialized = strcmp(option(argc, argv, "level", 0, "multiple"), "serialized") == 0;
+    const int level = serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
+    MPI_Init_thread(&argc, &argv, level, &provided);
+    check_start("cancelled", "level,calls", argc, argv);
+    const int calls = atoi(option(argc, argv, "calls", 1, "1"));
+    if (provided < level || check_size > 64)
+        fail("thread level %d with %d ranks, expected %d with at most 64", provided, check_size, level);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     /* The first call makes what later ones have. */
-    check_cases += one(comm, 0, 2, COUNT, data, result);
+    for (int call = 0; call < calls; call++)
+        check_cases += one(comm, 0, 2, COUNT, data, result);
     message_barrier(MPI_COMM_WORLD);
     if (check_rank == 0) {
         pthread_t thread;

@@ -2,10 +2,10 @@
 //! (docs/decisions/0017). Pure: the caller measures, and hands in what all ranks have agreed on.
 //!
 //! ```text
-//!   call    1  2  3   4  5  6   7  8   9 … 63   64 65   66 …
-//!   way     s  a  b   s  a  b   s  a   a … a     s  a    a …      s: the MPI library, a, b: algorithms of ours
-//!           └round┘   └round┘   └──┘             └──┘
-//!                        b is dropped  settled: a    looked at again, at 64, 256, 1024 … calls
+//!   call    1  2  3  4   5  6  7   8  9   10 … 63   64 65   66 …
+//!   way     s  a  b  s   s  a  b   s  a    a … a     s  a    a …      s: the MPI library, a, b: algorithms of ours
+//!           └─round──┘   └round┘   └──┘              └──┘
+//!                           b is dropped  settled: a     looked at again, at 64, 256, 1024 … calls
 //! ```
 //!
 //! A measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm,
@@ -22,8 +22,8 @@ const TRIALS: u32 = 12;
 const ROUNDS: u32 = 3;
 
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure: connections are opened in it.
-const DROPPED: [f64; ROUNDS as usize] = [1.7, 1.25, 1.1];
+/// the least sure, since connections are opened in it; the library, which comes first, has two in the first round.
+const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 
 /// Slower by this ratio than the library at its first sample, a way speaks for the others of ours too, which were
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
@@ -36,8 +36,10 @@ const PREFERRED: f64 = 0.97;
 const FIRST_LOOK: u64 = 64;
 const LATER_LOOKS: u64 = 4;
 
-/// Of the time that calls have taken, looks at other ways may have cost at most this.
+/// Of the time that calls have taken, looks at other ways may have cost at most this; while there are ways with fewer
+/// than three samples, which may have been unlucky, so much more.
 const REGRET: f64 = 0.02;
+const DOUBT: f64 = 0.08;
 
 /// A settled way that takes this many times what it took, twice, is no longer known: all are tried again.
 const DRIFT: f64 = 1.5;
@@ -126,7 +128,7 @@ impl Trials {
             Some(_) if time > self.reference * DRIFT => self.drifts += 1,
             Some(_) => self.drifts = 0,
             None if self.rounds == 0 && way != 0 && time > self.time(0) * HOPELESS => {
-                for way in self.queue.drain(..) {
+                for way in self.queue.drain(..).filter(|&way| way != 0) {
                     self.ways[way].dropped = true;
                 }
             }
@@ -147,7 +149,7 @@ impl Trials {
         self.settled
     }
 
-    /// For every way how often it was measured, and the median of the last samples, nanoseconds.
+    /// For every way how often it was measured, and what it takes, nanoseconds.
     pub fn measurements(&self) -> impl Iterator<Item = (u32, Option<f64>)> + '_ {
         self.ways.iter().map(|way| (way.samples.count(), way.samples.typical()))
     }
@@ -163,12 +165,14 @@ impl Trials {
     /// Plans measured calls, if any are due.
     fn plan(&mut self) {
         match self.settled {
+            None if self.rounds == 0 && self.ways.len() > 1 => self.queue = (0..self.ways.len()).chain([0]).collect(),
             None => self.queue = self.tried().collect(),
             Some(settled) if self.calls >= self.look => {
                 self.look = self.calls.saturating_mul(LATER_LOOKS);
-                let mut budget = self.reference * self.calls as f64 * REGRET - self.regret;
-                // What few samples have dropped may have been unlucky.
-                let worth = |way: usize| !self.ways[way].dropped || self.ways[way].samples.count() < 2;
+                let doubtful = |way: &Way| way.samples.count() < 3;
+                let share = REGRET + if self.ways.iter().any(doubtful) { DOUBT } else { 0.0 };
+                let mut budget = self.reference * self.calls as f64 * share - self.regret;
+                let worth = |way: usize| !self.ways[way].dropped || doubtful(&self.ways[way]);
                 let affordable = |way: &usize| {
                     budget -= (self.expected(*way) - self.reference).max(0.0);
                     budget >= 0.0
