@@ -231,10 +231,8 @@ impl<'p> Executor<'p> {
         let stream = &mut self.streams[hop as usize];
         stream.done += 1;
         let finished = stream.finished();
-        if let Some(bounds) = &mut self.bounds {
-            if stream.kind != Kind::Send {
-                bounds.received(hop, stream.segment(stream.done - 1).1);
-            }
+        if let (Some(bounds), true) = (&mut self.bounds, stream.kind != Kind::Send) {
+            bounds.received(hop, stream.segment(stream.done - 1).1);
         }
         if stream.has_followers {
             for &follower in &self.program.dependencies[hop as usize].followers {

@@ -98,10 +98,9 @@ impl Executor<'_> {
     #[inline]
     fn next_send(&mut self) -> Option<u32> {
         loop {
-            if self.bounds.is_some() {
-                if let Some(hop) = self.next_confirmed(self.ready.first()) {
-                    return Some(hop);
-                }
+            let confirmed = if self.bounds.is_some() { self.next_confirmed(self.ready.first()) } else { None };
+            if confirmed.is_some() {
+                return confirmed;
             }
             let next = self.ready.pop()?;
             if let Some(hop) = self.admit(next) {
