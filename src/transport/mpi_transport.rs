@@ -459,8 +459,10 @@ impl MpiTransport<'_> {
             let line = &mut self.lines[hop as usize];
             let reported = self.requests.take(finished, &mut line.queue);
             line.left -= u64::from(reported);
-            for _ in 0..reported {
-                completed.push(hop);
+            match completed.last_mut() {
+                Some((last, count)) if *last == hop => *count += reported,
+                _ if reported > 0 => completed.push((hop, reported)),
+                _ => {}
             }
         }
         Ok(())

@@ -297,7 +297,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         }
         fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
             // All of the second child's, then all of the first's.
-            completed.extend(self.wanted.pop());
+            completed.extend(self.wanted.pop().map(|hop| (hop, 1)));
             Ok(())
         }
     }
@@ -360,7 +360,7 @@ fn the_first_send_does_not_wait_for_the_last_copy() {
             Ok(())
         }
         fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
-            completed.append(&mut self.sent);
+            completed.extend(self.sent.drain(..).map(|hop| (hop, 1)));
             Ok(())
         }
     }

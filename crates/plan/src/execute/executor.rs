@@ -172,20 +172,21 @@ impl<'p> Executor<'p> {
     #[inline]
     fn advance<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
         let mut completed = std::mem::take(&mut self.completed);
-        for &hop in &completed {
+        for &(hop, count) in &completed {
             let stream = &mut self.streams[hop as usize];
+            let will_be_done = stream.done + u64::from(count);
             match stream.kind {
-                Kind::Send if stream.done + 1 < stream.quiet => stream.done += 1,
-                Kind::Send => self.is_sent(hop),
                 Kind::Reduce => {
-                    stream.arrived += 1;
+                    stream.arrived += u64::from(count);
                     self.resume(hop, transport)?;
                 }
+                Kind::Send if will_be_done < stream.quiet => stream.done = will_be_done,
+                Kind::Send => (0..count).for_each(|_| self.is_sent(hop)),
                 Kind::Recv => {
-                    if stream.done + 1 < stream.quiet {
-                        stream.done += 1;
+                    if will_be_done < stream.quiet {
+                        stream.done = will_be_done;
                     } else {
-                        self.is_done_with_one(hop);
+                        (0..count).for_each(|_| self.is_done_with_one(hop));
                     }
                     self.receive_here(hop, transport)?;
                 }
@@ -230,10 +231,8 @@ impl<'p> Executor<'p> {
         let stream = &mut self.streams[hop as usize];
         stream.done += 1;
         let finished = stream.finished();
-        if let Some(bounds) = &mut self.bounds {
-            if stream.kind != Kind::Send {
-                bounds.received(hop, stream.segment(stream.done - 1).1);
-            }
+        if let (Some(bounds), true) = (&mut self.bounds, stream.kind != Kind::Send) {
+            bounds.received(hop, stream.segment(stream.done - 1).1);
         }
         if stream.has_followers {
             for &follower in &self.program.dependencies[hop as usize].followers {

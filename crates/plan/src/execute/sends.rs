@@ -55,11 +55,11 @@ impl Executor<'_> {
             stream.counter = self.credits.counter(peer, Some(tag));
             transport.open(hop, peer, stream.label(tag));
         }
+        let mut segment = self.streams[hop as usize].posted;
+        let (mut start, mut units) = self.streams[hop as usize].segment(segment);
         loop {
             let stream = &mut self.streams[hop as usize];
             let peer = &mut self.peers[dependencies.connection as usize];
-            let segment = stream.posted;
-            let (start, units) = stream.segment(segment);
             stream.posted = segment + 1;
             let confirms = self.bounds.as_mut().is_some_and(|bounds| bounds.start(units));
             let forced = confirms || peer.unconfirmed >= 2;
@@ -73,14 +73,16 @@ impl Executor<'_> {
             }
             let has_credit = peer.unconfirmed < 2;
             let is_last = segment + 1 == stream.segments;
+            let following = stream.segment(segment + 1);
             let from = self.locate(dependencies.source, segment, start, units);
             transport.send(hop, from, synchronous)?;
-            let stream = &mut self.streams[hop as usize];
             if is_last {
+                let stream = &mut self.streams[hop as usize];
                 (stream.standing, stream.is_open) = (Standing::Idle, false);
                 return Ok(());
             }
-            let (start, units) = stream.segment(segment + 1);
+            segment += 1;
+            (start, units) = following;
             if !self.is_free(hop, start, units) {
                 self.streams[hop as usize].standing = Standing::Idle;
                 return Ok(());
@@ -96,10 +98,9 @@ impl Executor<'_> {
     #[inline]
     fn next_send(&mut self) -> Option<u32> {
         loop {
-            if self.bounds.is_some() {
-                if let Some(hop) = self.next_confirmed(self.ready.first()) {
-                    return Some(hop);
-                }
+            let confirmed = if self.bounds.is_some() { self.next_confirmed(self.ready.first()) } else { None };
+            if confirmed.is_some() {
+                return confirmed;
             }
             let next = self.ready.pop()?;
             if let Some(hop) = self.admit(next) {

@@ -185,7 +185,7 @@ impl ThreadTransport {
         while line.finished.remove(&line.reported) {
             line.reported += 1;
             self.under_way -= 1;
-            completed.push(hop);
+            completed.push((hop, 1));
         }
         let from = line.peer;
         if let Some((data, into)) = data.zip(line.wanted.remove(&number)) {

@@ -28,8 +28,8 @@ pub struct Place {
     pub units: u64,
 }
 
-/// The hops of the operations that a [`Transport::poll`] found complete, one entry for each operation.
-pub type Completed = Vec<u32>;
+/// The hops of the operations that a [`Transport::poll`] found complete, and how many of each.
+pub type Completed = Vec<(u32, u32)>;
 
 /// What a message and its receive must have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
