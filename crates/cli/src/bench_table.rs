@@ -122,8 +122,8 @@ pub fn root(results: &Results) -> String {
 /// What the columns of [`timings`] are.
 pub fn legend(results: &Results) -> String {
     let mut text =
-        "Medians in ms of the time of the slowest rank; × stock and share of the limit are those of the default, \
-                    or of stock where Nagare has none.\n"
+        "Medians in ms of the time of the slowest rank; × stock and share of the limit are those of the default, or of stock\n\
+         where Nagare has none.\n"
             .to_owned();
     if results.cells.iter().any(|cell| cell.oracle.is_some()) {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
