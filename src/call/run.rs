@@ -5,7 +5,7 @@ use super::decide::Decision;
 use super::staged::Staged;
 use crate::boundary::failure::Failure;
 use crate::buffers::packed::Packer;
-use crate::comm::record::{Communicator, Traffic};
+use crate::comm::record::{Communicator, ConnectionState};
 use crate::transport::mpi_transport::{Channel, MpiTransport};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
@@ -25,7 +25,7 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
     log::debug!("{collective} of {bytes} bytes on {} ranks: {algorithm}", record.size);
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
-        traffic.resignation.go_on(shim.real, private, record.rank);
+        traffic.abandoned.tell_the_rest(shim.real, private, record.rank);
         return Err(failure);
     }
     // From here on every rank counts the call, also one that fails.
@@ -54,7 +54,7 @@ struct Ending<'c> {
     shim: &'c Shim,
     record: &'c Communicator,
     private: &'c Private,
-    traffic: &'c mut Traffic,
+    traffic: &'c mut ConnectionState,
     call: u32,
     failure: Option<Failure>,
 }
@@ -65,7 +65,7 @@ impl Drop for Ending<'_> {
         // What peers have sent to a rank that gives up would match its later calls.
         self.record.fail(failure);
         if failure.is_news() {
-            self.traffic.resignation.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
+            self.traffic.abandoned.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
         }
     }
 }
@@ -77,7 +77,7 @@ fn carry_out(
     decision: &Decision,
     packer: &Packer,
     channel: Channel,
-    traffic: &mut Traffic,
+    traffic: &mut ConnectionState,
 ) -> Result<Staged, Failure> {
     let Decision { record, place, algorithm, pacing, call: Call { bytes, .. }, .. } = *decision;
     channel.private.notices.check(channel.private, channel.call)?;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Duplicates at most; communicators beyond that are left to the library. MPICH has 2048 communicators in a process, and
-/// what we take is what the program lacks; Open MPI has 65 536 and more (docs/decisions/0005).
+/// Duplicates at most; communicators beyond that are left to the library. MPICH has 2048 communicators in a process,
+/// and what we take is what the program lacks; Open MPI has 65 536 and more (docs/decisions/0005).
 const MOST: usize = if cfg!(mpi_family = "mpich") { 64 } else { 512 };
 
 /// Those of this process.

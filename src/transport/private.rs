@@ -22,7 +22,8 @@ pub struct Private {
     pub lease: Option<Lease>,
 }
 
-// SAFETY: the only member that is not already so is the handle, a name that MPI makes usable from every thread; it is not changed.
+// SAFETY: the only member that is not already so is the handle, a name that MPI makes usable from every thread; it is
+// not changed.
 unsafe impl Send for Private {}
 // SAFETY: as above.
 unsafe impl Sync for Private {}

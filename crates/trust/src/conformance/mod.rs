@@ -183,7 +183,8 @@ fn run_cell(cell: Cell, options: &Options, selection: &Selection, total: &mut To
         let tally = compare(cell, mode, selection, &stock, &nagare)?;
         let elapsed = started.elapsed().as_secs();
         println!(
-            "{elapsed:6} s     {cell}, {mode}: {} tests, {} outcomes equal ({}), {} different, {} flaky, {} broken in both",
+            "{elapsed:6} s     {cell}, {mode}: {} tests, {} outcomes equal ({}), {} different, {} flaky, {} broken in \
+             both",
             nagare.outcomes.len(),
             tally.equal(),
             nagare.statuses(),
