@@ -3,7 +3,7 @@
 //! ```text
 //!   registry ─► record ─► placement ─► cartesian   which record a handle has; where its ranks are
 //!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
-//!                   ├─► duplicates                 communicators of ours so far
+//!                   ├─► duplicates                 private communicators so far
 //!                   └─► learning                   what its calls have taught
 //! ```
 //!

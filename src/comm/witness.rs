@@ -10,7 +10,7 @@
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
 
-/// A communicator of ours that others are compared with.
+/// A communicator of this rank alone that others are compared with.
 #[cfg(mpi_family = "mpich")]
 pub struct Witness(MPI_Comm);
 

@@ -6,8 +6,8 @@
 //!   a rank that waits in call 7 of c or a later one looks for notices: its call fails too, with the same error class
 //! ```
 //!
-//! Notices do not travel on the communicator of the call: a rank that had nothing to wait for may have freed it, and the
-//! library may have given its context id to another communicator. A communicator on which a call has failed goes on
+//! Notices do not travel on the communicator of the call: a rank that had nothing to wait for may have freed it, and
+//! the library may have given its context id to another communicator. A communicator on which a call has failed goes on
 //! failing, so one notice of a rank is enough. The rank takes the memory for it beforehand, since later there may be
 //! none. Where the library cannot send it, the program's next call on the communicator tries again, or its end does.
 
@@ -36,7 +36,7 @@ pub struct Name {
     pub place: u32,
 }
 
-/// The ranks of a communicator of ours, as notices know them.
+/// The ranks of a private communicator, as notices know them.
 pub trait Members {
     /// What notices call the communicator.
     fn name(&self) -> Name;

@@ -3,7 +3,7 @@
 //! clear line.
 //!
 //! ```text
-//!   texts that are right ──► Edits ──► text ──► checked(parser) ──► what was understood is used, or assert_clear(error)
+//!   texts that are right ──► Edits ──► text ──► checked(parser) ──► use of what was understood, or assert_clear
 //! ```
 //!
 //! * [`texts`], [`bytes`]: strategies; [`apply`] garbles one text, [`Edit`] by `Edit`.
