@@ -2,7 +2,7 @@
 # The benchmarks of docs/benchmarks.md: every placement below, in one job each, then the page's tables and plots.
 #
 #   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; more than an hour
-#   scripts/bench.sh --halving            halving and doubling beside its rivals on every fabric, into docs/benchmarks/halving-*;
+#   scripts/bench.sh --halving            halving and doubling beside its rivals, into docs/benchmarks/halving-*;
 #                                         a few minutes for each, no page
 #   scripts/bench.sh --short OUT          two fabrics and two sizes into OUT, within a minute: whether it works
 #
