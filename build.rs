@@ -1,5 +1,5 @@
-//! Asks the MPI at hand (`MPICC`, else `mpicc`) what it is: sets `mpi_family = "openmpi" | "mpich"` and `mpi_large_count`; and numbers the
-//! build by its sources, so that ranks notice that theirs differ (`NAGARE_BUILD`).
+//! Asks the MPI at hand (`MPICC`, else `mpicc`) what it is: sets `mpi_family = "openmpi" | "mpich"` and
+//! `mpi_large_count`; and numbers the build by its sources, so that ranks notice that theirs differ (`NAGARE_BUILD`).
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

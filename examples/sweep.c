@@ -1,11 +1,13 @@
-/* sweep: times MPI_Bcast, MPI_Reduce, MPI_Allreduce and MPI_Alltoall, the library's own and Nagare's in turn, in one job.
+/* sweep: times MPI_Bcast, MPI_Reduce, MPI_Allreduce and MPI_Alltoall, the library's own and Nagare's in turn, in one
+   job.
  *
  *   mpicc -std=c11 -O2 -o sweep sweep.c
  *   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 ./sweep [largest bytes] [iterations]
  *
- * Nagare's C interface (c_api/nagare.h) is looked up at run time, so the program also runs without it and then shows the
- * library alone. Every figure is the median over the iterations of the time of the slowest rank; ranks start together by a
- * barrier of the program's own. Every result is compared with what it must be. One line per collective and size:
+ * Nagare's C interface (c_api/nagare.h) is looked up at run time, so the program also runs without it and then shows
+ * the library alone. Every figure is the median over the iterations of the time of the slowest rank; ranks start
+ * together by a barrier of the program's own. Every result is compared with what it must be. One line per collective
+ * and size:
  *   SWEEP bcast 1048576 stock 0.012345 nagare 0.006789 ratio 1.818 ran grouped_two_tree
  */
 #define _GNU_SOURCE
@@ -107,7 +109,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Name of the algorithm that this rank's report counts most calls of `collective` for beyond the calls counted before. */
+/* Name of the algorithm that this rank's report counts most calls of `collective` for beyond the calls counted
+   before. */
 static void what_ran(report_fn report, int collective, char *out, size_t length)
 {
     static char text[1 << 16];

@@ -2,21 +2,22 @@
 # The benchmarks of docs/benchmarks.md: every placement below, in one job each, then the page's tables and plots.
 #
 #   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; more than an hour
-#   scripts/bench.sh --halving            halving and doubling beside its rivals on every fabric, into docs/benchmarks/halving-*;
+#   scripts/bench.sh --halving            halving and doubling beside its rivals, into docs/benchmarks/halving-*;
 #                                         a few minutes for each, no page
 #   scripts/bench.sh --short OUT          two fabrics and two sizes into OUT, within a minute: whether it works
 #
-# The environment changes the first two: BENCH_OUT (docs/benchmarks), BENCH_PAGE (docs/benchmarks.md), BENCH_MPI (openmpi),
-# BENCH_SIZES, BENCH_COLLECTIVES, BENCH_ALGORITHMS (all; with --halving those compared), BENCH_BUDGET and BENCH_ORACLE_BUDGET
-# (seconds for one collective and size; BENCH_ORACLE_BUDGET=0: stock is not told what to run), BENCH_ONLY (a fabric's name).
-# NAGARE names the command (target/release/nagare).
+# The environment changes the first two: BENCH_OUT (docs/benchmarks), BENCH_PAGE (docs/benchmarks.md), BENCH_MPI
+# (openmpi), BENCH_SIZES, BENCH_COLLECTIVES, BENCH_ALGORITHMS (all; with --halving those compared), BENCH_BUDGET and
+# BENCH_ORACLE_BUDGET (seconds for one collective and size; BENCH_ORACLE_BUDGET=0: stock is not told what to run),
+# BENCH_ONLY (a fabric's name). NAGARE names the command (target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 nagare=${NAGARE:-target/release/nagare}
 mpi=${BENCH_MPI:-openmpi}
 
-# FABRIC RANKS RANKS-PER-HOST MAP SIZES [COLLECTIVES [ORACLE-BUDGET]]; sizes of collectives with blocks are those of all together
+# FABRIC RANKS RANKS-PER-HOST MAP SIZES [COLLECTIVES [ORACLE-BUDGET]]; sizes of collectives with blocks are those of all
+# together
 few=64K,256K,1M
 many=8,4K,64K,256K,1M,4M
 placements=(

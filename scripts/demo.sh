@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job: FT, IS and a sweep of the four collectives, with stock Open MPI and with Nagare in turn, verified.
-#   scripts/demo.sh [ranks]     (make demo installs what is missing and builds first; with a number of ranks: on this host)
+#   scripts/demo.sh [ranks]     (with a number of ranks: on this host; make demo installs what is missing and builds)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

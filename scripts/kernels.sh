@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The kernels FT and IS with stock Open MPI and with Nagare in turn on emulated fabrics: total time, and time in each collective.
+# The kernels FT and IS with stock Open MPI and with Nagare in turn on emulated fabrics: total time, and time in each
+# collective.
 #
 #   scripts/kernels.sh [FABRIC...]      names of fabrics/ or paths of fabric files; tree8 and star16 where none is given
 #
-# The environment changes it: KERNELS (ft:W is:A; classes S, W, A), ROUNDS (3; the first runs stock first, the second Nagare
-# first, and so on), PPN (2), MAP (slot), WORK (target/kernels: programs, output of the runs, and runs.txt with a line per run),
-# NAGARE (the command, target/release/nagare).
+# The environment changes it: KERNELS (ft:W is:A; classes S, W, A), ROUNDS (3; the first runs stock first, the second
+# Nagare first, and so on), PPN (2), MAP (slot), WORK (target/kernels: programs, output of the runs, and runs.txt with a
+# line per run), NAGARE (the command, target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

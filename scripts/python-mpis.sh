@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes virtual environments below target/venv: openmpi5 and mpich5 hold the newer MPIs as Python wheels with mpi4py, mpi4py
-# holds mpi4py alone, for Debian's MPIs, and the tests of mpi4py's source archive.
+# Makes virtual environments below target/venv: openmpi5 and mpich5 hold the newer MPIs as Python wheels with mpi4py,
+# mpi4py holds mpi4py alone, for Debian's MPIs, and the tests of mpi4py's source archive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mpi4py=mpi4py==4.1.2

@@ -2,7 +2,8 @@
 # Builds what the tests need, runs them, and tells at the end what failed: a part that fails does not hide the next.
 #   scripts/test.sh          what runs before a change lands
 #   scripts/test.sh --all    the rest as well: tests marked as ignored, which take long
-# MPICC names the compiler wrapper with which the tests themselves are built. The output of every part stays in target/test-logs.
+# MPICC names the compiler wrapper with which the tests themselves are built. The output of every part stays in
+# target/test-logs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 ignored=()
@@ -20,8 +21,8 @@ export TEST_FAULTS=$logs/faults
 export RUST_TEST_THREADS=$(($(nproc) + 2))
 touch "$TEST_FAULTS"
 
-# part NAME DIRECTORY COMMAND...: runs it, and notes and prints in one piece how it went; its output is printed if it failed.
-# What has no test results of cargo's in its output counts as one test.
+# part NAME DIRECTORY COMMAND...: runs it, and notes and prints in one piece how it went; its output is printed if it
+# failed. What has no test results of cargo's in its output counts as one test.
 part() {
     local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts cpu text
     shift 2
@@ -56,8 +57,8 @@ compile() {
     programs >"$logs/programs" && cargo build --workspace --bin nagare-trust --target-dir target && [[ -s $logs/programs ]]
 }
 
-# Everything that can run at the same time as something else, what takes longest first: jobs of MPI start and end, which is mostly
-# waiting, while those of another part compute.
+# Everything that can run at the same time as something else, what takes longest first: jobs of MPI start and end, which
+# is mostly waiting, while those of another part compute.
 parts() {
     local command
     # A blank at the end of a line would join the next one to it.

@@ -16,8 +16,8 @@ pub extern "C" fn nagare_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: before `MPI_Init` and after `MPI_Finalize`, switched off,
-/// of the wrong MPI family, or with a configuration that the ranks do not share.
+/// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: before `MPI_Init` and after
+/// `MPI_Finalize`, switched off, of the wrong MPI family, or with a configuration that the ranks do not share.
 #[unsafe(no_mangle)]
 pub extern "C" fn nagare_active() -> c_int {
     guard("nagare_active", || c_int::from(shim().is_some_and(active)))
@@ -30,8 +30,8 @@ fn active(shim: &Shim) -> bool {
 
 /// Describes what Nagare found in this process: MPI library, functions, configuration, problems.
 ///
-/// Writes at most `length` bytes with the final zero to `buffer` and returns the length of the whole text without the zero,
-/// as `snprintf` does; `buffer` may be null if `length` is 0.
+/// Writes at most `length` bytes with the final zero to `buffer` and returns the length of the whole text without the
+/// zero, as `snprintf` does; `buffer` may be null if `length` is 0.
 ///
 /// # Safety
 /// `buffer` must have room for `length` bytes.
@@ -42,7 +42,8 @@ pub unsafe extern "C" fn nagare_diagnose(buffer: *mut c_char, length: usize) -> 
     unsafe { put(&text, buffer, length) }
 }
 
-/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Local. `format` is "text" or "json". Writes and returns like `nagare_diagnose`.
+/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Local. `format`
+/// is "text" or "json". Writes and returns like `nagare_diagnose`.
 ///
 /// # Safety
 /// `comm` must be a valid communicator, `format` a C string, and `buffer` have room for `length` bytes.
@@ -62,9 +63,9 @@ pub unsafe extern "C" fn nagare_describe(
     unsafe { put(&text, buffer, length) }
 }
 
-/// Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the settings of
-/// the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1 if the text is not
-/// understood or Nagare is not active; then nothing has changed.
+/// Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the
+/// settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1
+/// if the text is not understood or Nagare is not active; then nothing has changed.
 ///
 /// # Safety
 /// `comm` must be a valid communicator and `rules` a C string or null.

@@ -1,4 +1,5 @@
-//! Wrong, contradictory and unfitting configuration: one clear line, the job runs on the MPI library, and no job is lost.
+//! Wrong, contradictory and unfitting configuration: one clear line, the job runs on the MPI library, and no job is
+//! lost.
 
 use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, run_limited, scratch_directory};
 use std::process::Command;

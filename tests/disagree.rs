@@ -1,4 +1,5 @@
-//! Ranks that disagree on the size of a call, an error in the program: some rank gets an error, and nothing is written where it should not be.
+//! Ranks that disagree on the size of a call, an error in the program: some rank gets an error, and nothing is written
+//! where it should not be.
 
 use nagare_harness::{Job, Mpi, compile};
 
@@ -14,7 +15,8 @@ const COLLECTIVES: [&str; 9] = [
     "gather",
 ];
 
-/// Integers in a block of the last rank and of the others: one more, half as many and so the same messages but fewer, far more.
+/// Integers in a block of the last rank and of the others: one more, half as many and so the same messages but fewer,
+/// far more.
 const COUNTS: [(u32, u32); 3] = [(8193, 8192), (8192, 16384), (300_000, 4000)];
 
 fn disagree(mpi: Mpi, ranks: u32, counts: &[(u32, u32)]) {

@@ -1,5 +1,5 @@
-//! Jobs in environments in which anything may be said to Nagare: every one ends with code 0 and the right result, and with a line for
-//! each thing that was not understood.
+//! Jobs in environments in which anything may be said to Nagare: every one ends with code 0 and the right result, and
+//! with a line for each thing that was not understood.
 
 use nagare_garble::{bytes, cases};
 use nagare_harness::{Job, Mpi, Program, compile, scratch_directory};

@@ -1,4 +1,5 @@
-//! Errors come out as they do without Nagare: the same class, heard by the same handlers as often, and the same end of a job.
+//! Errors come out as they do without Nagare: the same class, heard by the same handlers as often, and the same end of
+//! a job.
 
 use nagare_harness::{Job, Mpi, Outcome, Program, compile};
 
@@ -72,7 +73,8 @@ fn errors_in_fortran() {
     }
 }
 
-/// What the library says at the end of a job, without what differs from one run to the next: processes, addresses, handles.
+/// What the library says at the end of a job, without what differs from one run to the next: processes, addresses,
+/// handles.
 fn last_words(outcome: &Outcome) -> Vec<String> {
     let said = outcome.ended.stderr.lines().filter_map(|line| {
         let line = match line.split_once("] *** ") {
@@ -89,15 +91,16 @@ fn last_words(outcome: &Outcome) -> Vec<String> {
     said.collect()
 }
 
-/// Runs the job, again where nothing was said: Open MPI 4.1, alone or not, loses every second message of a rank that ends its job
-/// ("Out of resource" in its `show_help.c`).
+/// Runs the job, again where nothing was said: Open MPI 4.1, alone or not, loses every second message of a rank that
+/// ends its job ("Out of resource" in its `show_help.c`).
 fn heard(job: &Job) -> Outcome {
     let runs = std::iter::repeat_with(|| job.clone().run()).take(20);
     let mut loud = runs.skip_while(|outcome| last_words(outcome).is_empty());
     loud.next().unwrap_or_else(|| panic!("{job:?} said nothing"))
 }
 
-/// Errors that nobody handles end the job with the code and the words of the library, which name the function that was called.
+/// Errors that nobody handles end the job with the code and the words of the library, which name the function that was
+/// called.
 #[test]
 fn errors_that_end_the_job() {
     for mpi in Mpi::ALL {

@@ -83,7 +83,8 @@ fn strict_on_one_rank_ends_the_job() {
     }
 }
 
-/// Nothing can be agreed with ranks that do not have the library: nobody gets a wrong result, and it is said what is missing.
+/// Nothing can be agreed with ranks that do not have the library: nobody gets a wrong result, and it is said what is
+/// missing.
 #[test]
 fn ranks_without_the_library() {
     for (mpi, ranks) in DEBIAN {
@@ -192,7 +193,8 @@ fn fabric_files_that_may_not_be_read_or_may_be_written() {
 fn here_and_elsewhere() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
     format!(
-        "hosts = [\"{0}\", \"another\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = [\"{0}\", \"another\"]\nto = \"s\"\n",
+        "hosts = [\"{0}\", \"another\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \
+         [\"{0}\", \"another\"]\nto = \"s\"\n",
         host.trim()
     )
 }

@@ -1,5 +1,5 @@
-//! The interpreter of random MPI programs: carries out every statement of its language, under a stock MPI and with Nagare, and notices
-//! what is wrong.
+//! The interpreter of random MPI programs: carries out every statement of its language, under a stock MPI and with
+//! Nagare, and notices what is wrong.
 
 use nagare_harness::{Job, Mpi, Outcome, Program, compile, root_directory, scratch_directory};
 use std::fs;
@@ -45,7 +45,8 @@ fn every_statement_is_carried_out() {
     }
 }
 
-/// A byte that comes out wrong is noticed: of the data, of a guard, behind a result, in one rank's rounded sum, in a message.
+/// A byte that comes out wrong is noticed: of the data, of a guard, behind a result, in one rank's rounded sum, in a
+/// message.
 #[test]
 fn what_is_wrong_is_noticed() {
     let program = interpreter(Mpi::OpenMpi4);

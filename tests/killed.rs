@@ -43,7 +43,8 @@ fn with_mark(mark: &str) -> Vec<String> {
     marked.map(|p| p.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Adds the files of /dev/shm that the job's processes have mapped now; other jobs of this machine have files there as well.
+/// Adds the files of /dev/shm that the job's processes have mapped now; other jobs of this machine have files there as
+/// well.
 fn note_shared(running: &Running, shared: &mut BTreeSet<String>) {
     for process in running.processes() {
         // A process may have ended meanwhile.
@@ -80,9 +81,10 @@ fn end(job: Job, words: &[&str]) -> End {
 
 /// Whether a job in which a rank died ended as jobs of this library do.
 ///
-/// MPICH's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM (15 or 143) or SIGKILL, one that UCX ends by
-/// SIGABRT where it reads the dead rank's memory, or one that the library ends for an error. Without Nagare all but the last are
-/// seen from run to run; inside Nagare the error is that of the call that waits for messages, `MPI_ERR_IN_STATUS`, which is 17.
+/// MPICH's launcher tells what it hears of first: the dead rank, one that it ends for that by SIGTERM (15 or 143) or
+/// SIGKILL, one that UCX ends by SIGABRT where it reads the dead rank's memory, or one that the library ends for an
+/// error. Without Nagare all but the last are seen from run to run; inside Nagare the error is that of the call that
+/// waits for messages, `MPI_ERR_IN_STATUS`, which is 17.
 fn told_of_death(mpi: Mpi, ours: &End, stock: &End) -> bool {
     let second = |end: &End| {
         [libc::SIGKILL, libc::SIGTERM, 128 + libc::SIGTERM, libc::SIGABRT, 17].map(Some).contains(&end.code)

@@ -54,7 +54,8 @@ fn ours_stays_where_the_library_is_slow() {
     assert!(outcome.ended.stderr.contains("from now on"), "{}", outcome.ended.output());
 }
 
-/// A rounded sum is combined in one order in all calls and all runs, whatever they take, and nothing is measured for it.
+/// A rounded sum is combined in one order in all calls and all runs, whatever they take, and nothing is measured for
+/// it.
 #[test]
 fn bits_do_not_depend_on_times() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
@@ -63,7 +64,11 @@ fn bits_do_not_depend_on_times() {
         let is_running = AtomicBool::new(true);
         let outcome = thread::scope(|scope| {
             for _ in 0..busy {
-                scope.spawn(|| while is_running.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while is_running.load(Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             let outcome = job(&program, &["collective=allreduce", "kind=double", "bytes=262144"]).run();
             is_running.store(false, Ordering::Relaxed);

@@ -50,9 +50,9 @@ fn come_and_go(mpis: [(Mpi, u32); 2]) {
     }
 }
 
-/// A rank that comes late makes nobody buffer more than the window (16 segments of 8 KiB) for each neighbour. Neighbours: at
-/// most a parent and two children on each of two trees at each of three levels. Allowed beyond: what the MPI library needs
-/// for its own request and fragment pools. The message is seven times as large.
+/// A rank that comes late makes nobody buffer more than the window (16 segments of 8 KiB) for each neighbour.
+/// Neighbours: at most a parent and two children on each of two trees at each of three levels. Allowed beyond: what the
+/// MPI library needs for its own request and fragment pools. The message is seven times as large.
 #[test]
 fn a_late_rank() {
     const WINDOW_KIB: i64 = 16 * 8;

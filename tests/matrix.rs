@@ -1,5 +1,5 @@
-//! The collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through the
-//! three Fortran bindings; results are compared by the programs with what each rank computes for itself.
+//! The collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through
+//! the three Fortran bindings; results are compared by the programs with what each rank computes for itself.
 
 use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile};
 use nagare_plan::algorithm::ALGORITHMS;
@@ -81,7 +81,8 @@ fn mpich_with_more_types() {
     forced(Mpi::Mpich4, 3, "8K", &["thin=8", "sizes=0,1,3,1000,4097,65536"]);
 }
 
-/// Every algorithm on each of its collectives, all roots: those that scatter reductions, and the others. Ranks switch while the job runs.
+/// Every algorithm on each of its collectives, all roots: those that scatter reductions, and the others. Ranks switch
+/// while the job runs.
 fn every_algorithm(mpi: Mpi, ranks: u32, segment: &str, [sizes, thin]: [&str; 2]) {
     let pairs =
         ALGORITHMS.iter().flat_map(|spec| spec.collectives.iter().map(move |collective| (*collective, spec.name)));

@@ -1,4 +1,5 @@
-//! Where reports are written: by programs that change their directory, by worlds that others spawned, and where none can be.
+//! Where reports are written: by programs that change their directory, by worlds that others spawned, and where none
+//! can be.
 
 use nagare_harness::{Job, Mpi, Report, compile, scratch_directory};
 use std::os::unix::fs::symlink;
@@ -31,7 +32,8 @@ fn a_relative_name_is_one_in_the_directory_at_init() {
     }
 }
 
-/// A job of one rank that spawns two worlds. Spawned ranks inherit the launcher's environment, and of `mpirun -x` and `-env` nothing.
+/// A job of one rank that spawns two worlds. Spawned ranks inherit the launcher's environment, and of `mpirun -x` and
+/// `-env` nothing.
 fn spawning(mpi: Mpi, report: &str) -> Job {
     let job = Job::stock(&compile(mpi, "tests/programs/worlds.c"), 1).arguments(&["spawn=2"]);
     let job = job.set("LD_PRELOAD", mpi.family().library().to_str().expect("UTF-8"));

@@ -1,5 +1,5 @@
-//! What the library reads, writes, executes and asks for in a process, compared with the same program without it; that it says so in
-//! docs/security.md; and that a program with more rights than its user does not get it.
+//! What the library reads, writes, executes and asks for in a process, compared with the same program without it; that
+//! it says so in docs/security.md; and that a program with more rights than its user does not get it.
 
 use nagare_harness::{Ended, Job, MACHINE, Mpi, Program, compile, root_directory, run_limited, scratch_directory};
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,8 +149,15 @@ fn ranks_read_write_and_execute_what_the_documentation_says() {
     let scratch = scratch_directory();
     let (fabric, report) = (scratch.path().join("fabric.toml"), scratch.path().join("report.json"));
     let host = run_limited(&mut Command::new("hostname"), Duration::from_secs(300)).stdout;
-    fs::write(&fabric, format!("hosts = ['{}', 'other']\nswitches = ['s']\nbandwidth = 1\nlink = [{{ from = ['{0}', 'other'], to = 's' }}]", host.trim()))
-        .expect("a file");
+    fs::write(
+        &fabric,
+        format!(
+            "hosts = ['{}', 'other']\nswitches = ['s']\nbandwidth = 1\nlink = [{{ from = ['{0}', \
+        'other'], to = 's' }}]",
+            host.trim()
+        ),
+    )
+    .expect("a file");
     let (fabric, report) = (fabric.display().to_string(), report.display().to_string());
     let tables: Vec<String> = documented("What it reads").iter().map(|pattern| generic(pattern)).collect();
     let forced = ("NAGARE_ALGORITHM", "all=two_tree");

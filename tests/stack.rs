@@ -1,12 +1,13 @@
-//! Nagare takes at most 8 KiB more of a thread's stack than the library alone, wherever a thread calls: threads of programs may have small ones.
+//! Nagare takes at most 8 KiB more of a thread's stack than the library alone, wherever a thread calls: threads of
+//! programs may have small ones.
 
 use nagare_harness::{Job, Mpi, Outcome, compile};
 
 /// Bytes beyond what the MPI library takes by itself.
 const MORE: u64 = 8 << 10;
 
-/// The most that a call took, of the thread that starts MPI or of a later one; `reduces`: among calls that reduce, or that do not.
-/// MPICH's own reductions take 130 KiB.
+/// The most that a call took, of the thread that starts MPI or of a later one; `reduces`: among calls that reduce, or
+/// that do not. MPICH's own reductions take 130 KiB.
 fn most(outcome: &Outcome, thread: &str, reduces: bool) -> u64 {
     let start = format!("stack thread={thread} call=");
     let lines = outcome.ended.stdout.lines().filter_map(|line| line.strip_prefix(&start)?.split_once(" bytes="));

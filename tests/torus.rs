@@ -78,8 +78,8 @@ fn dimensions_that_do_not_fit_are_one_line() {
         let job = || Job::forced(&compile(mpi, "examples/hello.c"), ranks).set("NAGARE_TOPOLOGY", "synthetic:node:16");
         let outcome = job().set("NAGARE_TORUS", "3x2").run().passed();
         let line = format!(
-            "nagare: NAGARE_TORUS: 3x2 has 6 nodes, the job has {ranks}; expected sizes whose product is the number of nodes; \
-             all calls run on the MPI library's own collectives"
+            "nagare: NAGARE_TORUS: 3x2 has 6 nodes, the job has {ranks}; expected sizes whose product is the number of \
+             nodes; all calls run on the MPI library's own collectives"
         );
         assert_eq!(outcome.messages(), [line.as_str()], "{}", outcome.ended.output());
         assert_eq!(outcome.ended.stdout, "OK\n");

@@ -130,8 +130,8 @@ pub fn is_committed(real: &Real, private: MPI_Comm, datatype: MPI_Datatype) -> b
     }
     let mut request = real.handles.request_null;
     let (mut done, mut index, mut status) = (0, 0, Vec::with_capacity(1));
-    // SAFETY: what is sent to MPI_PROC_NULL is not read, so that any address serves; the private communicator returns its
-    // errors; the request is complete at once and freed by the wait, which writes at most one status.
+    // SAFETY: what is sent to MPI_PROC_NULL is not read, so that any address serves; the private communicator returns
+    // its errors; the request is complete at once and freed by the wait, which writes at most one status.
     unsafe {
         let nowhere = std::ptr::dangling::<c_void>();
         let code = (real.mpi.isend)(nowhere, 1, datatype, PROC_NULL, 0, private, &raw mut request);
@@ -144,8 +144,8 @@ pub fn is_committed(real: &Real, private: MPI_Comm, datatype: MPI_Datatype) -> b
 
 /// Copies elements to `bytes` consecutive bytes.
 ///
-/// By `MPI_Pack_c` where there is one: MPICH does not receive bytes that a rank sends itself into types made of different basic
-/// types ("Message truncated"; 4.0.2 and 5.0.2, from some KiB on).
+/// By `MPI_Pack_c` where there is one: MPICH does not receive bytes that a rank sends itself into types made of
+/// different basic types ("Message truncated"; 4.0.2 and 5.0.2, from some KiB on).
 ///
 /// # Safety
 /// `from` must be valid for its count and type, `to` for `bytes` bytes; `own` is this process's rank in `private`.

@@ -69,8 +69,8 @@ impl Numbers {
         unsafe { self.counts(ranks) }?.try_fold(0u64, |sum, count| Some(sum.saturating_add(count?)))
     }
 
-    /// Where blocks of these counts begin if they follow one another, and where the last one ends; `None` where the library has an
-    /// error to report.
+    /// Where blocks of these counts begin if they follow one another, and where the last one ends; `None` where the
+    /// library has an error to report.
     ///
     /// # Safety
     /// An array that is not null must have `ranks` entries.

@@ -75,7 +75,8 @@ impl Packed {
     pub unsafe fn fill(&mut self, packer: &Packer, plain: bool) -> Result<(), Failure> {
         let mut to = self.copy.address();
         for &piece in &self.pieces {
-            // SAFETY: the caller vouches for the piece; the copy has room for all of them, and `to` is where this one starts.
+            // SAFETY: the caller vouches for the piece; the copy has room for all of them, and `to` is where this one
+            // starts.
             unsafe {
                 if plain {
                     piece.data.address.cast::<u8>().copy_to_nonoverlapping(to, piece.bytes as usize);

@@ -5,7 +5,7 @@ use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::comm::learning::Class;
-use crate::comm::place::Place;
+use crate::comm::placement::Placement;
 use crate::comm::record::Communicator;
 use crate::comm::registry;
 use crate::real::handles::{TypeClass, is_op};
@@ -24,7 +24,7 @@ pub struct Decision<'c> {
     /// The communicator.
     pub record: &'c Communicator,
     /// Where its ranks are.
-    pub place: &'c Place,
+    pub place: &'c Placement,
     /// What it is, as far as all ranks know: of its bytes Alltoallv has none.
     pub call: Call,
     /// What runs.

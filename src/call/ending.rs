@@ -1,7 +1,7 @@
 //! The end of a call, however it comes.
 
 use crate::boundary::failure::Failure;
-use crate::comm::record::{Communicator, Traffic};
+use crate::comm::record::{Communicator, ConnectionState};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 
@@ -11,7 +11,7 @@ pub struct Ending<'c> {
     record: &'c Communicator,
     private: &'c Private,
     /// What is kept of the connections.
-    pub traffic: &'c mut Traffic,
+    pub traffic: &'c mut ConnectionState,
     call: u32,
     /// Why it failed: it was left, until it says otherwise.
     pub failure: Option<Failure>,
@@ -23,7 +23,7 @@ impl<'c> Ending<'c> {
         shim: &'c Shim,
         record: &'c Communicator,
         private: &'c Private,
-        traffic: &'c mut Traffic,
+        traffic: &'c mut ConnectionState,
         call: u32,
     ) -> Self {
         Self { shim, record, private, traffic, call, failure: Some(Failure::Left) }
@@ -36,7 +36,7 @@ impl Drop for Ending<'_> {
         // What peers have sent to a rank that gives up would match its later calls.
         self.record.fail(failure);
         if failure.is_news() {
-            self.traffic.resignation.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
+            self.traffic.abandoned.tell(self.shim.real, self.private, self.record.rank, self.call, failure);
         }
     }
 }

@@ -111,8 +111,8 @@ fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
     let collective = arguments.collective;
     match failure {
         Failure::Length { peer, expected, got } => log::error!(
-            "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected {expected} bytes; \
-             ranks disagree on counts or types"
+            "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected \
+             {expected} bytes; ranks disagree on counts or types"
         ),
         Failure::GivenUp { peer, class } => {
             log::info!("{collective}: rank {peer} has given up, with error class {class}")

@@ -6,7 +6,7 @@ use super::ending::Ending;
 use super::staged::Staged;
 use crate::boundary::failure::Failure;
 use crate::buffers::packed::Packer;
-use crate::comm::record::Traffic;
+use crate::comm::record::ConnectionState;
 use crate::transport::mpi_transport::{Channel, MpiTransport};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
@@ -26,7 +26,7 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
     log::debug!("{collective} of {bytes} bytes on {} ranks: {algorithm}", record.size);
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
-        traffic.resignation.go_on(shim.real, private, record.rank);
+        traffic.abandoned.tell_the_rest(shim.real, private, record.rank);
         return Err(failure);
     }
     // From here on every rank counts the call, also one that fails.
@@ -68,7 +68,7 @@ fn carry_out(
     decision: &Decision,
     packer: &Packer,
     channel: Channel,
-    traffic: &mut Traffic,
+    traffic: &mut ConnectionState,
 ) -> Result<Staged, Failure> {
     let Decision { record, place, algorithm, pacing, call: Call { bytes, .. }, .. } = *decision;
     channel.private.notices.check(channel.private, channel.call)?;

@@ -1,4 +1,4 @@
-//! How many communicators of ours there are, in which order they were made, and what was the last one's name.
+//! How many private communicators there are, in which order they were made, and what was the last one's name.
 
 use crate::real::Real;
 use crate::transport::agreement;
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Duplicates at most; communicators beyond that are left to the library. MPICH has 2048 communicators in a process, and
-/// what we take is what the program lacks; Open MPI has 65 536 and more (docs/decisions/0005).
+/// Duplicates at most; communicators beyond that are left to the library. MPICH has 2048 communicators in a process,
+/// and what we take is what the program lacks; Open MPI has 65 536 and more (docs/decisions/0005).
 const MOST: usize = if cfg!(mpi_family = "mpich") { 64 } else { 512 };
 
 /// Those of this process.
@@ -19,7 +19,7 @@ pub static DUPLICATES: Duplicates = Duplicates {
     kept: AtomicUsize::new(0),
 };
 
-/// The communicators of ours that belong to one of the program's.
+/// The private communicators that belong to one of the program's.
 pub struct Duplicates {
     live: Mutex<Live>,
     /// The largest epoch so far.
@@ -41,7 +41,7 @@ impl Duplicates {
         self.live.lock().records.len() + self.kept.load(Ordering::Relaxed) < MOST
     }
 
-    /// An epoch for a communicator of the ranks of `comm`: larger than that of any communicator of ours that one of
+    /// An epoch for a communicator of the ranks of `comm`: larger than that of any private communicator that one of
     /// them has had; collective over it. `None` unless all `may` have one.
     pub fn next_epoch(&self, real: &Real, comm: MPI_Comm, may: bool) -> Option<u32> {
         // One more than the largest of all ranks, which is the least of their negatives.

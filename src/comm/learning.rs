@@ -70,7 +70,7 @@ impl Lesson {
 
     /// The next call.
     pub fn next(&mut self) -> Step {
-        let step = self.trials.next();
+        let step = self.trials.next_step();
         Step { way: self.ways[step.way], measured: step.measured }
     }
 }

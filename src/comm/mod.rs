@@ -1,9 +1,9 @@
 //! What is kept of each communicator of the program, from its first call to its end.
 //!
 //! ```text
-//!   registry ─► record ─► place ─► cartesian       which record a handle has; where its ranks are
+//!   registry ─► record ─► placement ─► cartesian   which record a handle has; where its ranks are
 //!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
-//!                   ├─► duplicates                 communicators of ours so far
+//!                   ├─► duplicates                 private communicators so far
 //!                   └─► learning                   what its calls have taught
 //! ```
 //!
@@ -12,7 +12,7 @@
 mod cartesian;
 mod duplicates;
 pub mod learning;
-pub mod place;
+pub mod placement;
 mod programs;
 pub mod record;
 pub mod registry;

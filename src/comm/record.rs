@@ -2,13 +2,13 @@
 
 use super::duplicates::DUPLICATES;
 use super::learning::Learning;
-use super::place::Place;
+use super::placement::Placement;
 use super::programs::Programs;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
 use crate::real::Real;
 use crate::transport::agreement;
-use crate::transport::notice::{Name, Resignation};
+use crate::transport::notice::{AbandonedCall, Name};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
@@ -33,13 +33,13 @@ pub struct Communicator {
     pub inter: bool,
     /// Its handle's value.
     pub handle: usize,
-    place: OnceCell<Result<Place, Reason>>,
+    place: OnceCell<Result<Placement, Reason>>,
     /// Below this many bytes no call of the collective runs on our algorithms here.
     floors: [AtomicU64; Collective::ALL.len()],
     /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
     private: Mutex<Option<Result<Arc<Private>, Reason>>>,
     /// Of the duplicate's connections.
-    traffic: Mutex<Traffic>,
+    traffic: Mutex<ConnectionState>,
     /// Set when a call of ours failed: what is left in the duplicate's queues would match later calls.
     failure: Mutex<Option<Failure>>,
     programs: Programs,
@@ -50,16 +50,16 @@ pub struct Communicator {
 
 /// What is kept of a duplicate's connections from call to call.
 #[derive(Default)]
-pub struct Traffic {
+pub struct ConnectionState {
     /// Segments under way.
     pub credits: Credits,
     /// Of the call that this rank gave up.
-    pub resignation: Resignation,
+    pub abandoned: AbandonedCall,
     /// Calls that were begun, the same on all ranks.
     calls: u32,
 }
 
-impl Traffic {
+impl ConnectionState {
     /// The number that the next call will have.
     pub fn coming_call(&self) -> u32 {
         self.calls
@@ -93,9 +93,9 @@ impl Communicator {
     }
 
     /// Where the ranks are, found at the first call.
-    pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Place, Reason> {
+    pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Placement, Reason> {
         let find = || {
-            let place = Place::find(shim, comm, (self.size, self.rank), self.inter)?;
+            let place = Placement::find(shim, comm, (self.size, self.rank), self.inter)?;
             self.set_floors(&shim.setup().config.rules, place.nodes);
             Ok(place)
         };
@@ -114,7 +114,7 @@ impl Communicator {
     }
 
     /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
-    pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Arc<Private>, Reason> {
+    pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Placement) -> Result<Arc<Private>, Reason> {
         let mut private = self.private.lock();
         let private = private.get_or_insert_with(|| {
             let made = stack::on_large(|| self.make_private(shim, comm, place));
@@ -128,7 +128,7 @@ impl Communicator {
 
     /// Libraries have few communicators to give (MPICH about 2000): the program's own come first. Where others may be
     /// in the making on some rank, one of the pool serves (docs/decisions/0013-pool.md).
-    fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Place) -> Result<Private, Reason> {
+    fn make_private(&self, shim: &Shim, comm: MPI_Comm, place: &Placement) -> Result<Private, Reason> {
         // All ranks of the world have this one, or none.
         let notices = shim.notices().ok_or(Reason::Communicators)?;
         let pool = shim.pool();
@@ -154,7 +154,7 @@ impl Communicator {
             // What is left in its queues, or on its way, would match the messages of whoever gets its number or its
             // place next.
             Some(Ok(private)) if self.failure.lock().is_some() => {
-                self.traffic.lock().resignation.go_on(real, &*private, self.rank);
+                self.traffic.lock().abandoned.tell_the_rest(real, &*private, self.rank);
                 DUPLICATES.keep();
                 std::mem::forget(private);
             }
@@ -171,7 +171,7 @@ impl Communicator {
     }
 
     /// What is kept of our connections; locked for the time of a call.
-    pub fn traffic(&self) -> MutexGuard<'_, Traffic> {
+    pub fn traffic(&self) -> MutexGuard<'_, ConnectionState> {
         self.traffic.lock()
     }
 
@@ -189,7 +189,7 @@ impl Communicator {
     /// collective.
     pub fn program(
         &self,
-        place: &Place,
+        place: &Placement,
         collective: Collective,
         algorithm: Algorithm,
         root: Rank,

@@ -10,7 +10,7 @@
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
 
-/// A communicator of ours that others are compared with.
+/// A communicator of this rank alone that others are compared with.
 #[cfg(mpi_family = "mpich")]
 pub struct Witness(MPI_Comm);
 
@@ -23,8 +23,8 @@ impl Witness {
 
     /// Whether the library knows `comm`.
     pub fn accepts(&self, real: &Real, comm: MPI_Comm) -> bool {
-        // Of anything that is no communicator at all the comparison would be heard: bits 26 to 29 of a handle say of
-        // what kind it is.
+        // MPICH reports a comparison with a handle that is no communicator's to the program's error handlers. Bits 26
+        // to 29 of a handle name its kind, so such handles are refused here.
         if comm.0 as u32 >> 26 & 0xf != 1 {
             return false;
         }

@@ -1,7 +1,8 @@
 //! `MPI_Comm_idup` (MPI 4.0 section 7.4.2): passed on, and noted.
 //!
-//! A communicator that is still being made is in the way of ours: Open MPI gives numbers to one after another, on every rank by itself, and
-//! takes steps of those under way inside other calls (docs/decisions/0013-pool.md). MPICH does not, and has no such function here.
+//! While an `MPI_Comm_idup` is under way, making a private communicator may wait for ever: Open MPI gives context ids to
+//! one new communicator after another, each rank by itself, and works on pending duplicates inside other calls
+//! (docs/decisions/0013-pool.md). MPICH does not, so this function is not wrapped there.
 
 use crate::boundary::panics::guard;
 use crate::real;

@@ -18,7 +18,8 @@ pub fn tool(name: &'static str) -> Option<*mut c_void> {
     Some(next).filter(|next| !next.is_null() && !is_of_mpi_library(*next) && !is_nagare())
 }
 
-/// Whether a second copy of this library follows: the one that comes first handles all calls, and no tool is looked for behind it.
+/// Whether a second copy of this library follows: the one that comes first handles all calls, and no tool is looked for
+/// behind it.
 fn is_nagare() -> bool {
     // SAFETY: the name is a C string.
     !unsafe { libc::dlsym(libc::RTLD_NEXT, c"nagare_version".as_ptr()) }.is_null()

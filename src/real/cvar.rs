@@ -97,8 +97,8 @@ fn stored(_: &Real, _: &CStr) -> Option<*const c_void> {
     None
 }
 
-/// The thread level to ask for: that of MPI itself, since Open MPI makes what MPI_T_init_thread is asked for the level of both.
-/// Where only sessions are in use it is the highest, with which nobody loses a lock.
+/// The thread level to ask for: that of MPI itself, since Open MPI makes what MPI_T_init_thread is asked for the level
+/// of both. Where only sessions are in use it is the highest, with which nobody loses a lock.
 fn thread_level(real: &Real) -> c_int {
     // MPI_THREAD_MULTIPLE in both families.
     let highest = 3;
@@ -117,8 +117,8 @@ fn told(real: &Real, name: &CStr) -> Option<u64> {
     let mut handle: *mut c_void = ptr::null_mut();
     let mut count: c_int = 0;
     let mut value: u64 = 0;
-    // SAFETY: MPI_T is initialised; all pointers are valid; the buffer holds eight bytes, and a scalar variable of these
-    // names has at most that many (count is checked), the unused ones staying zero on a little-endian machine.
+    // SAFETY: MPI_T is initialised; all pointers are valid; the buffer holds eight bytes, and a scalar variable of
+    // these names has at most that many (count is checked), the unused ones staying zero on a little-endian machine.
     unsafe {
         if (real.mpi.t_cvar_get_index)(name.as_ptr(), &raw mut index) != 0 {
             return None;

@@ -1,16 +1,16 @@
 //! Predefined handles and sentinels of the two families.
 //!
-//! Open MPI's handles are addresses of objects in the library, so they are looked up there. MPICH's are integers that its ABI
-//! fixes (MPICH ABI compatibility initiative; the same from 3.1 to 5.0), so they are constants.
+//! Open MPI's handles are addresses of objects in the library, so they are looked up there. MPICH's are integers that
+//! its ABI fixes (MPICH ABI compatibility initiative; the same from 3.1 to 5.0), so they are constants.
 
 use libloading::os::unix::Library;
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 
-/// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the same
-/// register as MPICH's integers. Narrowed only when the library is known to be of the family this build is for, so that a
-/// library of the wrong family can still pass calls on unchanged.
+/// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the
+/// same register as MPICH's integers. Narrowed only when the library is known to be of the family this build is for, so
+/// that a library of the wrong family can still pass calls on unchanged.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct RawHandle(pub usize);
@@ -178,8 +178,9 @@ macro_rules! classes {
 
 /// Address of a data symbol, 0 if the library has none of that name.
 ///
-/// A C program linked to the library holds *copies* of the library's data objects (copy relocations), and the library then
-/// uses those: so the process-wide scope is asked first, and the library itself only where it was opened with local scope.
+/// A C program linked to the library holds *copies* of the library's data objects (copy relocations), and the library
+/// then uses those: so the process-wide scope is asked first, and the library itself only where it was opened with
+/// local scope.
 #[cfg(mpi_family = "openmpi")]
 fn address(library: &Library, symbol: &str) -> usize {
     // SAFETY: only the address of the object is taken; it is read by the MPI library alone.

@@ -28,8 +28,8 @@ pub struct Found {
     pub path: String,
 }
 
-/// Whether an object is an MPI library, by the name of its file: `libmpi.so.*` (Open MPI; MPICH's ABI family) or `libmpich.so.*`
-/// (Debian's MPICH).
+/// Whether an object is an MPI library, by the name of its file: `libmpi.so.*` (Open MPI; MPICH's ABI family) or
+/// `libmpich.so.*` (Debian's MPICH).
 pub fn is_mpi_library(path: &[u8]) -> bool {
     let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     [b"libmpi.so".as_slice(), b"libmpich.so"].iter().any(|name| file.starts_with(name))
@@ -41,8 +41,8 @@ pub fn is_mpi_library(path: &[u8]) -> bool {
 /// [`LibraryError`] if there is none or it cannot be opened.
 pub fn locate() -> Result<Found, LibraryError> {
     let mut paths: Vec<String> = Vec::new();
-    // SAFETY: the callback matches the signature dl_iterate_phdr expects, does not unwind, and gets a pointer to `paths`
-    // that is valid for the duration of the call.
+    // SAFETY: the callback matches the signature dl_iterate_phdr expects, does not unwind, and gets a pointer to
+    // `paths` that is valid for the duration of the call.
     unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut paths).cast()) };
     let path = paths.iter().find(|path| is_mpi_library(path.as_bytes())).ok_or(LibraryError::NotLoaded)?.clone();
     // SAFETY: the object is already loaded (RTLD_NOLOAD), so no initialiser runs.

@@ -31,8 +31,8 @@ struct ReportRow {
     /// Why the library's own ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv of all that a rank sends, for what else has
-    /// blocks of one of them, for Reduce_scatter of their mean; bytes.
+    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv of all that a rank sends, for what
+    /// else has blocks of one of them, for Reduce_scatter of their mean; bytes.
     min_bytes: u64,
     max_bytes: u64,
     /// Calls of the rank that called most often.
@@ -45,8 +45,8 @@ struct ReportRow {
 }
 
 impl Report {
-    /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `topology`: that of the
-    /// world, if there is one, and where it comes from.
+    /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `topology`: that of
+    /// the world, if there is one, and where it comes from.
     pub fn new(mpi: String, (topology, topology_from): (Option<&Topology>, String), snapshots: &[u64]) -> Self {
         let per_rank = Collective::ALL.len() * OUTCOMES * VALUES;
         let ranks: Vec<&[u64]> = snapshots.chunks_exact(per_rank).collect();

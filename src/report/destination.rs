@@ -1,5 +1,5 @@
-//! Where the report of a world goes. Decided when the world begins: a program may change its directory later, and may cut the ties
-//! to those who spawned it.
+//! Where the report of a world goes. Decided when the world begins: a program may change its directory later, and may
+//! cut the ties to those who spawned it.
 //!
 //! ```text
 //!   NAGARE_REPORT=out/r.json    launched world   <directory at MPI_Init>/out/r.json
@@ -59,7 +59,8 @@ impl Destination {
     }
 }
 
-/// The name for a spawned world whose rank 0 is this process on this host. What is no file, such as `/dev/null`, takes all reports.
+/// The name for a spawned world whose rank 0 is this process on this host. What is no file, such as `/dev/null`, takes
+/// all reports.
 fn of_spawned(path: &Path, host: &str, process: u32) -> PathBuf {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return path.to_owned();

@@ -13,7 +13,8 @@ pub const VALUES: usize = 5;
 
 /// Counters of one process.
 pub struct Statistics {
-    /// By collective, then by outcome. On the heap: this is made on the stack of the thread that calls MPI first, which may be small.
+    /// By collective, then by outcome. On the heap: this is made on the stack of the thread that calls MPI first, which
+    /// may be small.
     rows: Box<[Row]>,
 }
 

@@ -1,4 +1,4 @@
-//! What ranks find out together by the library's own collectives, at initialisation and where a communicator of ours is
+//! What ranks find out together by the library's own collectives, at initialisation and where a private communicator is
 //! made: never while messages of ours are under way.
 
 use crate::real::Real;

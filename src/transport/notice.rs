@@ -1,13 +1,15 @@
 //! What a rank that gives up a call tells the others, who would wait for it where the program's error handler returns.
 //!
 //! ```text
-//!   rank 2 has no memory for call 7 of c ──► a notice (c, 7, class) to every rank of c, on a communicator of ours over the world
+//!   rank 2 has no memory for call 7 of c ──► a notice (c, 7, class) to every rank of c,
+//!                                            on a private communicator over the world
 //!   a rank that waits in call 7 of c or a later one looks for notices: its call fails too, with the same error class
 //! ```
 //!
-//! They do not travel on the communicator of the call: a rank that never waited may have freed it, and its number be another's. A communicator on which a
-//! call has failed goes on failing, so one notice of a rank is enough. It is small, and room for it is there from the beginning: memory is
-//! what is missing. Where the library itself cannot send it, the program's next call there, or its end, tries again.
+//! Notices do not travel on the communicator of the call: a rank that had nothing to wait for may have freed it, and
+//! the library may have given its context id to another communicator. A communicator on which a call has failed goes on
+//! failing, so one notice of a rank is enough. The rank takes the memory for it beforehand, since later there may be
+//! none. Where the library cannot send it, the program's next call on the communicator tries again, or its end does.
 
 use super::agreement;
 use crate::boundary::failure::Failure;
@@ -23,18 +25,18 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Which of our communicators is meant: on no rank of it has another ever had the same name. Two that threads make at once may get one epoch, but not
-/// one place.
+/// The name of a private communicator, different from that of any other that one of its ranks has ever been in. Two
+/// that threads make at once may have the same epoch, but not the same place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Name {
-    /// Larger than that of any that one of the ranks was in before.
+    /// Larger than the epoch of any private communicator that one of its ranks was in before.
     pub epoch: u32,
-    /// In the pool, from 1; 0 for others.
+    /// Its place in the pool, from 1; 0 for a communicator that is not from the pool.
     pub place: u32,
 }
 
-/// The ranks of a communicator of ours, as notices know them.
+/// The ranks of a private communicator, as notices know them.
 pub trait Members {
     /// What notices call the communicator.
     fn name(&self) -> Name;
@@ -73,8 +75,8 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whether this one, of two about the same communicator, is the one that holds: the earlier call, and of one call the lower rank. The rank
-    /// that comes first of all is the one that tells everybody.
+    /// Whether this notice, of two about the same communicator, is the one that holds: that of the earlier call, and of
+    /// one call that of the lower rank. The rank whose notice precedes all others tells everybody.
     fn precedes(self, other: Self) -> bool {
         match (other.notice.call.wrapping_sub(self.notice.call) as i32).cmp(&0) {
             Less => false,
@@ -144,8 +146,8 @@ impl Notices {
     pub fn free(&self, real: &Real) {
         self.look(real);
         let mut comm = self.comm;
-        // SAFETY: ours, and not used any more: this is called at finalisation. Notices that are still under way end as the standard has it
-        // (MPI 4.0 section 7.4.3).
+        // SAFETY: ours, and not used any more: this is called at finalisation. Notices that are still under way end as
+        // the standard has it (MPI 4.0 section 7.4.3).
         unsafe { (real.mpi.comm_free)(&raw mut comm) };
     }
 }
@@ -159,15 +161,19 @@ fn note(heard: &mut Vec<Heard>, new: Heard) {
     }
 }
 
-/// What this rank has to say about one communicator.
-pub struct Resignation {
+/// The call that this rank gave up on one communicator, and which ranks it still has to tell.
+///
+/// ```text
+///   tell: a notice to every rank ──► some could not be sent ──► tell_the_rest, in later calls and at the end
+/// ```
+pub struct AbandonedCall {
     /// Room for it; none any more when it has begun.
     room: Option<Box<Notice>>,
     /// What is to be said, and the ranks among which some have not been told.
     untold: Option<(&'static Notice, Range<Rank>)>,
 }
 
-impl Default for Resignation {
+impl Default for AbandonedCall {
     fn default() -> Self {
         Self { room: Some(Box::default()), untold: None }
     }
@@ -176,10 +182,11 @@ impl Default for Resignation {
 /// Ranks that are told between two looks.
 const LOOK_EVERY: usize = 16;
 
-/// Looks at the network after notices are on their way: the library may have connections to make first, and the program may not call it soon.
+/// Looks at the network after notices are on their way: the library may have connections to make first, and the program
+/// may not call it soon.
 const PUSHES: u32 = 100;
 
-impl Resignation {
+impl AbandonedCall {
     /// Tells `members` that this one, `rank`, has given up call number `call`; once.
     pub fn tell(&mut self, real: &Real, members: &impl Members, rank: Rank, call: u32, failure: Failure) {
         if let Some(room) = self.room.take() {
@@ -188,11 +195,11 @@ impl Resignation {
             *own = Notice { on: members.name(), call, class: failure.code() };
             self.untold = Some((own, 0..members.world_ranks().len() as Rank));
         }
-        self.go_on(real, members, rank);
+        self.tell_the_rest(real, members, rank);
     }
 
     /// Tells the ranks that could not be told so far: the library may have had no memory for it.
-    pub fn go_on(&mut self, real: &Real, members: &impl Members, rank: Rank) {
+    pub fn tell_the_rest(&mut self, real: &Real, members: &impl Members, rank: Rank) {
         let Some((notice, untold)) = self.untold.take() else { return };
         let Some(&source) = members.world_ranks().get(rank as usize) else { return };
         let notices = members.notices();
@@ -221,8 +228,8 @@ impl Resignation {
 /// Whether the notice to `peer` of the world is on its way.
 fn send(real: &Real, comm: MPI_Comm, notice: &'static Notice, peer: Rank) -> bool {
     let mut request = real.handles.request_null;
-    // SAFETY: the message is never written to again, and lives as long as the process; valid handles. An active request may be freed
-    // (MPI 4.0 section 3.7.3); one that could not be started is no request.
+    // SAFETY: the message is never written to again, and lives as long as the process; valid handles. An active request
+    // may be freed (MPI 4.0 section 3.7.3); one that could not be started is no request.
     unsafe {
         let message = ptr::from_ref(notice).cast();
         let code = (real.mpi.isend)(message, BYTES, real.handles.byte, peer as c_int, TAG, comm, &raw mut request);
@@ -241,8 +248,8 @@ fn receive(real: &Real, comm: MPI_Comm) -> Option<Heard> {
         return None;
     }
     let from = status.MPI_SOURCE;
-    // SAFETY: as above, and room for what is there already: nothing but notices is ever sent on this communicator, and one thread at a
-    // time receives from it.
+    // SAFETY: as above, and room for what is there already: nothing but notices is ever sent on this communicator, and
+    // one thread at a time receives from it.
     let code = unsafe {
         let room = (&raw mut notice).cast();
         (real.mpi.recv)(room, BYTES, real.handles.byte, from, TAG, comm, STATUS_IGNORE)
@@ -325,7 +332,8 @@ mod tests {
         assert_eq!(members.check(7), Ok(()), "from a rank that is not in it");
     }
 
-    /// Of any that give up at once one goes on telling, whatever it has heard of the others; and who knows them all leaves it to that one.
+    /// Where several ranks give up at once, one of them tells all, whatever it has heard of the others; a rank that
+    /// knows of all leaves it to that one.
     #[test]
     fn one_of_many_tells_all() {
         let first = heard(9, u32::MAX);

@@ -1,10 +1,10 @@
-//! Communicators of ours over all ranks of the world, made at initialisation, for where none may be made later: where threads may be in several
-//! calls at once, and on Open MPI where the program has duplicates in the making.
+//! Communicators of ours over all ranks of the world, made at initialisation, for where none may be made later: where
+//! threads may be in several calls at once, and on Open MPI where the program has duplicates in the making.
 //!
-//! A library may make communicators one after another only: Open MPI lets the one with the smallest number go first, on every rank
-//! by itself. A thread that makes one inside a Bcast, where the program makes none, can therefore wait for another thread of its process,
-//! which waits for a rank that waits for the first (docs/decisions/0013). So nothing is made there: the ranks of a communicator agree
-//! on one of these that none of them uses.
+//! A library may make communicators one after another only: Open MPI lets the one with the smallest number go first, on
+//! every rank by itself. A thread that makes one inside a Bcast, where the program makes none, can therefore wait for
+//! another thread of its process, which waits for a rank that waits for the first (docs/decisions/0013). So nothing is
+//! made there: the ranks of a communicator agree on one of these that none of them uses.
 //!
 //! ```text
 //!            rank 0     rank 1     rank 2     rank 3          agreed by the ranks of each communicator:
@@ -19,10 +19,12 @@ use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// Communicators in a pool where threads call at once: with more communicators in use at once, the others are left to the library.
+/// Communicators in a pool where threads call at once: with more communicators in use at once, the others are left to
+/// the library.
 const SIZE: usize = 64;
 
-/// Communicators in a pool for programs that make duplicates (`MPI_Comm_idup`): Open MPI's alone are in the way of others.
+/// Communicators in a pool for programs that make duplicates (`MPI_Comm_idup`): only Open MPI's hinder
+/// the making of others.
 const SPARE: usize = if cfg!(mpi_family = "openmpi") { 16 } else { 0 };
 
 /// The pool of the world.
@@ -82,7 +84,8 @@ impl Pool {
         Arc::new(Self { threads, comms, used: Mutex::new([false; SIZE]) })
     }
 
-    /// A place that no rank of `comm` uses; collective over it, and waits for none but its ranks. None if there is none.
+    /// A place that no rank of `comm` uses; collective over it, and waits for none but its ranks. None if there is
+    /// none.
     pub fn lease(self: &Arc<Self>, real: &Real, comm: MPI_Comm, first: bool) -> Option<Lease> {
         let mut from = 0;
         loop {

@@ -1,4 +1,4 @@
-//! A communicator of ours, for the messages of one of the program's (docs/decisions/0005).
+//! A private communicator, for the messages of one of the program's (docs/decisions/0005).
 
 use super::notice::{Members, Name, Notices};
 use super::pool::Lease;
@@ -8,7 +8,7 @@ use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// A communicator of ours, for the messages of one of the program's.
+/// A private communicator, for the messages of one of the program's.
 pub struct Private {
     /// Its handle.
     pub comm: MPI_Comm,
@@ -22,7 +22,8 @@ pub struct Private {
     pub lease: Option<Lease>,
 }
 
-// SAFETY: the only member that is not already so is the handle, a name that MPI makes usable from every thread; it is not changed.
+// SAFETY: the only member that is not already so is the handle, a name that MPI makes usable from every thread; it is
+// not changed.
 unsafe impl Send for Private {}
 // SAFETY: as above.
 unsafe impl Sync for Private {}

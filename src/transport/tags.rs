@@ -73,7 +73,8 @@ mod tests {
         }
     }
 
-    /// A hash of so few bits cannot tell all lengths apart, but those that programs mix up are not more alike than any others.
+    /// A hash of so few bits cannot tell all lengths apart, but those that programs mix up are not more alike than any
+    /// others.
     #[test]
     fn lengths_that_programs_mix_up_differ() {
         for (bits, most) in [(28, 3), (31, 1)] {

@@ -23,8 +23,8 @@ pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Optio
     // Freed only where the operation is complete: the library may write to it until then.
     let numbers = Box::into_raw(Box::new([own, 0]));
     let mut request = handles.request_null;
-    // SAFETY: valid handles, one integer each; all ranks are here, or have told that they will not come. The buffers live
-    // until the operation is complete.
+    // SAFETY: valid handles, one integer each; all ranks are here, or have told that they will not come. The buffers
+    // live until the operation is complete.
     let mut code = unsafe {
         let (input, output) = (numbers.cast::<c_int>(), numbers.cast::<c_int>().add(1));
         (mpi.iallreduce)(

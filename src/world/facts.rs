@@ -10,7 +10,7 @@ use crate::real::handles::TAG_UB;
 use crate::transport::tags::Tags;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
-use nagare_plan::topology::{Place, Topology, in_order};
+use nagare_plan::topology::{Location, Topology, in_order};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub struct Exchange {
 pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Exchange {
     let (place, own_problem) = match setup.place(number as u64) {
         Ok(place) => (place, None),
-        Err(problem) => (Place { groups: Vec::new(), node: None, core: None }, Some(problem)),
+        Err(problem) => (Location { groups: Vec::new(), node: None, core: None }, Some(problem)),
     };
     let usable = setup.usable && own_problem.is_none();
     match collect(real, comm, setup, &place, usable) {
@@ -110,7 +110,7 @@ fn collect(
     real: &Real,
     comm: MPI_Comm,
     setup: &Setup,
-    place: &Place,
+    place: &Location,
     usable: bool,
 ) -> Result<Vec<Facts>, Disagreement> {
     let mpi = &real.mpi;
@@ -205,7 +205,7 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
     Ok(SharedFacts { topology: Arc::new(topology), eager, tags })
 }
 
-fn own_facts(real: &Real, setup: &Setup, place: &Place, usable: bool, leader: u64) -> Facts {
+fn own_facts(real: &Real, setup: &Setup, place: &Location, usable: bool, leader: u64) -> Facts {
     // Where only some ranks are on, the others tell what is compared.
     let on = setup.config.enable;
     let limits = if on { eager::limits(real) } else { EagerLimits::UNKNOWN };

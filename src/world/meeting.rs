@@ -101,7 +101,8 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = MESSAGE as c_int;
         received[from as usize] = MESSAGE as c_int;
-        // The rank after one without the library waits for that in the first round, the others later for ranks that wait.
+        // The rank after one without the library waits for that in the first round, the others later for ranks that
+        // wait.
         let watch = (distance == 1).then(|| Watch::start(rank, size, config.strict));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
@@ -157,8 +158,9 @@ impl Watch {
                 let before = (rank + size - 1) % size;
                 let then = if strict { "; the job ends (NAGARE_STRICT=1)" } else { "" };
                 say(&format!(
-                    "nagare: rank {rank} of {size} has waited {seconds} s for rank {before} or one before it, which does not answer; expected \
-                     libnagare.so in all ranks, as `nagare run` makes sure, or in none{then}\n"
+                    "nagare: rank {rank} of {size} has waited {seconds} s for rank {before} or one before it, which \
+                     does not answer; expected libnagare.so in all ranks, as `nagare run` makes sure, or in \
+                     none{then}\n"
                 ));
                 if strict {
                     // Another thread is inside the MPI library: the launcher ends a job of which a rank ends like this.

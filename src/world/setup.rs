@@ -3,7 +3,7 @@
 use nagare_config::{Config, Problem};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
 use nagare_plan::quoted;
-use nagare_plan::topology::{Place, Source, Topology};
+use nagare_plan::topology::{Location, Source, Topology};
 use std::env::VarError;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -102,7 +102,7 @@ impl Setup {
     ///
     /// # Errors
     /// One line that says why there is none.
-    pub fn place(&self, rank: u64) -> Result<Place, String> {
+    pub fn place(&self, rank: u64) -> Result<Location, String> {
         self.source.place(rank, &host_name()).map_err(|error| format!("NAGARE_TOPOLOGY: rank {rank}: {error}"))
     }
 }

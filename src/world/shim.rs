@@ -305,7 +305,8 @@ fn say_wrong_family(real: &Real, outcome: &str) {
     let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
     let path = &real.path;
     say(&format!(
-        "nagare: this library is built for {built}, the program uses {path}; {outcome} (`nagare run` picks the fitting one)\n"
+        "nagare: this library is built for {built}, the program uses {path}; {outcome} (`nagare run` picks the fitting \
+         one)\n"
     ));
 }
 

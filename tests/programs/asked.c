@@ -1,5 +1,7 @@
-/* A library to be preloaded before another: writes down who asks for which environment variable, to the file named by ASKED_FILE with
- * the number of the process behind it. One line for every question: the file name of the object that asks, a space, the variable. */
+/* A library to be preloaded before another: writes down who asks for which environment variable, to the file named by
+   ASKED_FILE with
+ * the number of the process behind it. One line for every question: the file name of the object that asks, a space, the
+ * variable. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

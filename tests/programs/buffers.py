@@ -1,5 +1,6 @@
-"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Allgather, Reduce_scatter) on arrays and bytearrays: plain, in place, with derived types and
-MAXLOC pairs; every result is compared with what each rank computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Allgather, Reduce_scatter) on arrays
+and bytearrays: plain, in place, with derived types and MAXLOC pairs; every result is compared with what each rank
+computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
 
 import struct
 import sys

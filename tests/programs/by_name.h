@@ -7,8 +7,8 @@
 static const char *const nine[] = {"bcast",     "reduce",   "allreduce", "reduce_scatter_block", "reduce_scatter",
                                    "allgather", "alltoall", "alltoallv", "gather"};
 
-/* Calls collective `name` with `block` elements for or from every rank, or a vector of that many for every rank; sums, root 0. `in` and `out` have a
-   block of every rank. Returns what MPI returns. */
+/* Calls collective `name` with `block` elements for or from every rank, or a vector of that many for every rank; sums,
+   root 0. `in` and `out` have a block of every rank. Returns what MPI returns. */
 static int call_by_name(const char *name, int *in, int *out, int block, MPI_Datatype type, MPI_Comm comm)
 {
     int size;

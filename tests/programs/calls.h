@@ -47,8 +47,8 @@ static inline int several_basic_types(const struct layout *l)
     return l == &layouts[L_STRUCT] || l->item[0].kind == K_STRUCT || (kind_facts[l->item[0].kind].category == C_PAIR && l->item[0].kind != K_2INT);
 }
 
-/* MPICH before 4.1 (Debian's 4.0.2) crashes in MPI_Reduce with MPI_IN_PLACE at a root other than 0 when several ranks share a
-   node: for all but short messages it treats the marker as an address. */
+/* MPICH before 4.1 (Debian's 4.0.2) crashes in MPI_Reduce with MPI_IN_PLACE at a root other than 0 when several ranks
+   share a node: for all but short messages it treats the marker as an address. */
 static inline int reduce_in_place_broken(int root, int size, size_t count)
 {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
@@ -68,8 +68,8 @@ static inline int has_true_lb(const struct layout *l)
     return lowest != 0;
 }
 
-/* Open MPI's ring Allreduce does not shift its temporary buffers by the true lower bound and writes before or behind them (seen in 4.1.4
-   with AddressSanitizer, in 5.0.11 as a crash); it takes the ring for larger counts. */
+/* Open MPI's ring Allreduce does not shift its temporary buffers by the true lower bound and writes before or behind
+   them (seen in 4.1.4 with AddressSanitizer, in 5.0.11 as a crash); it takes the ring for larger counts. */
 static inline int allreduce_true_lb_broken(const struct layout *l, size_t count)
 {
 #ifdef OPEN_MPI
@@ -91,8 +91,8 @@ static inline int started_reduction_true_lb_broken(const struct layout *l)
 #endif
 }
 
-/* Open MPI's scatter-allgather Bcast (from 1 MiB, 16 ranks) cuts the message by the local count, so that ranks which describe the
-   same signature by other counts wait for messages of other sizes (Open MPI issues 199, 1763, 10523). */
+/* Open MPI's scatter-allgather Bcast (from 1 MiB, 16 ranks) cuts the message by the local count, so that ranks which
+   describe the same signature by other counts wait for messages of other sizes (Open MPI issues 199, 1763, 10523). */
 static inline int bcast_two_types_broken(int size, size_t ints)
 {
 #ifdef OPEN_MPI
@@ -103,8 +103,8 @@ static inline int bcast_two_types_broken(int size, size_t ints)
 #endif
 }
 
-/* Open MPI's Bruck Alltoall (small blocks, many ranks) reads the send buffer as if it had the receive type; seen in 4.1.4 with 16
-   ranks, where the same signature is sent as 6 x int and received as a vector. */
+/* Open MPI's Bruck Alltoall (small blocks, many ranks) reads the send buffer as if it had the receive type; seen in
+   4.1.4 with 16 ranks, where the same signature is sent as 6 x int and received as a vector. */
 static inline int alltoall_two_types_broken(int size, size_t ints)
 {
 #ifdef OPEN_MPI
@@ -115,8 +115,8 @@ static inline int alltoall_two_types_broken(int size, size_t ints)
 #endif
 }
 
-/* MPICH (4.0.2, 5.0.2) writes beyond its temporary buffers where a Reduce_scatter combines elements with gaps by an operation that does
-   not commute, on 2, 4, 8 ... ranks. Such calls are never ours. */
+/* MPICH (4.0.2, 5.0.2) writes beyond its temporary buffers where a Reduce_scatter combines elements with gaps by an
+   operation that does not commute, on 2, 4, 8 ... ranks. Such calls are never ours. */
 static inline int reduce_scatter_in_order_broken(int size)
 {
 #ifdef MPICH_NUMVERSION
@@ -127,8 +127,8 @@ static inline int reduce_scatter_in_order_broken(int size)
 #endif
 }
 
-/* In-place Reduce_scatter of elements with gaps by an operation that does not commute gives wrong results in Open MPI (seen in 5.0.11 on two
-   ranks, three matrices in one element). Such calls are never ours. */
+/* In-place Reduce_scatter of elements with gaps by an operation that does not commute gives wrong results in Open MPI
+   (seen in 5.0.11 on two ranks, three matrices in one element). Such calls are never ours. */
 static inline int reduce_scatter_in_order_in_place_broken(void)
 {
 #ifdef OPEN_MPI
@@ -138,7 +138,8 @@ static inline int reduce_scatter_in_order_in_place_broken(void)
 #endif
 }
 
-/* In-place MPI_Ialltoallv of Open MPI: a communicator made meanwhile hangs (4.1.4), long blocks come out wrong (5.0.11). */
+/* In-place MPI_Ialltoallv of Open MPI: a communicator made meanwhile hangs (4.1.4), long blocks come out wrong
+   (5.0.11). */
 static inline int ialltoallv_in_place_broken(void)
 {
 #ifdef OPEN_MPI
@@ -168,8 +169,8 @@ static inline int create_group_messages_broken(void)
 #endif
 }
 
-/* MPI_Comm_idup of MPICH 4.0.2 beside threads that make communicators: on one rank it tries again and again for a number
-   that another thread holds, and keeps that thread out; others end in "Invalid communicator". */
+/* MPI_Comm_idup of MPICH 4.0.2 beside threads that make communicators: on one rank it tries again and again for a
+   number that another thread holds, and keeps that thread out; others end in "Invalid communicator". */
 static inline int duplicating_in_threads_broken(int threads)
 {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 50000000
@@ -180,9 +181,9 @@ static inline int duplicating_in_threads_broken(int threads)
 #endif
 }
 
-/* MPI_Intercomm_create of MPICH 5.0.2, after communicators of some of the ranks have come and gone, ends in "message sizes do not match:
-   Received 4 but expected 8" (4.0.2 does not). MPI_Intercomm_merge of 4.0.2 in several threads at once ends in "Failure during collective"
-   or hangs, one time in twenty. */
+/* MPI_Intercomm_create of MPICH 5.0.2, after communicators of some of the ranks have come and gone, ends in "message
+   sizes do not match: Received 4 but expected 8" (4.0.2 does not). MPI_Intercomm_merge of 4.0.2 in several threads at
+   once ends in "Failure during collective" or hangs, one time in twenty. */
 static inline int intercommunicator_broken(int threads)
 {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
@@ -196,8 +197,8 @@ static inline int intercommunicator_broken(int threads)
 #endif
 }
 
-/* What an Alltoall of MPICH (4.0.2, 5.0.2) sends itself on a communicator of one rank is taken by the program's own wildcard receives
-   ("Message truncated", or it waits for ever). */
+/* What an Alltoall of MPICH (4.0.2, 5.0.2) sends itself on a communicator of one rank is taken by the program's own
+   wildcard receives ("Message truncated", or it waits for ever). */
 static inline int alone_beside_messages_broken(int size)
 {
 #ifdef MPICH_NUMVERSION
@@ -208,7 +209,8 @@ static inline int alone_beside_messages_broken(int size)
 #endif
 }
 
-/* MPICH 4.0.2 compares MPI_UINT8_T and its like as if they had a sign (5.0.2 does not). The operation is the library's own, whoever calls it. */
+/* MPICH 4.0.2 compares MPI_UINT8_T and its like as if they had a sign (5.0.2 does not). The operation is the library's
+   own, whoever calls it. */
 static inline int unsigned_order_broken(void)
 {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 50000000
@@ -219,7 +221,8 @@ static inline int unsigned_order_broken(void)
 }
 
 /* MPICH before 4.1: in-place Alltoall of types made of different basic types ends in "Message truncated" (seen with
-   MPI_DOUBLE_INT and a struct, 1000 elements): the packed replacement message is sized differently from what it receives. */
+   MPI_DOUBLE_INT and a struct, 1000 elements): the packed replacement message is sized differently from what it
+   receives. */
 static inline int alltoall_in_place_broken(const struct layout *l, int size, size_t count)
 {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
@@ -230,8 +233,8 @@ static inline int alltoall_in_place_broken(const struct layout *l, int size, siz
 #endif
 }
 
-/* MPICH's binomial Gather receives types made of different basic types as bytes of another count: "Message truncated" in 4.0.2,
-   "Invalid datatype" in 5.0.2 (seen with MPI_DOUBLE_INT and a struct, 1000 elements). */
+/* MPICH's binomial Gather receives types made of different basic types as bytes of another count: "Message truncated"
+   in 4.0.2, "Invalid datatype" in 5.0.2 (seen with MPI_DOUBLE_INT and a struct, 1000 elements). */
 static inline int gather_types_broken(const struct layout *l, int size, size_t count)
 {
 #ifdef MPICH_NUMVERSION
@@ -242,8 +245,8 @@ static inline int gather_types_broken(const struct layout *l, int size, size_t c
 #endif
 }
 
-/* Open MPI's binomial Gather (4.1.4, 5.0.11) receives what it passes on in the type with which the rank itself sends: wrong data where that
-   overlaps. */
+/* Open MPI's binomial Gather (4.1.4, 5.0.11) receives what it passes on in the type with which the rank itself sends:
+   wrong data where that overlaps. */
 static inline int gather_overlap_broken(void)
 {
 #ifdef OPEN_MPI
@@ -264,7 +267,8 @@ static inline int scatter_types_broken(const struct layout *l, int size)
 #endif
 }
 
-/* MPICH (seen in 4.0.2) copies a block of a long in-place Reduce_scatter (from 512 KiB) onto itself and stops itself for it. */
+/* MPICH (seen in 4.0.2) copies a block of a long in-place Reduce_scatter (from 512 KiB) onto itself and stops itself
+   for it. */
 static inline int reduce_scatter_in_place_broken(size_t bytes)
 {
 #ifdef MPICH_NUMVERSION
@@ -275,8 +279,8 @@ static inline int reduce_scatter_in_place_broken(size_t bytes)
 #endif
 }
 
-/* Both libraries use the vector of an in-place Reduce_scatter as room for what is on its way (MPICH 4.0.2 for long blocks): what is behind
-   the result changes. */
+/* Both libraries use the vector of an in-place Reduce_scatter as room for what is on its way (MPICH 4.0.2 for long
+   blocks): what is behind the result changes. */
 static inline int reduce_scatter_rest_kept(int commutes)
 {
     return !avoids() && commutes;

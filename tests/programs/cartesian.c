@@ -1,5 +1,5 @@
-/* Allreduce on Cartesian communicators: with reordered ranks, periodic or not, and on the lines and planes cut from them.
-   `grid=` are the sizes, 1 to 3 of them, whose product is the number of ranks. */
+/* Allreduce on Cartesian communicators: with reordered ranks, periodic or not, and on the lines and planes cut from
+   them. `grid=` are the sizes, 1 to 3 of them, whose product is the number of ranks. */
 #include "check.h"
 
 enum { MAX_DIMS = 3 };
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
         periods[d] = d % 2 == 0;
     }
 
-    /* Ranks in the opposite order first, so that the library's numbering and that of the world differ whatever it reorders. */
+    /* Ranks in the opposite order first, so that the library's numbering and that of the world differ whatever it
+       reorders. */
     MPI_Comm reversed, cart, part, empty;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -check_rank, &reversed);
     MPI_Cart_create(reversed, n, grid, periods, 1, &cart);

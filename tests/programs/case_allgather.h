@@ -1,4 +1,5 @@
-/* Allgather: one layout on both sides, in place, and types that differ from rank to rank and between the two sides of a rank. */
+/* Allgather: one layout on both sides, in place, and types that differ from rank to rank and between the two sides of a
+   rank. */
 #ifndef CASE_ALLGATHER_H
 #define CASE_ALLGATHER_H
 
@@ -40,8 +41,8 @@ static inline void check_allgather(const struct member *m, const struct layout *
     }
 }
 
-/* Every rank sends one form of an int signature and receives in another; the last time in place. Not with n = 0, for the reason given
-   at check_bcast_mixed. */
+/* Every rank sends one form of an int signature and receives in another; the last time in place. Not with n = 0, for
+   the reason given at check_bcast_mixed. */
 static inline void check_allgather_mixed(const struct member *m, size_t count, int step)
 {
     const size_t ints = count / 6 * 6 + 6;

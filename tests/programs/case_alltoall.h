@@ -63,8 +63,8 @@ static inline void check_alltoall(const struct member *m, const struct layout *l
     }
 }
 
-/* Every rank takes another pair of forms of one int signature: n x int, vectors with gaps, negative lower bounds, 1 x contiguous(n).
-   Not with n = 0, for the reason given at check_bcast_mixed. */
+/* Every rank takes another pair of forms of one int signature: n x int, vectors with gaps, negative lower bounds, 1 x
+   contiguous(n). Not with n = 0, for the reason given at check_bcast_mixed. */
 static inline void check_alltoall_mixed(const struct member *m, size_t count)
 {
     const size_t ints = count / 6 * 6 + 6;

@@ -1,4 +1,5 @@
-/* Alltoallv: how much each rank has for each other (PATTERNS), where the blocks lie (PLACEMENTS), and in which form of a type. */
+/* Alltoallv: how much each rank has for each other (PATTERNS), where the blocks lie (PLACEMENTS), and in which form of
+   a type. */
 #ifndef CASE_ALLTOALLV_H
 #define CASE_ALLTOALLV_H
 
@@ -7,8 +8,8 @@
 enum { P_EVEN, P_RANDOM, P_SPARSE, P_SILENT, P_NEIGHBOUR, P_NOTHING, PATTERNS };
 static const char *const pattern_names[] = {"even", "random", "sparse", "silent_rank", "neighbour", "nothing"};
 
-/* Units from one rank to another, at most 2 * count; `seed` tells random cases apart. The same both ways if `symmetric`, as in place
-   demands. */
+/* Units from one rank to another, at most 2 * count; `seed` tells random cases apart. The same both ways if
+   `symmetric`, as in place demands. */
 static inline size_t amount(int pattern, size_t count, int from, int to, int size, uint64_t seed, int symmetric)
 {
     if (symmetric && from > to)

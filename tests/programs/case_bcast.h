@@ -29,9 +29,10 @@ static inline void check_bcast(const struct member *m, const struct layout *l, s
     bcast_and_compare(m, l, count, l->type, (count_t)count, root);
 }
 
-/* The same int signature passed as 1 x contiguous(n) at the root; elsewhere, by rank, as n x int, vectors with gaps, elements with
-   a negative lower bound, or 1 x contiguous(n) as well. Not with n = 0: 1 x contiguous(0) at the root and 0 x int elsewhere is valid,
-   but stock Open MPI 4.1 returns early only where the count is 0, and the root's empty messages then match the next broadcast. */
+/* The same int signature passed as 1 x contiguous(n) at the root; elsewhere, by rank, as n x int, vectors with gaps,
+   elements with a negative lower bound, or 1 x contiguous(n) as well. Not with n = 0: 1 x contiguous(0) at the root and
+   0 x int elsewhere is valid, but stock Open MPI 4.1 returns early only where the count is 0, and the root's empty
+   messages then match the next broadcast. */
 static inline void check_bcast_mixed(const struct member *m, size_t count, int root)
 {
     const size_t ints = count / 6 * 6 + 6;

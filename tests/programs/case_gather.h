@@ -1,11 +1,12 @@
-/* Gather: every root, one layout on both sides, in place at the root, and send types that differ from rank to rank and from the
-   root's receive type. */
+/* Gather: every root, one layout on both sides, in place at the root, and send types that differ from rank to rank and
+   from the root's receive type. */
 #ifndef CASE_GATHER_H
 #define CASE_GATHER_H
 
 #include "case_alltoall.h"
 
-/* What is not significant away from the root is nonsense there: a count below 0, no type, a null or a guarded buffer. */
+/* What is not significant away from the root is nonsense there: a count below 0, no type, a null or a guarded
+   buffer. */
 static inline void gather_and_compare(const struct member *m, const struct side *out, const struct side *in, int root, int in_place,
                                       int null_elsewhere)
 {
@@ -49,8 +50,9 @@ static inline void check_gather(const struct member *m, const struct layout *l, 
     }
 }
 
-/* Every rank sends another form of one int signature, and the root receives in a form of its own (see check_alltoall_mixed). Not with
-   n = 0, for the reason given at check_bcast_mixed. Once not in place, once in place. */
+/* Every rank sends another form of one int signature, and the root receives in a form of its own (see
+   check_alltoall_mixed). Not with n = 0, for the reason given at check_bcast_mixed. Once not in place, once in
+   place. */
 static inline void check_gather_mixed(const struct member *m, size_t count, int root, int step)
 {
     const size_t ints = count / 6 * 6 + 6;

@@ -4,8 +4,8 @@
 
 #include "ops.h"
 
-/* Writes the result of elements first .. first+count to the beginning of `want`: contributions of ranks 0 .. size-1 combined in this
-   order. */
+/* Writes the result of elements first .. first+count to the beginning of `want`: contributions of ranks 0 .. size-1
+   combined in this order. */
 static inline void reduced_range(struct buffer *want, const struct reduction *r, int size, size_t first, size_t count)
 {
     const struct layout *l = &layouts[r->layout];
@@ -34,7 +34,8 @@ static inline struct buffer contribution(const struct reduction *r, int rank, si
     return b;
 }
 
-/* root < 0: Allreduce. null_elsewhere: receive buffers away from the root are NULL, else they are guarded and must stay as they are. */
+/* root < 0: Allreduce. null_elsewhere: receive buffers away from the root are NULL, else they are guarded and must stay
+   as they are. */
 static inline void reduce_and_compare(const struct member *m, const struct reduction *r, size_t count, int root, int in_place,
                                       int null_elsewhere, const struct buffer *want)
 {

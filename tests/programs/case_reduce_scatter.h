@@ -1,5 +1,6 @@
-/* Reduce_scatter_block, and Reduce_scatter with blocks of any size (SHARES), against a fold over what every rank contributes to the block
-   at hand. In place the result is at the beginning of the vector, and what is behind it stays as it was. */
+/* Reduce_scatter_block, and Reduce_scatter with blocks of any size (SHARES), against a fold over what every rank
+   contributes to the block at hand. In place the result is at the beginning of the vector, and what is behind it stays
+   as it was. */
 #ifndef CASE_REDUCE_SCATTER_H
 #define CASE_REDUCE_SCATTER_H
 

@@ -1,4 +1,5 @@
-/* Sums that round: all ranks hold the same bits, within the error bound of the exact sum; a digest lets runs be compared. */
+/* Sums that round: all ranks hold the same bits, within the error bound of the exact sum; a digest lets runs be
+   compared. */
 #ifndef CASE_ROUNDING_H
 #define CASE_ROUNDING_H
 
@@ -14,7 +15,8 @@ static inline double rounding_value(int origin, size_t index)
     return ((double)(h >> 11) - 4503599627370496.0) / (double)(1 << (h % 10)) / 3.0;
 }
 
-/* The sums from index `first` on. Of many every seventh is computed: what this may miss, the exact sums of case_reduce.h show. */
+/* The sums from index `first` on. Of many every seventh is computed: what this may miss, the exact sums of
+   case_reduce.h show. */
 static inline void expect_near(const double *got, int size, size_t first, size_t doubles)
 {
     for (size_t i = 0; i < doubles; i += doubles < 10000 ? 1 : 7) {

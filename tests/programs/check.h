@@ -1,4 +1,5 @@
-/* What every test program shares: options, failing loudly, a watchdog, synchronisation without collectives, the PASS line. */
+/* What every test program shares: options, failing loudly, a watchdog, synchronisation without collectives, the PASS
+   line. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,6 +1,8 @@
-/* Collectives inside callbacks that delete attributes, called by MPI_Comm_free and MPI_Comm_disconnect: on the communicator that is being freed, on another
-   and on new ones, with the attribute set before the communicator's first collective or after it, which may differ from rank to rank. Then new communicators, which
-   may get the numbers of freed ones, in other orders of ranks. Options: cycles=40 count=30000 mixed=yes|no. Ends like every program that verifies. */
+/* Collectives inside callbacks that delete attributes, called by MPI_Comm_free and MPI_Comm_disconnect: on the
+   communicator that is being freed, on another and on new ones, with the attribute set before the communicator's first
+   collective or after it, which may differ from rank to rank. Then new communicators, which may get the numbers of
+   freed ones, in other orders of ranks. Options: cycles=40 count=30000 mixed=yes|no. Ends like every program that
+   verifies. */
 #include "nine.h"
 
 static int count = 30000, inside;

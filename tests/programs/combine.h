@@ -77,7 +77,8 @@ static inline int takes_over(enum operation operation, const value *a, const val
     return operation == O_MINLOC ? b->x < a->x : b->x > a->x;
 }
 
-/* a (of the lower ranks) combined with b (of the higher ranks). Integers may be wider than their kind: storing cuts them. */
+/* a (of the lower ranks) combined with b (of the higher ranks). Integers may be wider than their kind: storing cuts
+   them. */
 static inline value combine(enum kind kind, enum operation operation, value a, value b)
 {
     const struct kind_facts *f = &kind_facts[kind];

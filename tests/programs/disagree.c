@@ -1,7 +1,8 @@
 /* The last rank calls one collective with another count than the others do, an error that must not look like success.
-   Options: collective=bcast count=<of the others> other=<of the last rank>, integers in a block; a block for every rank.
-   After the call every rank gives its buffers other contents and lets a while pass: nothing may still be written to them, nor ever around them.
-   A rank that gets an error prints "error CLASS" and ends the job with exit code 4; the watchdog ends one that is left waiting; the job ends with 0 if nobody has noticed. */
+   Options: collective=bcast count=<of the others> other=<of the last rank>, integers in a block; a block for every
+   rank. After the call every rank gives its buffers other contents and lets a while pass: nothing may still be written
+   to them, nor ever around them. A rank that gets an error prints "error CLASS" and ends the job with exit code 4; the
+   watchdog ends one that is left waiting; the job ends with 0 if nobody has noticed. */
 #include "by_name.h"
 #include <time.h>
 

@@ -1,5 +1,6 @@
-/* A duplicate of the world is in the making (MPI_Comm_idup) while the first large collective runs on another communicator, and the last rank
-   asks for it only after that collective: nothing may wait in a circle. Options: count=100000. */
+/* A duplicate of the world is in the making (MPI_Comm_idup) while the first large collective runs on another
+   communicator, and the last rank asks for it only after that collective: nothing may wait in a circle. Options:
+   count=100000. */
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
-/* Valid but unusual uses, which an interposing library must forward or handle: a sub-communicator before any collective on the world,
-   intercommunicators, MPI_COMM_SELF, zero counts, MPI_BOTTOM, interleaved types, siblings freed in between, parallel files. */
+/* Valid but unusual uses, which an interposing library must forward or handle: a sub-communicator before any collective
+   on the world, intercommunicators, MPI_COMM_SELF, zero counts, MPI_BOTTOM, interleaved types, siblings freed in
+   between, parallel files. */
 #include "comms.h"
 
 static int contribution(int rank, int index)
@@ -136,8 +137,8 @@ static void at_bottom(int count)
     }
     MPI_Type_free(&type);
 
-    /* Absolute on the receiving side only. Blocks are big enough for Open MPI 4.1 not to take its Bruck algorithm, which reads the
-       send buffer as if it had the receive type. */
+    /* Absolute on the receiving side only. Blocks are big enough for Open MPI 4.1 not to take its Bruck algorithm,
+       which reads the send buffer as if it had the receive type. */
     enum { BLOCK = 1200 };
     int *sent = own_ints(BLOCK * check_size), *received = ints_new(BLOCK * check_size);
     MPI_Datatype block;
@@ -156,8 +157,8 @@ static void at_bottom(int count)
     check_cases += 2;
 }
 
-/* Absolute addresses on one side at a time: of the root of a Gather, of all ranks but the root, of the senders and of the receivers of an
-   Alltoallv whose blocks shrink towards higher ranks, and of both sides of an Allgather in turn. */
+/* Absolute addresses on one side at a time: of the root of a Gather, of all ranks but the root, of the senders and of
+   the receivers of an Alltoallv whose blocks shrink towards higher ranks, and of both sides of an Allgather in turn. */
 static void blocks_at_bottom(int count)
 {
     begin("gather, allgather and alltoallv with MPI_BOTTOM");
@@ -243,7 +244,8 @@ static void where_it_belongs(int count)
 #endif
 }
 
-/* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the data). */
+/* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the
+   data). */
 static void transpose(int rows)
 {
     begin("alltoall of interleaved columns");
@@ -264,7 +266,8 @@ static void transpose(int rows)
     check_cases++;
 }
 
-/* Send and receive blocks take turns in one array, and rank 0 has no part in it: its two buffers are the same as well. */
+/* Send and receive blocks take turns in one array, and rank 0 has no part in it: its two buffers are the same as
+   well. */
 static void one_array(int count)
 {
     begin("alltoallv within one array");

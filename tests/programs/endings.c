@@ -1,4 +1,5 @@
-/* Unusual beginnings and ends of a program; every way verifies an Allreduce first. Printed by rank 0 unless said otherwise.
+/* Unusual beginnings and ends of a program; every way verifies an Allreduce first. Printed by rank 0 unless said
+   otherwise.
    Options: how=kept|exit|fork|exec|constructor|opened|callback|twice|late count=40000
      kept         200 communicators, all used, none freed before MPI_Finalize
      exit         exit(0) from main without MPI_Finalize

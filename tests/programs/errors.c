@@ -1,10 +1,11 @@
-/* Invalid calls. For every name of every collective, every argument that can be wrong and two ways to hear of it, every rank tells
-   the class of the error, which communicators' handlers were called how often, and whether the communicator still works:
+/* Invalid calls. For every name of every collective, every argument that can be wrong and two ways to hear of it, every
+   rank tells the class of the error, which communicators' handlers were called how often, and whether the communicator
+   still works:
 
      MPI_Bcast root_negative handler rank=0 MPI_ERR_ROOT calls=1 on=own heard=MPI_ERR_ROOT works
 
-   to be compared with what the stock library does. With call= and what= one such call is made by rank 0, on a communicator that
-   ends the job.
+   to be compared with what the stock library does. With call= and what= one such call is made by rank 0, on a
+   communicator that ends the job.
    Options: call=<name of a collective> what=<argument> */
 #include "errors_invalid.h"
 

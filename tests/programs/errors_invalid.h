@@ -11,7 +11,8 @@ enum {
     SCATTERING = ONLY(REDUCE_SCATTER_BLOCK) | ONLY(REDUCE_SCATTER),
     REDUCING = ONLY(REDUCE) | ONLY(ALLREDUCE) | SCATTERING,
     COUNTING = ONLY(ALLTOALLV) | ONLY(REDUCE_SCATTER),
-    /* What only the root of Reduce and Gather looks at is not tried there: the others would wait for it, or it for them. */
+    /* What only the root of Reduce and Gather looks at is not tried there: the others would wait for it, or it for
+       them. */
     RECEIVING = EVERY & ~ROOTED,
     TYPED_TWICE = ONLY(ALLTOALL) | ONLY(ALLTOALLV) | ONLY(ALLGATHER),
 };

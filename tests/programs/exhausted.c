@@ -1,12 +1,15 @@
-/* Memory runs out in one call of every collective, on all ranks: its error must be MPI_ERR_NO_MEM, told to the communicator's handler once, and the same
-   call must work on another communicator when there is memory again. Elements have gaps where a reduction does not forbid it, so that copies are needed.
-   With needed=some there are ranks that can do without, which may have the same error or none, in this call and in the next on the communicator: a line
-   `without collective= call= rank=` for each error. Options: count=<elements in a block> collective=all handler=own|fatal needed=all|some
-   ranks=ordered|reversed threads=single|multiple. Ends like every program that verifies, with handler=fatal by that handler. */
+/* Memory runs out in one call of every collective, on all ranks: its error must be MPI_ERR_NO_MEM, told to the
+   communicator's handler once, and the same call must work on another communicator when there is memory again. Elements
+   have gaps where a reduction does not forbid it, so that copies are needed. With needed=some there are ranks that can
+   do without, which may have the same error or none, in this call and in the next on the communicator: a line
+   `without collective= call= rank=` for each error. Options: count=<elements in a block> collective=all
+   handler=own|fatal needed=all|some ranks=ordered|reversed threads=single|multiple. Ends like every program that
+   verifies, with handler=fatal by that handler. */
 #include "by_name.h"
 #include <sys/resource.h>
 
-/* Memory that is left beyond what the process has: enough for the library under it, and where some are to go on for more. */
+/* Memory that is left beyond what the process has: enough for the library under it, and where some are to go on for
+   more. */
 enum { LEFT = 4 << 20, LEFT_SOME = 12 << 20 };
 
 static int heard, heard_class;
@@ -42,7 +45,8 @@ static void limit_to(rlim_t bytes)
         fail("setrlimit");
 }
 
-/* Fails unless a call has had the error and the handler was called once, or, if `or_none`, neither. Says whether it has had it. */
+/* Fails unless a call has had the error and the handler was called once, or, if `or_none`, neither. Says whether it has
+   had it. */
 static int had_error(int code, int or_none)
 {
     int class = -1;
@@ -106,7 +110,8 @@ int main(int argc, char **argv)
         const int plain = some || strstr(name, "reduce"), step = plain ? 1 : 2;
         MPI_Comm comm = MPI_COMM_NULL;
         for (int attempt = 0; attempt < 3; attempt++) {
-            /* The communicator's first call makes its plans and meets its peers; one that has failed goes on failing. */
+            /* The communicator's first call makes its plans and meets its peers; one that has failed goes on
+               failing. */
             if (attempt != 1) {
                 if (comm != MPI_COMM_NULL)
                     MPI_Comm_free(&comm);

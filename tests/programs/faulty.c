@@ -1,5 +1,5 @@
-/* A fault of the program that Nagare carries out for it: what finds faults must find this one. Options: fault=short (the buffer of an Alltoall
-   ends too early) or fault=shared (two threads have one). Runs on two ranks. */
+/* A fault of the program that Nagare carries out for it: what finds faults must find this one. Options: fault=short
+   (the buffer of an Alltoall ends too early) or fault=shared (two threads have one). Runs on two ranks. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>

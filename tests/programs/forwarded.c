@@ -1,4 +1,5 @@
-/* forwarded COLLECTIVE CALLS [INTS]: that many calls, which Nagare passes on; for counting instructions of one rank: the counts of reduce_scatter are for one. */
+/* forwarded COLLECTIVE CALLS [INTS]: that many calls, which Nagare passes on; for counting instructions of one rank:
+   the counts of reduce_scatter are for one. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

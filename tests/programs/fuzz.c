@@ -1,8 +1,8 @@
-/* Carries out random MPI programs that are given as data (crates/trust/src/fuzz/mod.rs describes the language) and compares every result with
-   one computed without collectives.
-   Options: file= (cases) first= (number of the case to start at) only= (of the only case) watchdog= (seconds for a case)
-   avoid=stock|none (see calls.h) corrupt= (number of a statement whose result is spoiled before it is compared: the program must notice)
-   byte= (of the receive buffer with its guards, which is spoiled; the middle) */
+/* Carries out random MPI programs that are given as data (crates/trust/src/fuzz/mod.rs describes the language) and
+   compares every result with one computed without collectives.
+   Options: file= (cases) first= (number of the case to start at) only= (of the only case) watchdog= (seconds for a
+   case) avoid=stock|none (see calls.h) corrupt= (number of a statement whose result is spoiled before it is compared:
+   the program must notice) byte= (of the receive buffer with its guards, which is spoiled; the middle) */
 #include "fuzz_message.h"
 #include "fuzz_stop.h"
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* What a stock library gets wrong is not asked of it (calls.h says what). Every rank decides alike, from the statement. */
+/* What a stock library gets wrong is not asked of it (calls.h says what). Every rank decides alike, from the
+   statement. */
 #ifndef FUZZ_AVOID_H
 #define FUZZ_AVOID_H
 
@@ -40,8 +41,8 @@ static inline void all_plain(struct statement *s)
     s->send = s->receive = plain;
 }
 
-/* Changes a statement into a similar one that the library at hand can carry out. `messages`: some of the program's own are open on the
-   communicator. */
+/* Changes a statement into a similar one that the library at hand can carry out. `messages`: some of the program's own
+   are open on the communicator. */
 static inline void avoid_broken(struct statement *s, int size, int root, int messages)
 {
     const struct layout *l = &fuzz_types[s->kind][s->send.at[0]];
@@ -67,9 +68,9 @@ static inline void avoid_broken(struct statement *s, int size, int root, int mes
         all_plain(s);
     if (s->what == W_ALLTOALL && types_differ(s) && alltoall_two_types_broken(size, s->items))
         all_plain(s);
-    /* Open MPI (4.1.4, 5.0.11) chooses the algorithm of an Allgatherv by the sizes of the local send type and the local receive counts:
-       ranks that describe the same signature by other types choose differently and wait for each other. MPICH (4.0.2, 5.0.2) cuts the
-       blocks of its ring into pieces by the local counts: "Message truncated". */
+    /* Open MPI (4.1.4, 5.0.11) chooses the algorithm of an Allgatherv by the sizes of the local send type and the local
+       receive counts: ranks that describe the same signature by other types choose differently and wait for each other.
+       MPICH (4.0.2, 5.0.2) cuts the blocks of its ring into pieces by the local counts: "Message truncated". */
     if (s->what == W_ALLGATHERV && types_differ(s))
         all_plain(s);
     if (kind_facts[s->kind].category == C_UNSIGNED && unsigned_order_broken() && (s->operation == O_MAX || s->operation == O_MIN))

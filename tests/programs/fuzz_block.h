@@ -39,8 +39,8 @@ static inline size_t unit_items(const struct statement *s)
     return unit;
 }
 
-/* Values of the block that `from` has for `to`. Where all blocks of a rank are alike, both are that rank. The same both ways for an
-   Alltoallv in place, as it demands. */
+/* Values of the block that `from` has for `to`. Where all blocks of a rank are alike, both are that rank. The same both
+   ways for an Alltoallv in place, as it demands. */
 static inline size_t block_items(const struct statement *s, int size, int from, int to)
 {
     const size_t unit = unit_items(s), units = s->items / unit;
@@ -67,7 +67,8 @@ static inline size_t block_items(const struct statement *s, int size, int from, 
     }
 }
 
-/* Where blocks with displacements lie: in order; in reverse order with gaps; the same below the address that is passed. */
+/* Where blocks with displacements lie: in order; in reverse order with gaps; the same below the address that is
+   passed. */
 enum { PLACED_IN_ORDER, PLACED_IN_REVERSE, PLACED_BELOW };
 
 static inline void blocks_place(struct side_blocks *b, int placement)
@@ -102,8 +103,8 @@ static inline size_t data_index(const struct statement *s, int to)
     return ((size_t)s->salt << 40) + ((size_t)to << 26);
 }
 
-/* Writes block k as rank `from` has it for rank `to`. Where the type that sends it overlaps, what is sent twice is the same value: values are
-   numbered by where they are sent from. */
+/* Writes block k as rank `from` has it for rank `to`. Where the type that sends it overlaps, what is sent twice is the
+   same value: values are numbered by where they are sent from. */
 static inline void block_fill(struct buffer *buffer, const struct side_blocks *b, int k, const struct statement *s, int from, int to)
 {
     const struct form_facts *f = &form_facts[entry(&s->send, from)];
@@ -131,7 +132,8 @@ static inline enum flavour contribution_flavour(const struct statement *s)
     return floating && operation_facts[s->operation].flavour == F_BITS ? F_DATA : operation_facts[s->operation].flavour;
 }
 
-/* The contributions of ranks first .. last to the values from `item` on, combined in rank order, written to elements 0 .. of `want`. */
+/* The contributions of ranks first .. last to the values from `item` on, combined in rank order, written to elements 0
+   .. of `want`. */
 static inline void combined_fill(struct buffer *want, const struct layout *l, const struct statement *s, int last, size_t item,
                                  size_t elements)
 {
@@ -174,7 +176,8 @@ static inline void zeros_accept(const struct buffer *b, const struct layout *l, 
         }
 }
 
-/* Accepts sums that are near the exact ones: P - 1 additions in any order, each with a relative error of at most epsilon. */
+/* Accepts sums that are near the exact ones: P - 1 additions in any order, each with a relative error of at most
+   epsilon. */
 static inline void rounding_accept(const struct buffer *got, struct buffer *want, const struct layout *l, const struct statement *s, int last,
                                    size_t item, size_t elements)
 {

@@ -295,7 +295,8 @@ static inline void same_bits(const struct pending *p, const struct fuzz_comm *co
     }
 }
 
-/* A statement whose result is spoiled on purpose, and at which byte of the whole buffer: below 0 is none, and the middle. */
+/* A statement whose result is spoiled on purpose, and at which byte of the whole buffer: below 0 is none, and the
+   middle. */
 struct corruption {
     int statement;
     long byte;

@@ -55,8 +55,8 @@ struct statement {
     int root, in_place, salt, rounding, start, large;
     /* Carried out when the communicator's attribute is deleted. */
     int last;
-    /* shape=rare: how often the call is made, every how many times a rank has data for another, who is stopped while it waits, and for how
-       many milliseconds (also of a stall). */
+    /* shape=rare: how often the call is made, every how many times a rank has data for another, who is stopped while it
+       waits, and for how many milliseconds (also of a stall). */
     int times, every, slow, ms;
     /* message */
     int from, to, tag, wild, early;

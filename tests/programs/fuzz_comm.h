@@ -1,5 +1,5 @@
-/* Communicators of a case. Who is a member of one, and in which order, follows from the statement that makes it and is compared with what
-   MPI says. */
+/* Communicators of a case. Who is a member of one, and in which order, follows from the statement that makes it and is
+   compared with what MPI says. */
 #ifndef FUZZ_COMM_H
 #define FUZZ_COMM_H
 
@@ -147,8 +147,8 @@ static inline void expect_members(const struct fuzz_comm *of, const struct state
     }
 }
 
-/* Intercommunicators are made by messages on the bridge, which a receive of the program must not take: `own` connects the world. Without it
-   no intercommunicator is made. */
+/* Intercommunicators are made by messages on the bridge, which a receive of the program must not take: `own` connects
+   the world. Without it no intercommunicator is made. */
 static inline MPI_Comm make_merged(const struct fuzz_comm *of, const struct statement *s, MPI_Comm own)
 {
     const int low = first_side(of, s), second = of->rank >= low;

@@ -10,8 +10,8 @@ enum form_of_type {
     T_LARGE_CONTIGUOUS, T_LARGE_VECTOR, T_LARGE_HVECTOR, T_LARGE_INDEXED, T_LARGE_STRUCT, T_LARGE_NESTED, T_LARGE_SUBARRAY, FORMS
 };
 
-/* Where the values of one element are, in extents of the kind, in type-map order. A type that sends a value more than once has a step: from
-   one element to the next, in the same unit. */
+/* Where the values of one element are, in extents of the kind, in type-map order. A type that sends a value more than
+   once has a step: from one element to the next, in the same unit. */
 static const struct form_facts {
     const char *name;
     int items;

@@ -1,5 +1,5 @@
-/* What a program keeps on its communicators: an attribute, a name. Both stay until the communicator is freed, then the attribute's delete
-   function is called once; a duplicate has neither. */
+/* What a program keeps on its communicators: an attribute, a name. Both stay until the communicator is freed, then the
+   attribute's delete function is called once; a duplicate has neither. */
 #ifndef FUZZ_LABEL_H
 #define FUZZ_LABEL_H
 

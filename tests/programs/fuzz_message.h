@@ -1,5 +1,5 @@
-/* The program's own messages, which stay open while collectives run. A wildcard receive may take any message to its rank on its
-   communicator; what arrives says which statement it belongs to. */
+/* The program's own messages, which stay open while collectives run. A wildcard receive may take any message to its
+   rank on its communicator; what arrives says which statement it belongs to. */
 #ifndef FUZZ_MESSAGE_H
 #define FUZZ_MESSAGE_H
 
@@ -11,7 +11,8 @@ enum { MESSAGE_HEAD = 2 };
 struct message {
     int *sent, *received;
     MPI_Request send, receive;
-    /* On the receiving rank: posted and not completed; whether this statement's message has come, in whichever receive. */
+    /* On the receiving rank: posted and not completed; whether this statement's message has come, in whichever
+       receive. */
     int open, arrived;
     /* Received from whomever it comes. */
     int wild;
@@ -48,8 +49,8 @@ static inline int overlap(const struct test_case *c, int a, int b)
            !is_finished(c, a, b) && !is_finished(c, b, a);
 }
 
-/* A wildcard among messages that overlap makes all of them wildcards: which message such a receive takes is not known, and a receive for
-   a message that is gone would stay open. */
+/* A wildcard among messages that overlap makes all of them wildcards: which message such a receive takes is not known,
+   and a receive for a message that is gone would stay open. */
 static inline void messages_prepare(struct mailbox *box)
 {
     int changed = 1;
@@ -132,8 +133,9 @@ static inline int receive_is_open(const struct mailbox *box, int index)
     return 0;
 }
 
-/* Completes receives of this communicator until that statement's message has come. Another message may have taken the receive that was
-   meant for it: then one more is opened, so that there are never more receives than messages to come. */
+/* Completes receives of this communicator until that statement's message has come. Another message may have taken the
+   receive that was meant for it: then one more is opened, so that there are never more receives than messages to
+   come. */
 static inline void message_await(struct mailbox *box, int index, const struct fuzz_comm *comm)
 {
     while (!box->message[index].arrived) {

@@ -1,5 +1,5 @@
-/* Stops one rank inside its calls: while it waits for data in a series, it is interrupted and sleeps, and the others run ahead. By the time it goes
-   on they may have sent what belongs to much later calls. */
+/* Stops one rank inside its calls: while it waits for data in a series, it is interrupted and sleeps, and the others
+   run ahead. By the time it goes on they may have sent what belongs to much later calls. */
 #ifndef FUZZ_STOP_H
 #define FUZZ_STOP_H
 
@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* How often in a series, how long before it is stopped the slow rank waits, and how long those that send to it let it wait. */
+/* How often in a series, how long before it is stopped the slow rank waits, and how long those that send to it let it
+   wait. */
 enum { STOPS = 8, WAIT_BEFORE = 1000000, LATE = 3000 };
 
 struct stopper {
@@ -46,7 +47,8 @@ static void stopper_free(const struct stopper *stopper)
         timer_delete(stopper->timer);
 }
 
-/* Before a call of a series: where the slow rank receives, it will be stopped while it waits, as those that send to it are late. */
+/* Before a call of a series: where the slow rank receives, it will be stopped while it waits, as those that send to it
+   are late. */
 static void stop_slow_rank(struct stopper *stopper, const struct statement *s, const struct fuzz_comm *comm)
 {
     const struct itimerspec after = {{0, 0}, {0, WAIT_BEFORE}};

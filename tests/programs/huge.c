@@ -1,6 +1,7 @@
-/* Messages of more than 2^31 bytes (by default 2.2 GiB of user data per buffer and rank; meant for two ranks).
-   Through int counts with a derived type on every MPI; through the large-count functions (…_c) where the library has them.
-   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather,allgather,reduce_scatter (default bcast) mebibytes=2253 */
+/* Messages of more than 2^31 bytes (by default 2.2 GiB of user data per buffer and rank; meant for two ranks). Through
+   int counts with a derived type on every MPI; through the large-count functions (…_c) where the library has them.
+   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather,allgather,reduce_scatter (default
+   bcast) mebibytes=2253 */
 #include "check.h"
 
 #if MPI_VERSION >= 4
@@ -82,7 +83,8 @@ static void check_sum(size_t words, int root, int large_count)
     check_cases++;
 }
 
-/* The whole send buffer exceeds 2^31 bytes; so does a block where there are two ranks and twice the default size is asked for. */
+/* The whole send buffer exceeds 2^31 bytes; so does a block where there are two ranks and twice the default size is
+   asked for. */
 static void check_alltoall(size_t words)
 {
     const size_t units = words / WORDS_PER_UNIT / (size_t)check_size, block = units * WORDS_PER_UNIT;
@@ -102,7 +104,8 @@ static void check_alltoall(size_t words)
     check_cases++;
 }
 
-/* Uneven halves of more than 2^31 bytes in all, counted in units of 1 MiB, so that displacements and counts are `int`. */
+/* Uneven halves of more than 2^31 bytes in all, counted in units of 1 MiB, so that displacements and counts are
+   `int`. */
 static void check_alltoallv(size_t words)
 {
     const size_t units = words / WORDS_PER_UNIT;

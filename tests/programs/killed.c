@@ -1,8 +1,8 @@
-/* Every rank calls one collective, or several of a list, again and again with 4 MiB; one rank ends in the middle of a call, before
-   the first, in MPI_Init, where the others are in MPI_Finalize, or never, after two rounds: what the launcher makes of that is for
-   the test to compare.
-   Options: collective=bcast rank=<last> how=kill|segv|exit|abort when=init|before|inside|finalize|never milliseconds=150
-   Prints "started" on rank 0 once all ranks are in the loop. */
+/* Every rank calls one collective, or several of a list, again and again with 4 MiB; one rank ends in the middle of a
+   call, before the first, in MPI_Init, where the others are in MPI_Finalize, or never, after two rounds: what the
+   launcher makes of that is for the test to compare.
+   Options: collective=bcast rank=<last> how=kill|segv|exit|abort when=init|before|inside|finalize|never
+   milliseconds=150 Prints "started" on rank 0 once all ranks are in the loop. */
 #include "by_name.h"
 #include <pthread.h>
 #include <time.h>

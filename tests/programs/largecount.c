@@ -1,4 +1,5 @@
-/* The checks of collectives.c through the MPI-4 functions with MPI_Count, which mpi4py calls wherever the library has them. */
+/* The checks of collectives.c through the MPI-4 functions with MPI_Count, which mpi4py calls wherever the library has
+   them. */
 #include <mpi.h>
 
 #if MPI_VERSION < 4

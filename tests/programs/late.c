@@ -1,5 +1,5 @@
-/* One rank comes late to a large Bcast, Reduce and Allreduce. Everybody reports by how much its peak memory rose during the call:
-   nobody may buffer a whole message for the sleeper.
+/* One rank comes late to a large Bcast, Reduce and Allreduce. Everybody reports by how much its peak memory rose during
+   the call: nobody may buffer a whole message for the sleeper.
    Options: rank=<last> seconds=1 bytes=16777216 */
 #include "check.h"
 
@@ -19,7 +19,8 @@ static long status_kb(const char *name)
     return kb;
 }
 
-/* Makes VmHWM start again from what is resident now. Where the kernel does not allow it, VmHWM only shows new records. */
+/* Makes VmHWM start again from what is resident now. Where the kernel does not allow it, VmHWM only shows new
+   records. */
 static void reset_peak(void)
 {
     FILE *f = fopen("/proc/self/clear_refs", "w");

@@ -1,5 +1,5 @@
-/* Communicator soak: create, use and free over and over. Reports memory and descriptors after 10 % and at the end, and counts the
-   user's attribute callbacks exactly: a hidden duplicate must not copy or delete the user's attributes.
+/* Communicator soak: create, use and free over and over. Reports memory and descriptors after 10 % and at the end, and
+   counts the user's attribute callbacks exactly: a hidden duplicate must not copy or delete the user's attributes.
    Options: cycles=10000 bytes=4096 */
 #include "check.h"
 #include <dirent.h>
@@ -51,8 +51,8 @@ static long open_descriptors(void)
     return n - 3; /* ".", ".." and the directory itself */
 }
 
-/* Cycle by cycle another constructor, another set of members in another order: a handle value that comes back belongs to a
-   communicator that differs from the one before. */
+/* Cycle by cycle another constructor, another set of members in another order: a handle value that comes back belongs
+   to a communicator that differs from the one before. */
 static MPI_Comm create(long cycle, MPI_Comm parent, MPI_Group world, int *dup)
 {
     MPI_Comm comm = MPI_COMM_NULL;

@@ -1,4 +1,5 @@
-/* The nine collectives with values that each rank computes for itself from (rank, step, index); usable from several threads at once. */
+/* The nine collectives with values that each rank computes for itself from (rank, step, index); usable from several
+   threads at once. */
 #ifndef NINE_H
 #define NINE_H
 
@@ -26,7 +27,8 @@ static int sum(int size, long step, int index)
     return total;
 }
 
-/* Collective `which` with `count` elements per rank; returns the number of calls verified. A few elements of every result are compared, so that the time is the library's. */
+/* Collective `which` with `count` elements per rank; returns the number of calls verified. A few elements of every
+   result are compared, so that the time is the library's. */
 static int one(MPI_Comm comm, long step, int which, int count, int *data, int *result)
 {
     int rank, size;

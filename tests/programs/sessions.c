@@ -1,7 +1,7 @@
-/* Communicators that MPI_COMM_WORLD does not make: those of sessions (MPI 4.0 section 11.3), beside the world or without it. Every
-   collective is verified. Where the MPI has no sessions: a line SKIP.
-   Options: model=session|beside|after count=40000
-   Not here: a session after the last one has ended. Without Nagare, MPICH 4.0.2 crashes there and MPICH 5.0.2 does now and then. */
+/* Communicators that MPI_COMM_WORLD does not make: those of sessions (MPI 4.0 section 11.3), beside the world or
+   without it. Every collective is verified. Where the MPI has no sessions: a line SKIP.
+   Options: model=session|beside|after count=40000 Not here: a session after the last one has ended. Without Nagare,
+   MPICH 4.0.2 crashes there and MPICH 5.0.2 does now and then. */
 #include "check.h"
 
 /* Open MPI 5.0 has them though it calls itself 3.1. */

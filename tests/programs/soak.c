@@ -1,7 +1,7 @@
-/* What grows: communicators made, used and freed over and over, or small collectives on one, all nine of them in turn. Every result
-   is verified. After a tenth and at the end each rank tells what it holds:
-   soak rank= rss_kb_start= rss_kb_end= fds_start= fds_end= maps_start= maps_end= threads_start= threads_end= deleted=
-   Context ids: a library has a few thousand, so that a leak of one in a cycle ends the job by itself.
+/* What grows: communicators made, used and freed over and over, or small collectives on one, all nine of them in turn.
+   Every result is verified. After a tenth and at the end each rank tells what it holds: soak rank= rss_kb_start=
+   rss_kb_end= fds_start= fds_end= maps_start= maps_end= threads_start= threads_end= deleted= Context ids: a library has
+   a few thousand, so that a leak of one in a cycle ends the job by itself.
    Options: cycles=0 calls=0 bytes=2048 */
 #include "nine.h"
 #include <dirent.h>
@@ -51,8 +51,9 @@ static struct held look(void)
     return held;
 }
 
-/* Messages that nobody waits for yet, more of them and more often than the collectives make by chance: a library's pools for them
-   (UCX: 144 KiB at its first) reach their size at a moment that no one chooses, with Nagare and without. */
+/* Messages that nobody waits for yet, more of them and more often than the collectives make by chance: a library's
+   pools for them (UCX: 144 KiB at its first) reach their size at a moment that no one chooses, with Nagare and
+   without. */
 static void fill_pools(int bytes)
 {
     enum { MESSAGES = 128, TAG_POOLS = 6 };

@@ -1,5 +1,6 @@
-/* Sparse Alltoallv: rank 0 sends to rank 1 in calls k and k + `distance`, blocks of different lengths, and nothing in between; nobody holds rank 0 back. Rank 1, which
-   waits in call k, is stopped for a moment by a signal, at another place in each trial; both messages arrive meanwhile. Every block is verified.
+/* Sparse Alltoallv: rank 0 sends to rank 1 in calls k and k + `distance`, blocks of different lengths, and nothing in
+   between; nobody holds rank 0 back. Rank 1, which waits in call k, is stopped for a moment by a signal, at another
+   place in each trial; both messages arrive meanwhile. Every block is verified.
    Options: distance=256 trials=1000 stop_ms=8 count=50. Ends like every program that verifies. */
 #include "check.h"
 #include <time.h>

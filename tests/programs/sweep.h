@@ -1,5 +1,5 @@
-/* Walks communicators x sizes x types x operations x roots. Small sizes get everything on the world; large sizes and derived
-   communicators get a selection, so that the default run takes seconds. */
+/* Walks communicators x sizes x types x operations x roots. Small sizes get everything on the world; large sizes and
+   derived communicators get a selection, so that the default run takes seconds. */
 #ifndef SWEEP_H
 #define SWEEP_H
 
@@ -31,8 +31,8 @@ static inline int neighbour_of_previous(const struct sweep *s, int step)
     return step > 0 && s->size[step] == s->size[step - 1] + 1;
 }
 
-/* Item number i is taken in this step: all on the world, else every stride-th, another one for each size; every second where the size
-   is the previous one plus 1; `thin` times fewer. */
+/* Item number i is taken in this step: all on the world, else every stride-th, another one for each size; every second
+   where the size is the previous one plus 1; `thin` times fewer. */
 static inline int selected(const struct sweep *s, const struct member *m, int i, int step, int stride)
 {
     const int sparse = s->size[step] > LARGE / 2 && neighbour_of_previous(s, step) ? 2 : 1;
@@ -65,7 +65,8 @@ static inline void sweep_reduce(const struct sweep *s, const struct member *m, i
         if (!listed(s->types, layouts[r->layout].name) ||
             (count < LARGE ? !selected(s, m, i, step, 5) && r->operation != O_MATRIX : !r->large))
             continue;
-        /* Computing what is expected takes most of the time at large sizes: one root each, another one for each operation. */
+        /* Computing what is expected takes most of the time at large sizes: one root each, another one for each
+           operation. */
         if (listed(s->only, "reduce") && count < LARGE)
             check_reduce(m, r, count, roots, n);
         else if (listed(s->only, "reduce"))
@@ -218,8 +219,10 @@ static inline void sweep_rules(struct sweep *s, const struct member *m, const ch
 
 static const char sweep_options[] = "sizes,roots,comms,only,rules,types,thin,avoid";
 
-/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,… only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,
-   allgather,reduce_scatter_block,reduce_scatter rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1 avoid=stock|none (see calls.h) */
+/* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,…
+   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather, allgather,reduce_scatter_block,reduce_scatter
+   rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1
+   avoid=stock|none (see calls.h) */
 static inline void sweep_run(int argc, char **argv, const char *default_sizes)
 {
     struct sweep s = {0};

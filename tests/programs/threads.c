@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: threads run collectives on communicators of their own while the main thread receives its own messages on the
-   world with MPI_ANY_SOURCE and MPI_ANY_TAG, which must never match what a collective sends.
+/* MPI_THREAD_MULTIPLE: threads run collectives on communicators of their own while the main thread receives its own
+   messages on the world with MPI_ANY_SOURCE and MPI_ANY_TAG, which must never match what a collective sends.
    Options: threads=3 iterations=60 */
 #include "check.h"
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* A tool that counts: wrappers of the profiling interface, which know nothing of Nagare, and a line of counts per rank in MPI_Finalize.
-   Preloaded, linked as a shared library or compiled into the program. */
+/* A tool that counts: wrappers of the profiling interface, which know nothing of Nagare, and a line of counts per rank
+   in MPI_Finalize. Preloaded, linked as a shared library or compiled into the program. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* A tool that communicates for itself: collectives in MPI_Init, after every MPI_Bcast and in MPI_Finalize, some of them by the names
-   MPI_X, which its own wrappers see again. What it receives is compared; rank 0 prints a line. */
+/* A tool that communicates for itself: collectives in MPI_Init, after every MPI_Bcast and in MPI_Finalize, some of them
+   by the names MPI_X, which its own wrappers see again. What it receives is compared; rank 0 prints a line. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Calls that a tool counts: `rounds` of the nine collectives, messages and duplicates of the world; where MPI has them, large counts too.
+/* Calls that a tool counts: `rounds` of the nine collectives, messages and duplicates of the world; where MPI has them,
+   large counts too.
    Options: rounds=3 count=20000 init=plain|thread load=FILE (a library opened for everyone before MPI_Init). */
 #include "nine.h"
 #include <dlfcn.h>

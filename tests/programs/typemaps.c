@@ -1,7 +1,8 @@
-/* Datatypes of every constructor, nested, overlapping, backwards, with gaps and without, made with large counts and of Fortran 90's
-   parametrised types: sent as they are, received as plain values, and the other way round where no byte is named twice. What a type
-   names is written down here by hand, in cells of four bytes.
-   Options: types=all|<name>,… elements=1,3,5000 mode=compare|packed (packed: which types need memory for a copy) avoid=stock|none */
+/* Datatypes of every constructor, nested, overlapping, backwards, with gaps and without, made with large counts and of
+   Fortran 90's parametrised types: sent as they are, received as plain values, and the other way round where no byte is
+   named twice. What a type names is written down here by hand, in cells of four bytes.
+   Options: types=all|<name>,… elements=1,3,5000 mode=compare|packed (packed: which types need memory for a copy)
+   avoid=stock|none */
 #include "check.h"
 
 enum { MOST_TYPES = 96, MOST_CELLS = 64, UNTOUCHED = -77 };
@@ -332,7 +333,8 @@ static void expect_plain(const char *what, const struct described *d, const int 
 
 static int avoids;
 
-/* Open MPI's own Gather keeps elements that overlap one another in a buffer where they do not lie that close (4.1.4, 5.0.11). */
+/* Open MPI's own Gather keeps elements that overlap one another in a buffer where they do not lie that close (4.1.4,
+   5.0.11). */
 static int stock_gathers_wrong(const struct described *d)
 {
 #ifdef OPEN_MPI

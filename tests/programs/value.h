@@ -1,4 +1,5 @@
-/* Values: what every rank contributes (a pure function of rank and index), how they lie in memory, and how two of them combine. */
+/* Values: what every rank contributes (a pure function of rank and index), how they lie in memory, and how two of them
+   combine. */
 #ifndef VALUE_H
 #define VALUE_H
 
@@ -11,8 +12,9 @@ enum operation {
     O_SUM, O_PROD, O_MAX, O_MIN, O_BAND, O_BOR, O_BXOR, O_LAND, O_LOR, O_LXOR, O_MINLOC, O_MAXLOC, O_USER, O_MATRIX, O_FIRST, OPERATIONS
 };
 
-/* Whatever its kind: x is a number, the first of a pair, or the real part; n is an integer, the location of a pair, or a matrix, 16 bits
-   for each entry; a struct has its int and, from bit 32 on, its bytes in n, its double in y. No union: compilers may copy a long double without its padding. */
+/* Whatever its kind: x is a number, the first of a pair, or the real part; n is an integer, the location of a pair, or
+   a matrix, 16 bits for each entry; a struct has its int and, from bit 32 on, its bytes in n, its double in y. No
+   union: compilers may copy a long double without its padding. */
 typedef struct {
     long double x;
     double y;
@@ -213,8 +215,8 @@ static inline value make_value(enum kind kind, enum flavour flavour, int origin,
         v.n = fitted_integer(f->part, 1, n);
         break;
     case C_UNSIGNED:
-        /* Libraries multiply short ones as int, which a factor near the top would overflow, and Open MPI's sums of short ones (with AVX)
-           end at the top instead of wrapping round. */
+        /* Libraries multiply short ones as int, which a factor near the top would overflow, and Open MPI's sums of
+           short ones (with AVX) end at the top instead of wrapping round. */
         v.n = fitted_integer(f->part, 0, flavour == F_PRODUCT && n < 0 ? 3 : flavour == F_SUM && n < 0 ? -n : n);
         break;
     case C_BYTE:

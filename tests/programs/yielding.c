@@ -1,7 +1,7 @@
 /* Preloaded into MPICH's ranks by the tests: a rank that finds no message lets another one have the core.
 
-   MPICH waits by asking UCX again and again, MPICH 4.0 without ever yielding. Where ranks outnumber cores a message then costs a turn
-   of the scheduler, and a test of seconds takes minutes. */
+   MPICH waits by asking UCX again and again, MPICH 4.0 without ever yielding. Where ranks outnumber cores a message
+   then costs a turn of the scheduler, and a test of seconds takes minutes. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -109,8 +109,8 @@ impl Arguments {
             .collect()
     }
 
-    /// The algorithms of ours that are named, each with the collectives to be measured that it does not implement, and those that
-    /// it does.
+    /// The algorithms of ours that are named, each with the collectives to be measured that it does not implement, and
+    /// those that it does.
     fn named(&self) -> impl Iterator<Item = (&str, Vec<Operation>, Vec<Operation>)> {
         self.algorithms.iter().flatten().filter_map(|name| {
             let algorithm = Algorithm::from_name(name)?;
@@ -149,7 +149,8 @@ mod tests {
         let all = parse("o.jsonl").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((all.sizes.first(), all.sizes.last(), all.sizes.len()), (Some(&8), Some(&(4 << 20)), 20));
         let some = parse(
-            "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms stock,two_tree --root 3",
+            "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms \
+             stock,two_tree --root 3",
         );
         let some = some.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(some.sizes, [8, 65536]);

@@ -1,5 +1,5 @@
-//! How much each rank has for each other in Alltoallv, and how much of the combination each gets in Reduce_scatter: near a
-//! mean and without order, as where keys are sorted, and the same in every run.
+//! How much each rank has for each other in Alltoallv, and how much of the combination each gets in Reduce_scatter:
+//! near a mean and without order, as where keys are sorted, and the same in every run.
 
 use crate::operation::Operation;
 
@@ -10,8 +10,8 @@ const SPREAD: u64 = 10;
 /// One pair of so many has nothing to send in the sparse variant; the others have so much more.
 const EMPTY: u64 = 4;
 
-/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`. Of Reduce_scatter every rank has
-/// as many for `to`.
+/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`. Of Reduce_scatter every
+/// rank has as many for `to`.
 pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
     let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
     match operation {
@@ -29,8 +29,8 @@ fn spread(mean: u64, drawn: u64) -> u64 {
     mean - half + (drawn & 0xffff_ffff) % (2 * half + 1)
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): numbers
-/// next to each other become ones that have nothing in common.
+/// The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
+/// numbers next to each other become ones that have nothing in common.
 fn scrambled(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

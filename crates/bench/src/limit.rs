@@ -1,18 +1,18 @@
 //! The least time a collective can take on the links of a fabric, whatever the algorithm.
 //!
 //! With n bytes, N hosts that have ranks, and traffic inside a host for nothing:
-//! * Bcast, Reduce: every rank's host gets n bytes from the root's, over every cut between the two: n / the thinnest. The
-//!   hosts' own links are such cuts.
-//! * Allreduce: the parts of a partition send each other at least 2n(k − 1) bytes in all, k being their number, so that the
-//!   time is at least 2n(k − 1) / the sum of what leads out of the parts: the hosts (2n(N − 1)/N / host link where all are
-//!   alike), the groups of every level, and the two sides of the thinnest cut.
+//! * Bcast, Reduce: every rank's host gets n bytes from the root's, over every cut between the two: n / the thinnest.
+//!   The hosts' own links are such cuts.
+//! * Allreduce: the parts of a partition send each other at least 2n(k − 1) bytes in all, k being their number, so that
+//!   the time is at least 2n(k − 1) / the sum of what leads out of the parts: the hosts (2n(N − 1)/N / host link where
+//!   all are alike), the groups of every level, and the two sides of the thinnest cut.
 //! * Allgather: every block of the hosts on one side of a cut crosses it, for those on the other, at least once.
-//!   Reduce_scatter: so does, for every block of the other side, what this side has summed up. Links carry as much in both
-//!   directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between a host and
-//!   all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is outside it, and
-//!   the thinnest between two hosts.
-//! * Alltoall, Alltoallv, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst link; for
-//!   Alltoallv by the counts of every rank pair.
+//!   Reduce_scatter: so does, for every block of the other side, what this side has summed up. Links carry as much in
+//!   both directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between
+//!   a host and all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is
+//!   outside it, and the thinnest between two hosts.
+//! * Alltoall, Alltoallv, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst
+//!   link; for Alltoallv by the counts of every rank pair.
 
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};
@@ -30,8 +30,8 @@ pub struct Limit {
     /// The least time, seconds; 0 if nothing leaves a host.
     pub seconds: f64,
     /// Bytes times links they cross, in all: what the machine that emulates the links has to carry. By the routes
-    /// where ranks have blocks for each other; otherwise those of a tree of the root's routes, for Allreduce twice, and of such
-    /// a tree from every host for its blocks.
+    /// where ranks have blocks for each other; otherwise those of a tree of the root's routes, for Allreduce twice, and
+    /// of such a tree from every host for its blocks.
     pub link_bytes: f64,
 }
 
@@ -116,8 +116,8 @@ fn scattered(fabric: &Fabric, blocks: &BTreeMap<HostId, f64>) -> Limit {
     Limit { seconds: slowest.fold(0.0, f64::max), link_bytes: blocks.iter().map(tree).sum() }
 }
 
-/// Hosts to be separated by a cut: every host, and every group of every level, from all others; the first from every other,
-/// both ways, since among these is the thinnest cut of all.
+/// Hosts to be separated by a cut: every host, and every group of every level, from all others; the first from every
+/// other, both ways, since among these is the thinnest cut of all.
 fn separations(fabric: &Fabric, hosts: &[HostId]) -> Vec<(Vec<HostId>, Vec<HostId>)> {
     let Some((&first, others)) = hosts.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Vec::new();
@@ -255,7 +255,8 @@ mod tests {
         // Fifteen sixteenths at 50 Mbit/s, with two ranks per host too.
         assert_halves_ms("star16", 32, 2, 164.5);
         assert_halves_ms("star16", 16, 1, 164.5);
-        // Fifteen sixteenths at 100 Mbit/s; over the wide area, and through the middle of the torus (400 Mbit/s), a half.
+        // Fifteen sixteenths at 100 Mbit/s; over the wide area, and through the middle of the torus (400 Mbit/s), a
+        // half.
         assert_halves_ms("wan2x8", 16, 1, 82.2);
         assert_halves_ms("torus16", 16, 1, 82.2);
         // Thirty-one of 32 at 20 Mbit/s; into the group of five hosts 27 of them over its five links.
@@ -272,7 +273,8 @@ mod tests {
         let ms = |bytes: f64, mbit: f64| bytes * 8.0 / (mbit * 1e6) * 1514.0 / 1448.0 * 1e3;
         for operation in [Operation::Allgather, Operation::ReduceScatterBlock] {
             let of = |placement: &Placement, bytes| limit(&fabric, placement, operation, 0, bytes);
-            // The six blocks of the larger side go to the smaller one; for Reduce_scatter the six sums of the smaller to the larger.
+            // The six blocks of the larger side go to the smaller one; for Reduce_scatter the six sums of the smaller
+            // to the larger.
             let one = Placement::by_slot(&fabric, 8, 1).expect("the ranks fit");
             assert_ms(of(&one, 100_000), ms(600_000.0, 25.0));
             // Ranks 0 to 15 two by two; with the last host empty the smaller side has two blocks.

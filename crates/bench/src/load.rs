@@ -1,8 +1,9 @@
 //! How many processors other programs keep busy: what the processors spent on programs, less what the job's own had.
 //!
-//! Interrupts carry the emulated links on behalf of the job and are left out; most kernels count those that meet a program
-//! running as that program's time, here the job's. What is told is therefore rather too little than too much. User time alone
-//! would not do: how a kernel divides a process's time between user and system is an estimate over its whole life.
+//! Interrupts carry the emulated links on behalf of the job and are left out; most kernels count those that meet a
+//! program running as that program's time, here the job's. What is told is therefore rather too little than too much.
+//! User time alone would not do: how a kernel divides a process's time between user and system is an estimate over its
+//! whole life.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +43,8 @@ impl Ticks {
 
 /// Ticks that a process has had, from the text of its `/proc/PID/stat`.
 pub fn own_ticks(stat: &str) -> Option<u64> {
-    // The program's name, in parentheses, may contain anything. The state comes next; utime and stime are the 12th and 13th
-    // after that name.
+    // The program's name, in parentheses, may contain anything. The state comes next; utime and stime are the 12th and
+    // 13th after that name.
     let mut times = stat.rsplit_once(") ")?.1.split(' ').skip(11).map(|field| field.parse::<u64>().ok());
     times.next()??.checked_add(times.next()??)
 }
@@ -54,7 +55,8 @@ mod tests {
 
     #[test]
     fn counters_are_read_from_the_kernels_texts() {
-        let stat = "cpu  1728407 200 1231012 1371712 2700 0 275768 1638 7 0\ncpu0 845660 83 617043 697693 655 0 140743 826 0 0\n\
+        let stat = "cpu  1728407 200 1231012 1371712 2700 0 275768 1638 7 0\ncpu0 845660 83 617043 697693 655 0 140743 \
+            826 0 0\n\
                     cpu1 882747 117 613969 674019 2045 0 135025 812 0 0\nintr 12 cpu\nctxt 9\n";
         let all = 1_728_407 + 200 + 1_231_012 + 1_371_712 + 2700 + 275_768 + 1638;
         let expected = Ticks { all, programs: 1_728_407 + 200 + 1_231_012 + 1638, processors: 2 };

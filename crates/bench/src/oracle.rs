@@ -1,13 +1,14 @@
 //! What an MPI library can be told to run: its algorithms and segment sizes, named as the library names them.
 //!
-//! * Open MPI: `coll_tuned_COLLECTIVE_algorithm…`, read when a communicator is made, if `coll_tuned_use_dynamic_rules` was
-//!   set at the start; and the components HAN and ADAPT, which the key `ompi_comm_coll_preference` of a communicator's info
-//!   brings to the front.
-//! * MPICH: `MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM`, and with `MPIR_CVAR_DEVICE_COLLECTIVES` whether the device may put a
-//!   composition of its own around it; both read at every call.
+//! * Open MPI: `coll_tuned_COLLECTIVE_algorithm…`, read when a communicator is made, if `coll_tuned_use_dynamic_rules`
+//!   was set at the start; and the components HAN and ADAPT, which the key `ompi_comm_coll_preference` of a
+//!   communicator's info brings to the front.
+//! * MPICH: `MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM`, and with `MPIR_CVAR_DEVICE_COLLECTIVES` whether the device may put
+//!   a composition of its own around it; both read at every call.
 //!
-//! Left out are algorithms for two ranks only, of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only, and MPICH's
-//! `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of two.
+//! Left out are algorithms for two ranks only, of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only, and
+//! MPICH's `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of
+//! two.
 
 use crate::operation::Operation;
 
@@ -24,7 +25,8 @@ pub enum Family {
 pub const DYNAMIC_RULES: &str = "coll_tuned_use_dynamic_rules";
 /// Segment sizes where the algorithm has segments, bytes, the most promising first; 0: none.
 pub const SEGMENTS: [u64; 6] = [8 << 10, 32 << 10, 4 << 10, 16 << 10, 128 << 10, 0];
-/// Longest message that is tried where whole vectors follow each other, P in all: longer ones take P times what the links need.
+/// Longest message that is tried where whole vectors follow each other, P in all: longer ones take P times what the
+/// links need.
 pub const WHOLE: u64 = 64 << 10;
 /// So many segment sizes of every algorithm come before the others of the first.
 const FIRST: usize = 2;
@@ -167,7 +169,8 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
     let mut settings = Vec::new();
     for Tuned { name, segmented, last, further } in tuned(operation) {
         let segments = if segmented { &SEGMENTS[..] } else { &[0] };
-        // A segment as long as the message is none; without one, ranks in a row have the whole vector one after the other.
+        // A segment as long as the message is none; without one, ranks in a row have the whole vector one after the
+        // other.
         let one_by_one = |segment| segment == 0 && (last || matches!(name, "pipeline" | "chain"));
         let segments = segments.iter().filter(|&&segment| segment < bytes && (bytes <= WHOLE || !one_by_one(segment)));
         for (number, &segment) in segments.enumerate() {
@@ -349,8 +352,9 @@ const ITEMS: &[&str] = &[
     "tsp_tree",
 ];
 
-/// The items of a variable of MPICH with their numbers, from its description: `auto - Internal …` and then one `NAME - …` per
-/// item in the order of the numbers, in some versions without line breaks between them. Other items than those of our settings get no name.
+/// The items of a variable of MPICH with their numbers, from its description: `auto - Internal …` and then one
+/// `NAME - …` per item in the order of the numbers, in some versions without line breaks between them. Other items than
+/// those of our settings get no name.
 pub fn items_in_description(description: &str) -> Vec<(String, i32)> {
     let mut items = Vec::new();
     for (number, (at, _)) in (0..).zip(description.match_indices(" - ")) {
@@ -463,32 +467,35 @@ mod tests {
         // As MPICH 4.0.2 tells it, without line breaks.
         let text = "Variable to select bcast algorithmauto - Internal algorithm selection (can be overridden with \
                     MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE)binomial        - Force Binomial Treenb     - Force \
-                    nonblocking algorithmsmp         - Force smp algorithmscatter_ring_allgather     - Force Scatter Ring";
+                    nonblocking algorithmsmp         - Force smp algorithmscatter_ring_allgather     - Force Scatter \
+                    Ring";
         let items = items_in_description(text);
         let expected = [("auto", 0), ("binomial", 1), ("nb", 2), ("smp", 3), ("scatter_ring_allgather", 4)];
         assert_eq!(items, expected.map(|(name, number)| (name.to_owned(), number)));
         let lines = "Selects\nnovel - Internal\npipelined_tree - Force a tree\ntree - Force a tree";
         let items = items_in_description(lines);
         assert_eq!(items, [("pipelined_tree".to_owned(), 1), ("tree".to_owned(), 2)]);
-        let text = "Variable to select iallgather algorithmauto - Internal algorithm selectionsched_auto - Internal algorithm \
-                    selection for sched-based algorithmssched_ring               - Force ring algorithmsched_brucks             - Force \
-                    brucks algorithmsched_recursive_doubling - Force recursive doubling algorithmtsp_ring       - Force generic \
-                    transport ring algorithmtsp_brucks     - Force generic transport based brucks algorithmtsp_recexch_doubling - \
-                    Force generic transport recursive exchangetsp_recexch_halving  - Force generic transport recursive exchange";
+        let text = "Variable to select iallgather algorithmauto - Internal algorithm selectionsched_auto - Internal \
+            algorithm selection for sched-based algorithmssched_ring               - Force ring \
+            algorithmsched_brucks             - Force brucks algorithmsched_recursive_doubling - Force recursive \
+            doubling algorithmtsp_ring       - Force generic transport ring algorithmtsp_brucks     - Force generic \
+            transport based brucks algorithmtsp_recexch_doubling - Force generic transport recursive \
+            exchangetsp_recexch_halving  - Force generic transport recursive exchange";
         let items = items_in_description(text);
         let number = |name: &str| items.iter().find(|item| item.0 == name).map(|item| item.1);
         let transport = ["tsp_ring", "tsp_brucks", "tsp_recexch_doubling", "tsp_recexch_halving"].map(number);
         assert_eq!(transport, [Some(5), Some(6), Some(7), Some(8)]);
-        let text = "Variable to select reduce_scatter algorithmauto - Internal algorithm selectionnb                 - Force \
-                    nonblocking algorithmnoncommutative     - Force noncommutative algorithmpairwise           - Force pairwise \
-                    algorithmrecursive_doubling - Force recursive doubling algorithmrecursive_halving  - Force recursive halving";
+        let text = "Variable to select reduce_scatter algorithmauto - Internal algorithm selectionnb                 - \
+            Force nonblocking algorithmnoncommutative     - Force noncommutative algorithmpairwise           - Force \
+            pairwise algorithmrecursive_doubling - Force recursive doubling algorithmrecursive_halving  - Force \
+            recursive halving";
         let expected = ["auto", "nb", "noncommutative", "pairwise", "recursive_doubling", "recursive_halving"];
         let expected: Vec<(String, i32)> = expected.map(str::to_owned).into_iter().zip(0..).collect();
         assert_eq!(items_in_description(text), expected);
-        let text = "Variable to select ialltoallv algorithmauto - Internal algorithm selectionsched_auto - Internal algorithm \
-                    selection for sched-based algorithmssched_blocked           - Force blocked algorithmsched_inplace           - \
-                    Force inplace algorithmtsp_scattered       - Force generic transport based scattered algorithmtsp_blocked         - \
-                    Force generic transport blocked algorithm";
+        let text = "Variable to select ialltoallv algorithmauto - Internal algorithm selectionsched_auto - Internal \
+            algorithm selection for sched-based algorithmssched_blocked           - Force blocked \
+            algorithmsched_inplace           - Force inplace algorithmtsp_scattered       - Force generic transport \
+            based scattered algorithmtsp_blocked         - Force generic transport blocked algorithm";
         let items = items_in_description(text);
         let expected = [("auto", 0), ("sched_auto", 1), ("sched_blocked", 2), ("tsp_scattered", 4), ("tsp_blocked", 5)];
         assert_eq!(items, expected.map(|(name, number)| (name.to_owned(), number)));

@@ -10,7 +10,8 @@ const HEIGHT: f64 = 520.0;
 const AREA: (f64, f64, f64, f64) = (70.0, 64.0, 650.0, 460.0);
 /// Least distance between names beside the curves.
 const LINE_HEIGHT: f64 = 18.0;
-/// Colours of forced algorithms, the first distinct also for the colour-blind (Okabe and Ito), in the order of [`algorithms`].
+/// Colours of forced algorithms, the first distinct also for the colour-blind (Okabe and Ito), in the order of
+/// [`algorithms`].
 const COLOURS: [&str; 9] =
     ["#e69f00", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#8a6d00", "#6a3d9a", "#7fb800", "#a50026"];
 /// Decades that are shown below the least time measured.

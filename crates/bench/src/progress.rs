@@ -1,7 +1,7 @@
 //! How long it will still take.
 
-/// Seconds for the cells `to_come`, told by their bytes, where those `done` (bytes, seconds) took so long: as long as the last
-/// of the same size, or as the longest so far where there was none. `None` before the first.
+/// Seconds for the cells `to_come`, told by their bytes, where those `done` (bytes, seconds) took so long: as long as
+/// the last of the same size, or as the longest so far where there was none. `None` before the first.
 pub fn remaining(done: &[(u64, f64)], to_come: impl IntoIterator<Item = u64>) -> Option<f64> {
     let longest = done.iter().map(|cell| cell.1).reduce(f64::max)?;
     let alike = |bytes| done.iter().rev().find(|cell| cell.0 == bytes).map(|cell| cell.1);

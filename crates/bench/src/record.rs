@@ -58,8 +58,8 @@ pub struct Job {
 /// Messages sent at the same time, all of the same size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Goodput {
-    /// `pair`: the first host to one half way across; `across`: every host to the one half way on; `next`: every host to
-    /// the next.
+    /// `pair`: the first host to one half way across; `across`: every host to the one half way on; `next`: every host
+    /// to the next.
     pub test: String,
     /// Senders and receivers, as ranks.
     pub flows: Vec<(u32, u32)>,
@@ -75,8 +75,8 @@ pub struct Goodput {
 /// What a message costs beside the time its bytes are on the links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// [`LATENCY`]: half the round trip between the first host and the one half way across, all others waiting; [`GAP`]:
-    /// from one message to the next at a host, while every host streams to the next.
+    /// [`LATENCY`]: half the round trip between the first host and the one half way across, all others waiting;
+    /// [`GAP`]: from one message to the next at a host, while every host streams to the next.
     pub test: String,
     /// Senders and receivers, as ranks.
     pub flows: Vec<(u32, u32)>,
@@ -173,8 +173,8 @@ pub struct Results {
     pub command: String,
     /// The machine and its kernel.
     pub machine: String,
-    /// Processors that other programs kept busy during the tests of the network, on the machine of rank 0; rather too little
-    /// than too much. `None` where that is not known.
+    /// Processors that other programs kept busy during the tests of the network, on the machine of rank 0; rather too
+    /// little than too much. `None` where that is not known.
     #[serde(default)]
     pub others: Option<f64>,
     /// Whether the program came to its end.

@@ -1,4 +1,5 @@
-//! Which of an operation's settings is tried next, and which not at all: size after size, with what is known from before.
+//! Which of an operation's settings is tried next, and which not at all: size after size, with what is known from
+//! before.
 //!
 //! ```text
 //!   at a near size within reach of the fastest   by that time, the fastest first
@@ -48,8 +49,8 @@ impl Search {
         Some(untried.remove(at))
     }
 
-    /// Why a setting is not tried where `elapsed` seconds of `budget` have passed; `None` if it is. One of which nothing is
-    /// known is taken for as fast as the fastest.
+    /// Why a setting is not tried where `elapsed` seconds of `budget` have passed; `None` if it is. One of which
+    /// nothing is known is taken for as fast as the fastest.
     pub fn objection(&self, name: &str, bytes: u64, elapsed: f64, budget: f64) -> Option<String> {
         let fastest = self.fastest(bytes);
         let least = if fastest.is_finite() { fastest } else { 0.0 };
@@ -62,8 +63,8 @@ impl Search {
         (slower > HOPELESS && expected > WORTHWHILE * time).then(why)
     }
 
-    /// Seconds by the setting's own last trial at a near size; otherwise by the fastest trial of the same algorithm, with
-    /// other segments, at this size.
+    /// Seconds by the setting's own last trial at a near size; otherwise by the fastest trial of the same algorithm,
+    /// with other segments, at this size.
     fn expected(&self, name: &str, bytes: u64) -> Option<f64> {
         let alike = self.known.iter().filter(|(other, known)| algorithm(other) == algorithm(name) && known.0 == bytes);
         self.own(name, bytes).or_else(|| alike.map(|(_, known)| known.1).reduce(f64::min))

@@ -4,7 +4,8 @@
 pub const LEAST: usize = 3;
 /// Enough iterations, however much they vary.
 pub const MOST: usize = 300;
-/// Seconds from which on what the first call does besides, making connections and opening TCP's windows, is none of its time.
+/// Seconds from which on what the first call does besides, making connections and opening TCP's windows, is none of its
+/// time.
 pub const LONG: f64 = 0.25;
 /// Half the width of the median's 95 % interval, as a share of the median, at which the median counts as stable.
 const STABLE: f64 = 0.02;

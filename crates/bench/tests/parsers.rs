@@ -22,11 +22,13 @@ const RESULTS: &[&str] = &[
      \"job\":{\"nagare\":null,\"mpi\":\"x\",\"hosts\":[]},\"goodput\":[],\"cells\":[]}",
 ];
 const STATS: &[&str] = &[
-    "cpu  1728407 200 1231012 1371712 2700 0 275768 1638 7 0\ncpu0 845660 83 617043 697693 655 0 140743 826 0 0\nintr 12 cpu\n",
+    "cpu  1728407 200 1231012 1371712 2700 0 275768 1638 7 0\ncpu0 845660 83 617043 697693 655 0 140743 826 0 0\nintr \
+     12 cpu\n",
     "27950 (a ) R b) R 27900 27900 17157 0 -1 4194304 101 0 0 0 4711 12 0 0 20 0 1 0 2320316",
 ];
 const COMMANDS: &[&str] = &[
-    "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms stock,two_tree --root 3",
+    "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms stock,two_tree \
+     --root 3",
     "o.jsonl",
 ];
 

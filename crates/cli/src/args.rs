@@ -25,7 +25,8 @@ pub struct ScheduleArgs {
     /// Root of the collectives that have one
     #[arg(long, default_value_t = 0)]
     pub root: u32,
-    /// Steps of an exchange under way at the same time, as NAGARE_STEPS; without it the library goes by bytes, much like two
+    /// Steps of an exchange under way at the same time, as NAGARE_STEPS; without it the library goes by bytes, much
+    /// like two
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=32))]
     pub steps: u32,
     /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
@@ -72,8 +73,8 @@ pub struct PredictArgs {
     /// Bytes of the vector, separated by commas, with suffix K, M or G
     #[arg(long, value_delimiter = ',', default_value = "16K,64K,256K,1M,4M,16M", value_parser = byte_count, value_name = "BYTES,…")]
     pub sizes: Vec<u64>,
-    /// Largest segment: NAGARE_SEGMENT's default stays within what the MPI library sends without asking, which Open MPI's TCP
-    /// does below 64K
+    /// Largest segment: NAGARE_SEGMENT's default stays within what the MPI library sends without asking, which Open
+    /// MPI's TCP does below 64K
     #[arg(long, default_value = "32K", value_parser = byte_count)]
     pub segment: u64,
 }

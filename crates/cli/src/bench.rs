@@ -69,16 +69,17 @@ struct MeasureArgs {
     /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
-    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks all of them together, so
-    /// that 1M on 16 ranks is blocks of 64K [default: 8 to 4M in powers of two]
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks all of them
+    /// together, so that 1M on 16 ranks is blocks of 64K [default: 8 to 4M in powers of two]
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
     /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, reduce_scatter_block,
-    /// reduce_scatter, separated by commas [default: all but alltoallv_sparse, in which a quarter of the counts is zero]
+    /// reduce_scatter, separated by commas [default: all but alltoallv_sparse, in which a quarter of the counts is
+    /// zero]
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
-    /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by commas, each
-    /// with the collectives that it implements [default: all]
+    /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by
+    /// commas, each with the collectives that it implements [default: all]
     #[arg(long, value_name = "NAME,…")]
     algorithms: Option<String>,
     /// Root of the collectives that have one
@@ -87,8 +88,8 @@ struct MeasureArgs {
     /// Time for one collective and size, with all configurations; three iterations are made in any case
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
-    /// Also tell the MPI library what to run: each of its own algorithms with each segment size, the best of them by turns
-    /// with the others
+    /// Also tell the MPI library what to run: each of its own algorithms with each segment size, the best of them by
+    /// turns with the others
     #[arg(long)]
     oracle: bool,
     /// Time for trying what the library can be told, for one collective and size [default: as --budget]
@@ -280,7 +281,8 @@ fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
     let congestion = job.congestion.as_deref().unwrap_or("unknown");
     let suggestion = suggestion(results).map(|lines| format!("for the fabric's file:\n{lines}")).unwrap_or_default();
     print(&format!(
-        "{fabric}, {} ranks, map {map}{}; {}, {nagare}; TCP congestion control {congestion}; {machine}\n\n{}{suggestion}\n{}{}\n\
+        "{fabric}, {} ranks, map {map}{}; {}, {nagare}; TCP congestion control {congestion}; \
+         {machine}\n\n{}{suggestion}\n{}{}\n\
          written: {name}.json and {plots} plot(s) in {}\n",
         job.hosts.len(),
         root(results),

@@ -122,8 +122,9 @@ pub fn root(results: &Results) -> String {
 /// What the columns of [`timings`] are.
 pub fn legend(results: &Results) -> String {
     let mut text =
-        "Medians in ms of the time of the slowest rank; × stock and share of the limit are those of the default, \
-                    or of stock where Nagare has none.\n"
+        "Medians in ms of the time of the slowest rank; × stock and share of the limit are those of the default, or of \
+         stock\n\
+         where Nagare has none.\n"
             .to_owned();
     if results.cells.iter().any(|cell| cell.oracle.is_some()) {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
@@ -132,7 +133,8 @@ pub fn legend(results: &Results) -> String {
         text += "Bytes per pair of Alltoallv and per rank of Reduce_scatter are means, from which their own differ.\n";
     }
     if results.cells.iter().any(|cell| cell.cpu_bound) {
-        text += "* more than this machine carried in the test of the network: its processors, not the links, are the limit.\n";
+        text += "* more than this machine carried in the test of the network: its processors, not the links, are the \
+            limit.\n";
     }
     for stray in strays(results) {
         text += &format!("{stray}\n");

@@ -38,7 +38,8 @@ struct Document<'a> {
     network: &'a CheckReport,
     /// Of an exchange: the whole of it in time.
     timeline: Option<&'a Timeline>,
-    /// Of an exchange: time of its steps relative to what they take without head-of-line blocking, the largest and the mean.
+    /// Of an exchange: time of its steps relative to what they take without head-of-line blocking, the largest and the
+    /// mean.
     head_of_line: Option<[f64; 2]>,
 }
 
@@ -105,7 +106,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The schedule as rounds of messages, for vectors (Alltoall, Gather, Allgather, Reduce_scatter: blocks) of `bytes` bytes.
+/// The schedule as rounds of messages, for vectors (Alltoall, Gather, Allgather, Reduce_scatter: blocks) of `bytes`
+/// bytes.
 fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
     let mut rounds: BTreeMap<_, Round> = BTreeMap::new();
     let slices = schedule.slices();

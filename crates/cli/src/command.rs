@@ -5,7 +5,8 @@ use crate::bench::BenchArgs;
 use crate::testbed::TestbedArgs;
 use clap::{Parser, Subcommand};
 
-/// Topology-aware MPI collectives under unmodified programs: plan them, check them, run with them, find out what is wrong
+/// Topology-aware MPI collectives under unmodified programs: plan them, check them, run with them, find out what is
+/// wrong
 #[derive(Parser)]
 #[command(
     name = "nagare",
@@ -32,8 +33,8 @@ pub enum Command {
   nagare plan allreduce --algorithm grouped_two_tree --fabric ./cluster.toml --ppn 2 --json
   nagare plan allreduce --algorithm halving_doubling --np 32 --ppn 2 --torus 4x4 --aggregators 2
 
-A line such as `rank reduce 0: 1→2 2→4` is one round: colour 0 of the level `rank`, in which rank 1 sends to rank 2 and
-rank 2 to rank 4. Rounds of a tree recur for every block of the vector.")]
+A line such as `rank reduce 0: 1→2 2→4` is one round: colour 0 of the level `rank`, in which rank 1
+sends to rank 2 and rank 2 to rank 4. Rounds of a tree recur for every block of the vector.")]
     Plan(PlanArgs),
     /// Play a schedule on a network: rounds, bytes per link, conflicts, and whether every result is right
     #[command(after_help = "Examples:
@@ -41,10 +42,11 @@ rank 2 to rank 4. Rounds of a tree recur for every block of the vector.")]
   nagare check reduce --algorithm grouped_two_tree --fabric mlfm36 --np 32 --map balanced --deny-conflicts
   nagare check alltoall --algorithm xor --fabric ./cluster.toml --bytes 64K --json
 
-Two transfers of one round conflict when they share a direction of a link that has fewer cables than transfers. An exchange
-(alltoall) is played in time as well: when it is done, and which links get more than they can pass on, from when to when.
-Exit status: 0 if the schedule ends and every result is right, 1 if not (or on conflicts with --deny-conflicts), 2 if it could
-not be checked.")]
+Two transfers of one round conflict when they share a direction of a link that has fewer cables than
+transfers. An exchange (alltoall) is played in time as well: when it is done, and which links get
+more than they can pass on, from when to when.
+Exit status: 0 if the schedule ends and every result is right, 1 if not (or on conflicts with
+--deny-conflicts), 2 if it could not be checked.")]
     Check(CheckArgs),
     /// Predict what each algorithm takes on a network, and show which one the default chooses
     #[command(after_help = "Examples:
@@ -52,8 +54,9 @@ not be checked.")]
   nagare predict allreduce --fabric mlfm36 --np 32 --map balanced --sizes 64K,1M,16M
   nagare predict reduce --topology 'synthetic:group:4 node:8 core:16'
 
-The prediction comes from the fabric's rates and routes and from its message_latency and message_gap, which `nagare bench`
-measures. The default choice of the library is the fastest by the same prediction, from the thresholds of docs/algorithms.md on.")]
+The prediction comes from the fabric's rates and routes and from its message_latency and
+message_gap, which `nagare bench` measures. The default choice of the library is the fastest by the
+same prediction, from the thresholds of docs/algorithms.md on.")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]
@@ -75,8 +78,9 @@ measures. The default choice of the library is the fastest by the same predictio
   nagare run -- ./app                    one rank, without a launcher
   nagare run --dry-run -- mpirun -np 16 ./app
 
-The command takes the place of nagare: its exit status and signals are its own. An LD_PRELOAD you already use, in the
-environment or among the launcher's arguments, is kept and comes before Nagare. If nagare itself fails, the exit status is 125.")]
+The command takes the place of nagare: its exit status and signals are its own. An LD_PRELOAD you
+already use, in the environment or among the launcher's arguments, is kept and comes before Nagare.
+If nagare itself fails, the exit status is 125.")]
     Run(RunArgs),
     /// Find out which MPI there is, which library fits it, what is configured, and whether two ranks see Nagare
     #[command(after_help = "Examples:
@@ -91,8 +95,9 @@ Exit status: 0 if nothing is broken, 1 if something is.")]
   nagare testbed run tree8 --ppn 2 -- ./app
   nagare testbed up mlfm36; nagare testbed list; nagare testbed down
 
-Hosts and switches are network namespaces; rates, queues and routes are those of the fabric's file. Latencies in the file are not
-emulated: they are for planning only. Works as root, and for other users where the kernel allows user namespaces.")]
+Hosts and switches are network namespaces; rates, queues and routes are those of the fabric's file.
+Latencies in the file are not emulated: they are for planning only. Works as root, and for other
+users where the kernel allows user namespaces.")]
     Testbed(TestbedArgs),
     /// Measure stock MPI and Nagare side by side in one job on an emulated fabric, and what its links allow
     #[command(after_help = "Examples:
@@ -104,8 +109,9 @@ emulated: they are for planning only. Works as root, and for other users where t
   nagare bench compare before.json after.json
   nagare bench table --plots benchmarks docs/benchmarks/*.json
 
-Every figure is the median over the iterations of the time of the slowest rank, and every result is verified. The limit is the
-least time that the links allow whatever the algorithm, with 95.6 % of a link's rate for data (TCP over Ethernet). With --oracle the
-library's own algorithms and segment sizes are swept too.")]
+Every figure is the median over the iterations of the time of the slowest rank, and every result is
+verified. The limit is the least time that the links allow whatever the algorithm, with 95.6 % of a
+link's rate for data (TCP over Ethernet). With --oracle the library's own algorithms and segment
+sizes are swept too.")]
     Bench(BenchArgs),
 }

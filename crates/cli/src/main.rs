@@ -6,9 +6,9 @@
 //!                  └─► testbed, bench                          fabrics emulated here, and what was measured on them
 //! ```
 //!
-//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed` and `bench` are
-//! the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload; only
-//! `doctor::rank` calls into foreign code.
+//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`
+//! and `bench` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload;
+//! only `doctor::rank` calls into foreign code.
 
 mod args;
 mod bench;

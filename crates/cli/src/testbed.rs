@@ -54,9 +54,9 @@ pub enum Action {
   nagare testbed run tree8 --ppn 2 --map node --mpi /opt/mpich/bin/mpiexec -- python3 app.py
   nagare testbed run tree8 --stock -- ./app               without Nagare
 
-The ranks find their fabric in NAGARE_TOPOLOGY, and NAGARE_* variables reach them. Exit status and standard streams are the
-launcher's. Ctrl-C ends the program and takes the fabric down. A fabric that is up already is used, and left up. If nagare itself
-fails, the exit status is 125.")]
+The ranks find their fabric in NAGARE_TOPOLOGY, and NAGARE_* variables reach them. Exit status and
+standard streams are the launcher's. Ctrl-C ends the program and takes the fabric down. A fabric
+that is up already is used, and left up. If nagare itself fails, the exit status is 125.")]
     Run(RunArgs),
     /// Run a command in a testbed that is up, on one of its hosts or switches or beside the launcher
     #[command(after_help = "Examples:

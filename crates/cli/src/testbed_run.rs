@@ -130,7 +130,10 @@ fn launcher(args: &RunArgs) -> anyhow::Result<Launcher> {
             let linked = Dynamic::read(&program)?.and_then(|dynamic| dynamic.family());
             linked.with_context(|| {
                 let shown = program.display();
-                format!("{shown} is not linked to an MPI library; say --mpi openmpi, --mpi mpich or --mpi PATH of a launcher")
+                format!(
+                    "{shown} is not linked to an MPI library; say --mpi openmpi, --mpi mpich or --mpi PATH of a \
+                    launcher"
+                )
             })?
         }
     };

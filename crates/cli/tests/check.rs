@@ -95,7 +95,8 @@ fn an_exchange_is_played_in_time() {
     let timeline = &report["timeline"];
     assert_eq!(report["head_of_line"], serde_json::json!([1.0, 1.0]));
     assert_eq!(timeline["messages"], 56);
-    // Sixteen blocks over 100 Mbit/s are the least; three steps inside the leaves come on top of the four through the uplink.
+    // Sixteen blocks over 100 Mbit/s are the least; three steps inside the leaves come on top of the four through the
+    // uplink.
     assert!((timeline["bound"].as_f64().unwrap() - 16.0 * 65536.0 * 8.0 / 1e8).abs() < 1e-12);
     assert!(timeline["finish"].as_f64() > timeline["bound"].as_f64());
     let links = timeline["links"].as_array().unwrap();

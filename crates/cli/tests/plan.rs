@@ -131,7 +131,8 @@ fn an_aggregated_exchange_has_few_messages() {
 
 #[test]
 fn halves_of_an_allreduce_are_planned_alone() {
-    // A gathering is a scattering backwards: around a ring every node sends to the one before it, and there to the next.
+    // A gathering is a scattering backwards: around a ring every node sends to the one before it, and there to the
+    // next.
     let machine = ["--topology", "synthetic:node:4"];
     let text = stdout_of(&[&["plan", "allgather", "-a", "ring"], &machine[..]].concat());
     for step in 0..3 {

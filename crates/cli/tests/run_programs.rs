@@ -1,4 +1,5 @@
-//! `nagare run` with programs that a library cannot be preloaded into: one line says why, and they run as they would without it.
+//! `nagare run` with programs that a library cannot be preloaded into: one line says why, and they run as they would
+//! without it.
 
 use crate::common::{launcher, nagare, script, stderr, stdout};
 use std::fs;
@@ -6,7 +7,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Programs that print "ran", a launcher of Open MPI that starts its last argument, and a library that is loaded and does nothing.
+/// Programs that print "ran", a launcher of Open MPI that starts its last argument, and a library that is loaded and
+/// does nothing.
 struct Programs(tempfile::TempDir);
 
 impl Programs {

@@ -1,5 +1,6 @@
-//! `nagare testbed run` with Debian's two MPIs: ranks sit where they should, find their fabric, and nothing stays behind.
-//! Needs what the tests of `nagare testbed` need, both MPIs, and for Nagare in the ranks the built libraries (`make`).
+//! `nagare testbed run` with Debian's two MPIs: ranks sit where they should, find their fabric, and nothing stays
+//! behind. Needs what the tests of `nagare testbed` need, both MPIs, and for Nagare in the ranks the built libraries
+//! (`make`).
 
 use crate::common::bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
 use crate::common::{nagare, stderr, stdout};
@@ -113,7 +114,8 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
         let mut job = nagare(&[&options[..], &[program.to_str().unwrap()]].concat());
         job.env("NAGARE_REPORT", &report).env_remove("NAGARE_TOPOLOGY").stdout(Stdio::piped());
         let mut job = job.spawn().unwrap();
-        // Debian's MPICH 4.0 may hang in MPI_Finalize over TCP, whatever it runs on (docs/testbed.md): the report comes before.
+        // Debian's MPICH 4.0 may hang in MPI_Finalize over TCP, whatever it runs on (docs/testbed.md): the report comes
+        // before.
         let report: serde_json::Value = until("report", || serde_json::from_slice(&std::fs::read(&report).ok()?).ok());
         if mpi == "mpich" {
             assert!(Command::new("kill").arg(job.id().to_string()).status().unwrap().success());

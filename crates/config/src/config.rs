@@ -119,8 +119,8 @@ pub enum Problem {
 impl Config {
     /// Reads the configuration from environment variables given as pairs; other names are ignored.
     ///
-    /// Every problem is returned beside a configuration in which the default stands in for the unusable value. A value that is not
-    /// UTF-8 is a problem, and not taken for another: it may be the name of a file.
+    /// Every problem is returned beside a configuration in which the default stands in for the unusable value. A value
+    /// that is not UTF-8 is a problem, and not taken for another: it may be the name of a file.
     pub fn from_vars<N, V>(vars: impl IntoIterator<Item = (N, V)>) -> (Self, Vec<Problem>)
     where
         N: Into<OsString>,
@@ -318,7 +318,8 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "NAGARE_ALGORITM is not a variable Nagare knows, did you mean NAGARE_ALGORITHM?; `nagare env` lists them",
+                "NAGARE_ALGORITM is not a variable Nagare knows, did you mean NAGARE_ALGORITHM?; `nagare env` lists \
+                 them",
                 "NAGARE_FOO is not a variable Nagare knows; `nagare env` lists them",
                 "NAGARE_WINDOW=1: expected a number between 2 and 1024",
             ]

@@ -39,9 +39,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_LEARN",
         values: "`on` or `off`",
         default: "on",
-        help: "in its first calls of a collective and size, and now and then later, a communicator measures the MPI library and \
-               up to three algorithms and goes on with the fastest; for what moves data, and for reductions that are \
-               exact. Off: the choice by size and cost alone",
+        help: "in its first calls of a collective and size, and now and then later, a communicator measures the MPI \
+               library and up to three algorithms and goes on with the fastest; for what moves data, and for \
+               reductions that are exact. Off: the choice by size and cost alone",
         shared: true,
     },
     Variable {
@@ -70,23 +70,25 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_STEPS",
         values: "1 to 32",
         default: "as many as the queues of the fabric have room for",
-        help: "steps of an exchange (alltoall) that a rank has under way at the same time; 1 completes each step before the next",
+        help: "steps of an exchange (alltoall) that a rank has under way at the same time; 1 completes each step \
+               before the next",
         shared: true,
     },
     Variable {
         name: "NAGARE_PARTNERS",
         values: "1 or 2",
         default: "1",
-        help: "partners of a rank in one step of the `xor` exchange: 1 sends to the rank from which it receives, 2 sends to \
-               one and receives from another",
+        help: "partners of a rank in one step of the `xor` exchange: 1 sends to the rank from which it receives, 2 \
+               sends to one and receives from another",
         shared: true,
     },
     Variable {
         name: "NAGARE_TORUS",
         values: "sizes such as `4x4x2`, or with names `W4xX2xY1xZ4`",
         default: "the fabric's torus, a Cartesian communicator, or the levels",
-        help: "the dimensions of the torus or mesh that the nodes of MPI_COMM_WORLD are on, in the order of their numbers, the last \
-               dimension fastest; `halving_doubling` goes along them, and is the default of Allreduce, Allgather and Reduce_scatter then (docs/fabrics.md)",
+        help: "the dimensions of the torus or mesh that the nodes of MPI_COMM_WORLD are on, in the order of their \
+               numbers, the last dimension fastest; `halving_doubling` goes along them, and is the default of \
+               Allreduce, Allgather and Reduce_scatter then (docs/fabrics.md)",
         shared: true,
     },
     Variable {
@@ -100,40 +102,43 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_TORUS_PARTNERS",
         values: "`near` or `bits`",
         default: "near",
-        help: "who exchanges halves along a dimension: `near` nodes, such that the exchanges of a step share no link on rings of up to four \
-               nodes and few on longer ones, or nodes whose numbers differ in one bit",
+        help: "who exchanges halves along a dimension: `near` nodes, such that the exchanges of a step share no link \
+               on rings of up to four nodes and few on longer ones, or nodes whose numbers differ in one bit",
         shared: true,
     },
     Variable {
         name: "NAGARE_AGGREGATORS",
         values: "1 to 64",
         default: "`halving_doubling`: the NUMA nodes that the ranks of a node are bound to; `aggregated`: all ranks",
-        help: "ranks of every node that exchange with other nodes: in `halving_doubling` each for its share of the vector, at most \
-               the ranks of the node with the fewest; in `aggregated` as leaders, which collect and distribute the others' blocks",
+        help: "ranks of every node that exchange with other nodes: in `halving_doubling` each for its share of the \
+               vector, at most the ranks of the node with the fewest; in `aggregated` as leaders, which collect and \
+               distribute the others' blocks",
         shared: true,
     },
     Variable {
         name: "NAGARE_WAIT",
         values: "`library` or `pause`",
         default: "pause where the MPI library yields when idle",
-        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, or with pauses of 50 microseconds that \
-               leave the processor to others where processes outnumber cores",
+        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, or with pauses of 50 microseconds \
+               that leave the processor to others where processes outnumber cores",
         shared: false,
     },
     Variable {
         name: "NAGARE_STRICT",
         values: "1 or 0",
         default: "0",
-        help: "1 makes wrong or contradictory configuration fatal instead of running on the MPI library's own collectives",
+        help: "1 makes wrong or contradictory configuration fatal instead of running on the MPI library's own \
+               collectives",
         shared: true,
     },
     Variable {
         name: "NAGARE_REPORT",
         values: "`stderr`, or a file",
         default: "no report",
-        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON. A relative name is one in the \
-               directory in which rank 0 called MPI_Init. A world made by MPI_Comm_spawn writes a file of its own beside it: `r.json` becomes \
-               `r.spawned-HOST-PROCESS.json`, with the host and process number of its rank 0",
+        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON. A \
+               relative name is one in the directory in which rank 0 called MPI_Init. A world made by MPI_Comm_spawn \
+               writes a file of its own beside it: `r.json` becomes `r.spawned-HOST-PROCESS.json`, with the host and \
+               process number of its rank 0",
         shared: false,
     },
     Variable {

@@ -19,8 +19,8 @@ fn add(change: isize) {
     });
 }
 
-// SAFETY: everything is done by the system's allocator with the arguments given; the account is plain numbers of this thread, is made
-// without an allocation (const), and has no destructor.
+// SAFETY: everything is done by the system's allocator with the arguments given; the account is plain numbers of this
+// thread, is made without an allocation (const), and has no destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as isize);

@@ -3,7 +3,7 @@
 //! clear line.
 //!
 //! ```text
-//!   texts that are right ──► Edits ──► text ──► checked(parser) ──► what was understood is used, or assert_clear(error)
+//!   texts that are right ──► Edits ──► text ──► checked(parser) ──► use of what was understood, or assert_clear
 //! ```
 //!
 //! * [`texts`], [`bytes`]: strategies; [`apply`] garbles one text, [`Edit`] by `Edit`.
@@ -21,7 +21,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fmt::Debug;
 
-/// Most memory that reading any text of a test may need at the same time: a network of the largest size that is allowed fits.
+/// Most memory that reading any text of a test may need at the same time: a network of the largest size that is allowed
+/// fits.
 pub const MOST_BYTES: usize = 2 << 30;
 
 /// Longest error line, in characters: what is quoted of the text is cut off.

@@ -88,7 +88,8 @@ mod tests {
         Ended { status: Some(ExitStatus::from_raw(code << 8)), stdout: stdout.to_owned(), stderr: String::new() }
     }
 
-    const SHMAT: &str = "[1665173472.252802] [host:44314:0]  mm_sysv.c:56   UCX  ERROR   shmat(shmid=655360) failed: Invalid argument\n";
+    const SHMAT: &str = "[1665173472.252802] [host:44314:0]  mm_sysv.c:56   UCX  ERROR   shmat(shmid=655360) failed: \
+        Invalid argument\n";
 
     #[test]
     fn a_fault_is_known_by_its_words_in_one_line_of_a_job_that_failed() {

@@ -52,7 +52,8 @@ impl Job {
             tools: [None, None],
             directory: None,
             user: None,
-            // Nothing that works takes a tenth of it on an idle machine: only a hang is ended, and its own watchdog is earlier.
+            // Nothing that works takes a tenth of it on an idle machine: only a hang is ended, and its own watchdog is
+            // earlier.
             limit: Duration::from_secs(600),
             gated: true,
             yielding: true,
@@ -149,23 +150,24 @@ impl Job {
         outcome
     }
 
-    /// Runs the job for as long as `go_on`, asked again and again, says so; once more where a known fault of a library ends it.
-    pub fn run_watched(self, go_on: &mut dyn FnMut(&Running) -> bool) -> Outcome {
+    /// Runs the job for as long as `keep_running`, asked again and again, says so; once more where a known fault of a
+    /// library ends it.
+    pub fn run_watched(self, keep_running: &mut dyn FnMut(&Running) -> bool) -> Outcome {
         let _turn = self.gated.then(gate::enter);
-        let outcome = self.run_once(go_on);
+        let outcome = self.run_once(keep_running);
         let Some(fault) = fault::met(self.program.mpi, &outcome.ended) else { return outcome };
         fault.note(&self.description());
-        self.run_once(go_on)
+        self.run_once(keep_running)
     }
 
-    fn run_once(&self, go_on: &mut dyn FnMut(&Running) -> bool) -> Outcome {
+    fn run_once(&self, keep_running: &mut dyn FnMut(&Running) -> bool) -> Outcome {
         let scratch = super::scratch_directory();
         let report = scratch.path().join("report.json");
         let mut command = self.command();
         if self.library.is_some() && !self.variables.iter().any(|(n, _)| n == "NAGARE_REPORT") {
             command.env("NAGARE_REPORT", &report);
         }
-        let ended = run_watched(&mut command, go_on);
+        let ended = run_watched(&mut command, keep_running);
         let ranks = self.parts.iter().map(|(ranks, _)| ranks).sum();
         let ran = self.library.map(|_| (self.program.clone(), ranks));
         Outcome { ended, report: Report::read(&report), ran }

@@ -67,13 +67,14 @@ impl Running<'_> {
     }
 }
 
-/// Runs `command` for as long as `go_on`, asked again and again, says so. When it ends, nothing that it started is left.
-pub fn run_watched(command: &mut Command, go_on: &mut dyn FnMut(&Running) -> bool) -> Ended {
+/// Runs `command` for as long as `keep_running`, asked again and again, says so. When it ends, nothing that it started
+/// is left.
+pub fn run_watched(command: &mut Command, keep_running: &mut dyn FnMut(&Running) -> bool) -> Ended {
     let (stdout, stderr) = (Output::new(), Output::new());
     command.stdin(Stdio::null()).stdout(stdout.writer()).stderr(stderr.writer()).process_group(0);
     let started = Instant::now();
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let status = wait(&mut child, |child| go_on(&Running { child, stdout: &stdout, started }));
+    let status = wait(&mut child, |child| keep_running(&Running { child, stdout: &stdout, started }));
     if status.is_none() {
         end(&mut child);
     }
@@ -82,7 +83,8 @@ pub fn run_watched(command: &mut Command, go_on: &mut dyn FnMut(&Running) -> boo
     Ended { status, stdout: stdout.text(), stderr: stderr.text() }
 }
 
-/// Where a command writes. A file, not a pipe: a process that outlives its launcher cannot keep us waiting for the end of its output.
+/// Where a command writes. A file, not a pipe: a process that outlives its launcher cannot keep us waiting for the end
+/// of its output.
 struct Output(tempfile::NamedTempFile);
 
 impl Output {
@@ -101,11 +103,11 @@ impl Output {
 }
 
 /// How a child ended; `None` if it is still running when it is not to go on.
-fn wait(child: &mut Child, mut go_on: impl FnMut(&Child) -> bool) -> Option<ExitStatus> {
+fn wait(child: &mut Child, mut keep_running: impl FnMut(&Child) -> bool) -> Option<ExitStatus> {
     let started = Instant::now();
     loop {
         let status = child.try_wait().expect("the state of a child");
-        if status.is_some() || !go_on(child) {
+        if status.is_some() || !keep_running(child) {
             return status;
         }
         let young = started.elapsed() < Duration::from_millis(200);

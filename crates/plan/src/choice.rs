@@ -378,11 +378,13 @@ mod tests {
             ("bcast", "`bcast`: no `=`; expected collective=algorithm[:min-max]"),
             (
                 "bcst=stock",
-                "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, gather, allgather, reduce_scatter_block, reduce_scatter",
+                "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, \
+                 gather, allgather, reduce_scatter_block, reduce_scatter",
             ),
             (
                 "alltoallv=xor:1K-",
-                "`alltoallv=xor:1K-`: alltoallv has no `1K-`: a rank knows its own counts only; expected alltoallv=algorithm",
+                "`alltoallv=xor:1K-`: alltoallv has no `1K-`: a rank knows its own counts only; expected \
+                 alltoallv=algorithm",
             ),
             ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
             (

@@ -272,7 +272,7 @@ proptest! {
         let topology = Topology::new(vec!["node".into()], vec![nodes.clone()], cores[..nodes.len()].to_vec()).unwrap();
         let planner = Planner::new(topology.clone());
         let plans: Vec<RankPlan> =
-            (0..ranks).map(|rank| pattern::through_leaders(planner.context().seats(), rank, leaders)).collect();
+            (0..ranks).map(|rank| pattern::through_leaders(planner.context().node_ranks(), rank, leaders)).collect();
         let (messages, output) = walk(&plans);
         for (rank, output) in (0..).zip(output) {
             prop_assert_eq!(output, (0..ranks).map(|from| Some((from, rank))).collect::<Vec<_>>());

@@ -37,7 +37,8 @@ fn parse(text: &str) -> Arc<Fabric> {
 
 fn star(hosts: u32) -> Arc<Fabric> {
     parse(&format!(
-        "message_latency = 60\nmessage_gap = 20\n[generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency = 5"
+        "message_latency = 60\nmessage_gap = 20\n[generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency \
+         = 5"
     ))
 }
 

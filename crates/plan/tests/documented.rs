@@ -173,6 +173,7 @@ fn the_thresholds_are_the_code_s() {
 #[test]
 fn the_candidates_by_predicted_time_are_the_code_s() {
     let text = include_str!("../../../docs/algorithms.md");
+    let text = text.replace('\n', " ");
     let from = text.find("**By predicted time**: of ").expect("the sentence");
     let to = text[from..].find("as far").expect("its end");
     let documented: Vec<&str> = text[from..from + to].split('`').skip(1).step_by(2).collect();

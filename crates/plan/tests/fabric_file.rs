@@ -206,7 +206,8 @@ fn faults_of_generators() {
         ),
         (
             "kind = \"torus\"\ndims = [4294967295, 4294967295, 4294967295]\nbandwidth = 1",
-            "site.toml:2: dims = [4294967295, 4294967295, 4294967295] does not fit the torus generator; expected fewer hosts",
+            "site.toml:2: dims = [4294967295, 4294967295, 4294967295] does not fit the torus generator; expected fewer \
+             hosts",
         ),
         (
             "kind = \"star\"\nhosts = 4\nbandwidth = [0]",
@@ -223,6 +224,7 @@ fn faults_of_generators() {
     let both = "hosts = [\"a\"]\n[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 1";
     assert_eq!(
         read(both).unwrap_err(),
-        "site.toml:1: 'hosts' beside [generator]; expected only name, queue, message_latency, message_gap and routes beside it"
+        "site.toml:1: 'hosts' beside [generator]; expected only name, queue, message_latency, message_gap and routes \
+         beside it"
     );
 }

@@ -17,7 +17,8 @@ fn on_torus(topology: Topology, dims: &str) -> Topology {
 /// One rank on each of these hosts of a torus with links of 100 Mbit/s between switches and 200 to hosts.
 fn on_fabric(dims: &str, hosts_per_switch: u32, hosts: &[u32]) -> Topology {
     let text = format!(
-        "[generator]\nkind = \"torus\"\ndims = [{dims}]\nhosts_per_switch = {hosts_per_switch}\nbandwidth = [200, 100]\n"
+        "[generator]\nkind = \"torus\"\ndims = [{dims}]\nhosts_per_switch = {hosts_per_switch}\nbandwidth = [200, \
+         100]\n"
     );
     let fabric = Fabric::from_toml(&text, "torus").unwrap();
     let hosts: Vec<HostId> = hosts.iter().map(|&host| HostId(host)).collect();
@@ -166,7 +167,8 @@ fn several_hosts_of_a_switch_are_a_further_dimension() {
 #[test]
 fn a_mesh_is_not_closed() {
     let text = "torus = [3]\nbandwidth = 10\nhosts = [\"n[0-2]\"]\nswitches = [\"t[0-2]\"]\n\
-        [[link]]\nfrom = \"n0\"\nto = \"t0\"\n[[link]]\nfrom = \"n1\"\nto = \"t1\"\n[[link]]\nfrom = \"n2\"\nto = \"t2\"\n\
+        [[link]]\nfrom = \"n0\"\nto = \"t0\"\n[[link]]\nfrom = \"n1\"\nto = \"t1\"\n[[link]]\nfrom = \"n2\"\nto \
+        = \"t2\"\n\
         [[link]]\nfrom = \"t0\"\nto = \"t1\"\n[[link]]\nfrom = \"t1\"\nto = \"t2\"\nparallel = 3\n";
     let fabric = Arc::new(Fabric::from_toml(text, "mesh").unwrap());
     let topology = nodes(3, 1).on_network(fabric, &[HostId(0), HostId(1), HostId(2)]);

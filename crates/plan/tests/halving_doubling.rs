@@ -9,7 +9,7 @@ use nagare_plan::execute::{ACTIVE_HOPS, Pacing, play};
 use nagare_plan::fabric::{Generator, HostId, TierRates, timeline};
 use nagare_plan::pattern::{Along, Pairs, RailOptions, Rails, lanes};
 use nagare_plan::schedule::{Action, Hop, Program, RankPlan, Schedule};
-use nagare_plan::topology::{DimensionOrder, Hierarchy, Seats, Topology};
+use nagare_plan::topology::{DimensionOrder, Hierarchy, NodeRanks, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -227,9 +227,9 @@ fn plans_grow_with_the_number_of_steps() {
     for (nodes, steps) in [(97, 96), (1009, 1008), (1024, 10)] {
         let rails = some_rails(&[nodes], 50.0, 1, Pairs::Near);
         let topology = Topology::of_nodes((0..nodes).collect()).unwrap();
-        let seats = Seats::new(&Hierarchy::new(&topology), &topology);
+        let node_ranks = NodeRanks::new(&Hierarchy::new(&topology), &topology);
         for chunks in [1, 4] {
-            let plan = halving_doubling(&seats, &rails, chunks, nodes / 2);
+            let plan = halving_doubling(&node_ranks, &rails, chunks, nodes / 2);
             assert_eq!(plan.hops.len() as u32, 4 * steps * chunks);
             let program = Program::new(plan, true).unwrap();
             assert!(program.dependencies.iter().all(|d| d.data.len() <= 2 * steps as usize));

@@ -54,7 +54,8 @@ link = [
 ]
 "#,
     "name = 'star'\nqueue = 16\n[generator]\nkind = \"star\"\nhosts = 6\nbandwidth = 100\nlatency = 5\n",
-    "[generator]\nkind = \"tree\"\nchildren = [3, 2, 2]\nbandwidth = [100, 50]\nlatency = [5, 1, 0.5]\n[routes.l0]\nn11 = 'a0'\n",
+    "[generator]\nkind = \"tree\"\nchildren = [3, 2, 2]\nbandwidth = [100, 50]\nlatency = [5, 1, \
+     0.5]\n[routes.l0]\nn11 = 'a0'\n",
     "[generator]\nkind = \"fat-tree\"\nports = 4\nlevels = 2\nhosts_per_leaf = 3\nbandwidth = 25\n",
     "queue = 2\n[generator]\nkind = \"mlfm\"\nports = 6\nbandwidth = 20\nlatency = 0\n",
     "[generator]\nkind = \"torus\"\ndims = [3, 2, 2]\nhosts_per_switch = 2\nbandwidth = [100, 50, 10, 10]\n",
@@ -171,13 +172,15 @@ fn files_that_once_failed() {
         let tower =
             (1..switches).map(|s| format!("{{ from = 's{}', to = 's{s}' }}", s - 1)).collect::<Vec<_>>().join(",\n");
         format!(
-            "hosts = ['n[0-{hosts}]']\nswitches = ['s[0-{switches}]']\nbandwidth = 1\nlink = [{{ from = 'n[0-{hosts}]', to = 's0' }}, {{from = 's0', to = 's{switches}'}},\n{tower}]"
+            "hosts = ['n[0-{hosts}]']\nswitches = ['s[0-{switches}]']\nbandwidth = 1\nlink = [{{ from = \
+             'n[0-{hosts}]', to = 's0' }}, {{from = 's0', to = 's{switches}'}},\n{tower}]"
         )
     };
     let together = |count: usize| {
         let own = (0..count).map(|i| format!("{{ from = 'n{i}', to = 't{i}' }}")).collect::<Vec<_>>().join(",\n");
         format!(
-            "hosts = ['n[0-{0}]']\nswitches = ['s', 't[0-{0}]']\nbandwidth = 1\nlink = [{{ from = 'n[0-{0}]', to = 's' }},\n{own}]",
+            "hosts = ['n[0-{0}]']\nswitches = ['s', 't[0-{0}]']\nbandwidth = 1\nlink = [{{ from = 'n[0-{0}]', to = 's' \
+             }},\n{own}]",
             count - 1
         )
     };

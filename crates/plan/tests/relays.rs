@@ -58,7 +58,8 @@ fn the_first_part_may_be_led_through_others_too() {
     // x→z:  T = 600.4. w→z:  α = 600.4 + 20 + 100.4 = 720.8.  w→x: γ = 100.4 + 500 = 600.4;  x→z: 600.4 + 100.4 =
     // 700.8. v→z:  T = 1200.8: α = 1321.2.  Through x: v→x waits for x to tell that it has w's: 600.4 + 500 + 100.4, γ
     // = 1700.8:
-    //       too late. Through w and x: v→w: γ = 120.4; w→x: 700.8, γ = 1200.8; x→z: max(1200.8 + 100.4, 1200.8) = 1301.2.
+    //       too late.
+    // Through w and x: v→w: γ = 120.4; w→x: 700.8, γ = 1200.8; x→z: max(1200.8 + 100.4, 1200.8) = 1301.2.
     assert_eq!(paths(&two_switches(&hosts), 1200, "z", &["x", "w", "v"]), ["x z", "w x z", "v w x z"]);
 }
 

@@ -3,7 +3,7 @@
 use crate::support::network;
 use nagare_plan::fabric::{Fabric, FabricBuilder, LinkRate, Placement};
 use nagare_plan::tasks::{
-    Groups, Lanes, Preference, Routes, Task, Tasks, Told, Waits, choose, greedy, phases, tree_phases,
+    Completion, Groups, Lanes, Preference, Routes, Task, Tasks, Waits, choose, greedy, phases, tree_phases,
 };
 use nagare_plan::topology::{Hierarchy, Wires};
 use proptest::prelude::*;
@@ -132,7 +132,7 @@ fn the_greedy_order_of_three_hosts() {
     let waits = Waits::new(&tasks, &run, 1);
     let told: Vec<(String, String)> = (0..6)
         .flat_map(|place| waits.of(place).iter().map(move |w| (place, *w)))
-        .filter(|(_, w)| matches!(w.told, Told::Token { .. }))
+        .filter(|(_, w)| matches!(w.completion, Completion::Token { .. }))
         .map(|(place, w)| {
             let name = |place: u32| {
                 let t = tasks.task(run.sequence[place as usize]);

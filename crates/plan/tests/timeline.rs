@@ -173,7 +173,8 @@ fn an_uplink_narrows_what_comes_after_it() {
 
 #[test]
 fn a_message_takes_one_cable() {
-    let text = "name = \"pair\"\nhosts = [\"a\", \"b\", \"c\", \"d\"]\nswitches = [\"s\", \"t\"]\nbandwidth = 100\nlatency = 0\n\
+    let text = "name = \"pair\"\nhosts = [\"a\", \"b\", \"c\", \"d\"]\nswitches = [\"s\", \"t\"]\nbandwidth = \
+        100\nlatency = 0\n\
                 [[link]]\nfrom = [\"a\", \"b\"]\nto = \"s\"\n[[link]]\nfrom = [\"c\", \"d\"]\nto = \"t\"\n\
                 [[link]]\nfrom = \"s\"\nto = \"t\"\nbandwidth = 40\nparallel = 2\n";
     let fabric = Fabric::from_toml(text, "pair").unwrap();

@@ -26,8 +26,9 @@ pub struct Bed {
     output: BufReader<ChildStdout>,
 }
 
-/// Brings a fabric up. This process, which must have one thread only, is inside the testbed afterwards: in its mounts and
-/// in the launcher's network, and programs it starts are among the testbed's processes. It can start no threads any more.
+/// Brings a fabric up. This process, which must have one thread only, is inside the testbed afterwards: in its mounts
+/// and in the launcher's network, and programs it starts are among the testbed's processes. It can start no threads any
+/// more.
 ///
 /// `congestion` is TCP's in all its namespaces, the machine's own if `None` (see [`crate::congestion`]).
 /// `program` is the `nagare` command; it is started as `nagare testbed hold DIRECTORY`.
@@ -179,8 +180,8 @@ pub fn down(records: &Records, record: &Record) -> Result<(), Error> {
         {
             let failed = || Error::system(format!("ending process {}", holder.pid));
             pidfd_send_signal(&process, Signal::KILL).map_err(failed())?;
-            // It ends after every process inside has been buried, by its parent or by the machine's process 1. Where that
-            // one forgets to, all are dead nevertheless.
+            // It ends after every process inside has been buried, by its parent or by the machine's process 1. Where
+            // that one forgets to, all are dead nevertheless.
             let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
             poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience)).map_err(failed())?;
         }

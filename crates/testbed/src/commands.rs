@@ -110,7 +110,8 @@ fn shape(tc: &mut String, port: &Port) {
     line!(tc, "qdisc add dev {device} root handle 1: htb default 1");
     line!(
         tc,
-        "class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} quantum 1514"
+        "class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst} cburst {burst} \
+         quantum 1514"
     );
     // In bytes, since one packet may be two segments.
     line!(tc, "qdisc add dev {device} parent 1:1 handle 10: bfifo limit {}", u64::from(port.queue) * FRAME);

@@ -28,8 +28,8 @@ impl Kernel {
         Self { available: words("available").unwrap_or_default(), allowed: words("allowed") }
     }
 
-    /// What the namespaces of a testbed get: `asked`, or [`USUAL`]. `None` if the kernel does not give it to them, so that
-    /// the machine's own stays.
+    /// What the namespaces of a testbed get: `asked`, or [`USUAL`]. `None` if the kernel does not give it to them, so
+    /// that the machine's own stays.
     ///
     /// # Errors
     /// [`Error::Congestion`] if `asked` cannot be had.

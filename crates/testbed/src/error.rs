@@ -76,7 +76,8 @@ pub enum Error {
     /// The kernel or the container's policy allows no namespaces.
     #[error(
         "no namespaces: {doing}: {error}; run as root, or allow user namespaces (sysctl user.max_user_namespaces, \
-         kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; containers need CAP_SYS_ADMIN)"
+         kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; containers need \
+         CAP_SYS_ADMIN)"
     )]
     Namespaces {
         /// What was tried.

@@ -6,8 +6,8 @@
 //!   host 10.1.0.1, data0 ════ p0, switch 10.2.0.1, p1 ════ p0, switch 10.2.0.2 ...
 //! ```
 //!
-//! A host or switch has one address. Neighbours know each other's hardware address beforehand, so that the emulated network
-//! carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
+//! A host or switch has one address. Neighbours know each other's hardware address beforehand, so that the emulated
+//! network carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
 
 use crate::error::Error;
 use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId, RoutesTo};
@@ -23,7 +23,8 @@ pub const DATA_NETWORK: &str = "10.1.0.0/16";
 pub const MANAGEMENT_NETWORK: &str = "10.254.0.0/16";
 /// The launcher's address.
 pub const LAUNCHER: Ipv4Addr = Ipv4Addr::new(10, 254, 0, 1);
-/// The launcher's host name; no host of a fabric may have it, for Open MPI starts ranks on its own host without an agent.
+/// The launcher's host name; no host of a fabric may have it, for Open MPI starts ranks on its own host without an
+/// agent.
 pub const LAUNCHER_NAME: &str = "nagare-launcher";
 /// A host's device to the launcher's network, and the launcher's bridge.
 pub const MANAGEMENT_DEVICE: &str = "mgmt";

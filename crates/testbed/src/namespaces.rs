@@ -21,13 +21,14 @@ const NETWORK: &str = "/proc/self/ns/net";
 
 fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
     debug_assert!(!flags.contains(UnshareFlags::FILES));
-    // SAFETY: the call is unsafe only with FILES, which separates tables of file descriptors; nobody here asks for that.
+    // SAFETY: the call is unsafe only with FILES, which separates tables of file descriptors; nobody here asks for
+    // that.
     unsafe { unshare_unsafe(flags) }
 }
 
-/// Gives this process, and every process it starts from now on, namespaces of its own: network, mounts, host name, IPC and
-/// process numbers; the first process started is number 1. An ordinary user becomes root inside a user namespace, in which
-/// nobody else is known.
+/// Gives this process, and every process it starts from now on, namespaces of its own: network, mounts, host name, IPC
+/// and process numbers; the first process started is number 1. An ordinary user becomes root inside a user namespace,
+/// in which nobody else is known.
 ///
 /// # Errors
 /// [`Error::Namespaces`] if the system allows none.
@@ -140,7 +141,8 @@ pub fn mount_memory(directory: &Path) -> Result<(), Error> {
     mount("nagare-testbed", directory, "tmpfs", flags, None).map_err(Error::file(directory))
 }
 
-/// Mounts the kernel's view of these namespaces, `proc` or `sysfs`. Containers may forbid it; whether that matters shows later.
+/// Mounts the kernel's view of these namespaces, `proc` or `sysfs`. Containers may forbid it; whether that matters
+/// shows later.
 pub fn mount_view(kind: &str, directory: &str) -> bool {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount(kind, directory, kind, flags, None).is_ok()

@@ -8,8 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Moves this process to a node: its network, host name, `/etc/hosts`, the devices seen in `/sys`, and shared memory that only
-/// its children see.
+/// Moves this process to a node: its network, host name, `/etc/hosts`, the devices seen in `/sys`, and shared memory
+/// that only its children see.
 ///
 /// # Errors
 /// If there is no such node, or the kernel refuses.
@@ -28,8 +28,8 @@ pub fn enter(directory: &Path, node: &str) -> Result<(), Error> {
     mount_file(&hosts_file(directory), "/etc/hosts")
 }
 
-/// What a launcher calls in place of a remote shell: `[OPTION]… HOST WORD…`. The words make one line for a shell, as with ssh.
-/// Does not return if all goes well.
+/// What a launcher calls in place of a remote shell: `[OPTION]… HOST WORD…`. The words make one line for a shell, as
+/// with ssh. Does not return if all goes well.
 ///
 /// # Errors
 /// If there is no such host or no shell.

@@ -192,7 +192,8 @@ fn what_cannot_be_emulated_is_refused() {
     let fast = error("[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 2000000\n");
     assert_eq!(fast.to_string(), "the link n0 -> s0 has 2000000 Mbit/s; a testbed emulates 0.001 to 1000000");
     let name = error(
-        "hosts = [\"nagare-launcher\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \"nagare-launcher\"\nto = \"s\"\n",
+        "hosts = [\"nagare-launcher\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \"nagare-launcher\"\nto \
+         = \"s\"\n",
     );
     assert!(matches!(&name, Error::ReservedName(_)), "{name}");
 }

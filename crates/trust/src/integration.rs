@@ -1,4 +1,5 @@
-//! `nagare-trust tests`: the integration tests, and a row for every MPI and binding whose programs have compared their results.
+//! `nagare-trust tests`: the integration tests, and a row for every MPI and binding whose programs have compared their
+//! results.
 
 use crate::record::{self, Row};
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,5 @@
-//! `nagare-trust licences`: what is linked into the library and the commands, or runs when they are built, and under which licences.
+//! `nagare-trust licences`: what is linked into the library and the commands, or runs when they are built, and under
+//! which licences.
 
 use anyhow::{Context, Result, ensure};
 use nagare_harness::root_directory;
@@ -44,7 +45,8 @@ pub fn print() -> Result<bool> {
     Ok(fine)
 }
 
-/// Adds the dependencies of `package` over `edges` as parts of what is `called` so; `build` is said only of what is part of nothing else.
+/// Adds the dependencies of `package` over `edges` as parts of what is `called` so; `build` is said only of what is
+/// part of nothing else.
 fn add(rows: &mut Rows, package: &str, features: &[&str], edges: &str, called: &'static str) -> Result<()> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // The table is that of one target, whichever machine makes it.
@@ -86,8 +88,9 @@ fn allowed(licence: &str) -> Result<(), String> {
 fn markdown(rows: &Rows) -> String {
     let mut text = format!(
         "# Licences of dependencies\n\n\
-         Written by `make licences` from the lock file; do not edit. Nagare itself is under MIT or Apache-2.0. `build`: runs when \
-         Nagare is built, and is no part of it. Allowed are {}, and any expression that they fulfil; `make check` refuses others.\n\n\
+         Written by `make licences` from the lock file; do not edit. Nagare itself is under MIT or Apache-2.0. \
+         `build`: runs when Nagare is built, and is no part of it. Allowed are {}, and any expression that they \
+         fulfil; `make check` refuses others.\n\n\
          | package | version | licence | part of |\n|---|---|---|---|\n",
         ALLOWED.join(", ")
     );

@@ -29,7 +29,8 @@ pub struct Recorded {
     /// The line.
     #[serde(flatten)]
     pub row: Row,
-    /// The last commit that changed what is preloaded, with `+` where changes were not committed; empty where nobody knows.
+    /// The last commit that changed what is preloaded, with `+` where changes were not committed; empty where nobody
+    /// knows.
     #[serde(default)]
     pub product: String,
 }
@@ -47,7 +48,8 @@ const SOURCES: [&str; 9] = [
     ":(exclude)*/tests.rs",
 ];
 
-/// [`Recorded::product`] of this checkout, from the first time it is asked for: later commits are not what is being run.
+/// [`Recorded::product`] of this checkout, from the first time it is asked for: later commits are not what is being
+/// run.
 pub fn product() -> &'static str {
     static PRODUCT: LazyLock<String> = LazyLock::new(|| look_up().unwrap_or_default());
     &PRODUCT

@@ -17,9 +17,18 @@ pub fn print() -> Result<bool> {
 fn markdown(rows: &[(String, Recorded)]) -> String {
     let mut text = String::from(
         "# What was run, with which MPI\n\n\
-         Written by `make compatibility` from `docs/compatibility/*.json`, which `make compatibility-tests`, `make conformance`, \
-         `make fuzz` and `make soak` leave behind; do not edit. Versions are those the installations name. \
-         Product: the last commit to what is preloaded (`src/`, `crates/plan`, `crates/config`, dependencies) before it was run; none: before these were noted.\n",
+         Written by `make compatibility` from `docs/compatibility/*.json`, which `make compatibility-tests`,\n\
+         `make conformance`, `make fuzz` and `make soak` leave behind; do not edit. The first table names, for each \
+         MPI and\n\
+         language, the commands that were run. The columns of the others:\n\n\
+         * **binding**: the language of the program, and the interface to MPI that it uses;\n\
+         * **what was run**: the programs, on how many processes, and with which choice of algorithms;\n\
+         * **how many**: jobs, calls or tests that were compared, or the options of the program;\n\
+         * **result**: what the comparison found;\n\
+         * **product**: the last commit to what is preloaded (`src/`, `crates/plan`, `crates/config`, dependencies) \
+         before\n  the run; a `+` stands for changes that were not committed. An empty cell belongs to a run from \
+         before commits\n  were recorded: it is not known which version it tested, until the command is run again.\n\n\
+         Versions of MPI are those that the installations name.\n",
     );
     if rows.is_empty() {
         text += "\nNothing has been recorded yet.\n";

@@ -212,7 +212,8 @@ fn modules_import_one_another_in_one_direction() {
 /// What the test would see if it had to.
 #[test]
 fn imports_are_read_from_every_form_of_path() {
-    let text = "use crate::{a, b::{c, d}, e::*};\nuse super::super::f::G;\nlet x = crate::h::i();\nuse super::{j, k::l};\n\
+    let text = "use crate::{a, b::{c, d}, e::*};\nuse super::super::f::G;\nlet x = crate::h::i();\nuse super::{j, \
+        k::l};\n\
                 // crate::comment\npub(in crate::m) fn n() {}\n#[cfg(test)]\nuse crate::test;\n\
                 other::crate::o();\n#[cfg(test)]\nmod tests {\nuse crate::p;\n}";
     let code = code(text);

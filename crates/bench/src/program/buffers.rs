@@ -67,8 +67,8 @@ fn value(from: i32, to: i32, i: usize) -> i32 {
 /// The sum of all ranks' `send`, cut in blocks of `counts` elements: this rank's block.
 fn reduce_scatter(send: &[i32], receive: &mut [i32], counts: &[Count], comm: &SimpleCommunicator) {
     let (datatype, sum) = (i32::equivalent_datatype(), SystemOperation::sum());
-    // SAFETY: `send` has as many elements as the counts together, `receive` as many as this rank's; there is one count for
-    // every rank. An error ends the job.
+    // SAFETY: `send` has as many elements as the counts together, `receive` as many as this rank's; there is one count
+    // for every rank. An error ends the job.
     unsafe {
         ffi::MPI_Reduce_scatter(
             send.as_ptr().cast(),

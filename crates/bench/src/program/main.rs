@@ -5,9 +5,9 @@
 //!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10]
 //! ```
 //!
-//! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures the
-//! library alone. `nagare bench` starts it on an emulated fabric. Between the measured calls only point-to-point messages
-//! are used, so that no collective of the library is hidden in the figures.
+//! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures
+//! the library alone. `nagare bench` starts it on an emulated fabric. Between the measured calls only point-to-point
+//! messages are used, so that no collective of the library is hidden in the figures.
 
 mod buffers;
 mod goodput;

@@ -66,7 +66,8 @@ impl Configuration {
     }
 }
 
-/// Stock, Nagare's choice, and every algorithm of Nagare's that implements the operation, or those of them that are asked for.
+/// Stock, Nagare's choice, and every algorithm of Nagare's that implements the operation, or those of them that are
+/// asked for.
 fn configurations(setup: &Setup, operation: Operation) -> Vec<Configuration> {
     let mut all = vec![Configuration::new(STOCK, Some(ALL_STOCK.to_owned()))];
     if let Some(collective) = operation.planned().filter(|_| setup.nagare.is_some()) {
@@ -84,8 +85,8 @@ pub fn has_configurations(setup: &Setup, operation: Operation) -> bool {
     setup.library.is_some() || !configurations(setup, operation).is_empty()
 }
 
-/// Measures; all ranks do so together. The first round warms up, unless every call of it was [`LONG`]. At least three count,
-/// whatever the time.
+/// Measures; all ranks do so together. The first round warms up, unless every call of it was [`LONG`]. At least three
+/// count, whatever the time.
 ///
 /// # Errors
 /// If a result is wrong or Nagare does not take a configuration.

@@ -1,5 +1,5 @@
-//! Everything the library can be told for one operation: each setting once per size, and the fastest go on to be measured
-//! by turns with the other configurations.
+//! Everything the library can be told for one operation: each setting once per size, and the fastest go on to be
+//! measured by turns with the other configurations.
 
 use crate::buffers::Buffers;
 use crate::nagare::Nagare;
@@ -141,8 +141,8 @@ impl<'a> Sweep<'a> {
         Ok((fastest, oracle))
     }
 
-    /// One call, or why there is none. The first one with a setting makes connections and is followed by another, unless it
-    /// was [`LONG`].
+    /// One call, or why there is none. The first one with a setting makes connections and is followed by another,
+    /// unless it was [`LONG`].
     #[allow(clippy::type_complexity, reason = "the inner result is what becomes of one setting")]
     fn once(&mut self, setting: &Setting, buffers: &mut Buffers) -> Result<Result<(f64, Rc<Ready>), String>, String> {
         let fresh = !self.ready.contains_key(&setting.name);
@@ -211,8 +211,8 @@ fn preferring(world: &SimpleCommunicator, component: &str) -> SimpleCommunicator
     let value = std::ffi::CString::new(component).unwrap_or_default();
     let mut info = MaybeUninit::<ffi::MPI_Info>::uninit();
     let mut communicator = MaybeUninit::<ffi::MPI_Comm>::uninit();
-    // SAFETY: every handle is set by the call before it is used, for errors end the job; the texts outlive the calls; the
-    // new communicator is owned by what is returned.
+    // SAFETY: every handle is set by the call before it is used, for errors end the job; the texts outlive the calls;
+    // the new communicator is owned by what is returned.
     unsafe {
         ffi::MPI_Info_create(info.as_mut_ptr());
         ffi::MPI_Info_set(info.assume_init(), key.as_ptr(), value.as_ptr());

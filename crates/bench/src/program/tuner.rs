@@ -8,8 +8,8 @@ use std::ptr::null_mut;
 /// Room for names and descriptions; longer ones are cut off.
 const LENGTH: usize = 8192;
 
-/// The tool interface of this process. It stays open to the end: Open MPI 4.1 crashes where it is closed after MPI_Finalize, and
-/// MPICH 4.0 forgets all variables where it is closed before.
+/// The tool interface of this process. It stays open to the end: Open MPI 4.1 crashes where it is closed after
+/// MPI_Finalize, and MPICH 4.0 forgets all variables where it is closed before.
 pub struct Tuner(());
 
 /// A variable of one number or truth value.

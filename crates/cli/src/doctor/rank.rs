@@ -1,7 +1,7 @@
 //! One rank of doctor's probe: a program that opens the real MPI library itself and asks the preloaded Nagare about it.
 //!
-//! The command is linked to no MPI. The real library is opened globally, as if the program were linked to it; MPI functions
-//! are then looked up process-wide, where a preloaded Nagare comes first.
+//! The command is linked to no MPI. The real library is opened globally, as if the program were linked to it; MPI
+//! functions are then looked up process-wide, where a preloaded Nagare comes first.
 
 use crate::mpi::Family;
 use crate::output::print;
@@ -48,8 +48,8 @@ pub fn run(family: Family, mpi_libraries: &[PathBuf]) -> anyhow::Result<ExitCode
 fn open_first(candidates: &[PathBuf]) -> anyhow::Result<&Path> {
     let mut failures = Vec::new();
     for candidate in candidates {
-        // SAFETY: the file is the MPI library of the launcher that started this process; its initialisers are meant to run in
-        // any program linked to it, and it is never unloaded.
+        // SAFETY: the file is the MPI library of the launcher that started this process; its initialisers are meant to
+        // run in any program linked to it, and it is never unloaded.
         match unsafe { Library::open(Some(candidate), RTLD_NOW | RTLD_GLOBAL) } {
             Ok(library) => {
                 std::mem::forget(library);

@@ -180,7 +180,8 @@ fn values(kind: Kind, option: &str, next: Option<&String>) -> usize {
     }
 }
 
-/// The words of one application context that may be its program: neither options nor what is known to be a value of one.
+/// The words of one application context that may be its program: neither options nor what is known to be a value of
+/// one.
 pub fn candidates(kind: Kind, words: &[String]) -> Vec<&String> {
     let mut candidates = Vec::new();
     let mut at = 0;

@@ -1,7 +1,8 @@
 //! Command lines that preload a library into the ranks, and not into the launcher.
 //!
 //! On remote nodes ranks see only what the launcher is told to pass on: `LD_PRELOAD`, and with Open MPI every NAGARE_*
-//! variable too. What the user passes already is kept: an own LD_PRELOAD comes before Nagare, so that tools see calls first.
+//! variable too. What the user passes already is kept: an own LD_PRELOAD comes before Nagare, so that tools see calls
+//! first.
 
 use super::launcher::Kind;
 use super::library::FILE_NAME;
@@ -82,8 +83,8 @@ impl Preload<'_> {
         Ok(result)
     }
 
-    /// `-genv` holds for all ranks, `-env` for one executable and before `-genv`. The environment is passed on unless asked
-    /// otherwise.
+    /// `-genv` holds for all ranks, `-env` for one executable and before `-genv`. The environment is passed on unless
+    /// asked otherwise.
     fn hydra(&self, arguments: &[String]) -> anyhow::Result<Vec<String>> {
         let mut rest: Vec<String> = Vec::with_capacity(arguments.len());
         let mut given: Vec<&str> = Vec::new();

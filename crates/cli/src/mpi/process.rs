@@ -23,8 +23,8 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// Runs `command` without input. After `timeout` it is asked to end (a launcher then ends its ranks), and a little later
-/// made to; nothing but the program itself is signalled.
+/// Runs `command` without input. After `timeout` it is asked to end (a launcher then ends its ranks), and a little
+/// later made to; nothing but the program itself is signalled.
 ///
 /// # Errors
 /// If it cannot be started or waited for.

@@ -15,14 +15,16 @@ pub fn foreign(dynamic: &Dynamic) -> Option<String> {
     Some(format!("is built for {}, expected {own}, as {FILE_NAME} is", dynamic.machine))
 }
 
-/// Why no library of ours gets into the program in this file; words that follow its name. `None` if nothing is in the way.
+/// Why no library of ours gets into the program in this file; words that follow its name. `None` if nothing is in the
+/// way.
 pub fn obstacle(path: &Path, dynamic: &Dynamic) -> Option<String> {
     if let Some(foreign) = foreign(dynamic) {
         return Some(foreign);
     }
     if !dynamic.has_interpreter {
         return Some(format!(
-            "is statically linked, so {FILE_NAME} cannot be preloaded into it; expected a program linked to an MPI library"
+            "is statically linked, so {FILE_NAME} cannot be preloaded into it; expected a program linked to an MPI \
+             library"
         ));
     }
     let metadata = path.metadata().ok()?;
@@ -37,8 +39,8 @@ pub fn obstacle(path: &Path, dynamic: &Dynamic) -> Option<String> {
 
 /// One line for each application context of a launcher's arguments whose program will not get the library of `family`.
 ///
-/// Which word is the program only the launcher knows. What comes behind a program of that family are its own arguments; before it,
-/// values of options that we do not know are no executable files, or ordinary ones.
+/// Which word is the program only the launcher knows. What comes behind a program of that family are its own arguments;
+/// before it, values of options that we do not know are no executable files, or ordinary ones.
 pub fn obstacles(kind: Kind, arguments: &[String], family: Family) -> Vec<String> {
     let contexts = arguments.split(|word| word == ":");
     contexts.filter_map(|words| candidates(kind, words).into_iter().find_map(|word| judge(word, family))?).collect()

@@ -23,7 +23,7 @@ use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::pattern::{LEADER_STAGES, Staging, first_of_run, place_of, sorted, through_leaders};
 use crate::schedule::{Rank, RankPlan, Round, Space};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -36,8 +36,8 @@ pub const SPEC: Spec = Spec {
     source: "Naruse and others 2010",
     round: "step",
     plan: |context, role| match context.options().rails.aggregators {
-        Some(leaders) => through_leaders(context.seats(), role.rank, leaders),
-        None => plan(context.seats(), role.rank),
+        Some(leaders) => through_leaders(context.node_ranks(), role.rank, leaders),
+        None => plan(context.node_ranks(), role.rank),
     },
     stages: |context, _| match context.options().rails.aggregators {
         Some(_) => LEADER_STAGES.map(str::to_owned).to_vec(),
@@ -56,21 +56,21 @@ const BETWEEN: u16 = 1;
 
 /// Plan of `rank` for Alltoall. It stages at most `P + 2·w·D` blocks, where w is the number of ranks of its node and D
 /// that of the ranks it serves, itself included; P more at most where nodes have ranks that are not consecutive.
-fn plan(seats: &Seats, rank: Rank) -> RankPlan {
-    let (node, slot) = seats.seat(rank);
-    let own = seats.on(node);
-    let served = served(seats, own.len());
-    let mut plan = Staging::new(rank, seats.ranks());
+fn plan(node_ranks: &NodeRanks, rank: Rank) -> RankPlan {
+    let (node, slot) = node_ranks.node_and_slot(rank);
+    let own = node_ranks.on(node);
+    let served = served(node_ranks, own.len());
+    let mut plan = Staging::new(rank, node_ranks.ranks());
     let messages = if own.len() > 1 { inside(&mut plan, rank, slot as usize, own, &served) } else { Vec::new() };
-    between(&mut plan, seats, rank, &messages);
+    between(&mut plan, node_ranks, rank, &messages);
     plan.finish()
 }
 
 /// For every slot of a node with `width` ranks the ranks that it serves.
-fn served(seats: &Seats, width: usize) -> Vec<Vec<Rank>> {
+fn served(node_ranks: &NodeRanks, width: usize) -> Vec<Vec<Rank>> {
     let mut served = vec![Vec::new(); width];
-    for rank in 0..seats.ranks() {
-        served[seats.seat(rank).1 as usize % width].push(rank);
+    for rank in 0..node_ranks.ranks() {
+        served[node_ranks.node_and_slot(rank).1 as usize % width].push(rank);
     }
     served
 }
@@ -127,22 +127,22 @@ fn inside(plan: &mut Staging, rank: Rank, slot: usize, own: &[Rank], served: &[V
 }
 
 /// One message to every rank of another node that `rank` serves, and one from every other node.
-fn between(plan: &mut Staging, seats: &Seats, rank: Rank, messages: &[(Rank, u32)]) {
-    let ((node, slot), nodes) = (seats.seat(rank), seats.nodes());
-    let (slot, width) = (slot as usize, seats.on(node).len());
+fn between(plan: &mut Staging, node_ranks: &NodeRanks, rank: Rank, messages: &[(Rank, u32)]) {
+    let ((node, slot), nodes) = (node_ranks.node_and_slot(rank), node_ranks.nodes());
+    let (slot, width) = (slot as usize, node_ranks.on(node).len());
     plan.shuffle(Space::Input, Space::Output, [(rank, rank)], BETWEEN);
     for distance in 1..nodes {
         let round = |other_slot: usize, width: usize| {
             let turn = (other_slot / width) as u32;
-            Round { stage: BETWEEN, step: distance * seats.widest() + turn }
+            Round { stage: BETWEEN, step: distance * node_ranks.widest() + turn }
         };
-        let targets = seats.on((node + distance) % nodes);
+        let targets = node_ranks.on((node + distance) % nodes);
         for to in (slot..targets.len()).step_by(width) {
             let peer = targets[to];
             let staged = messages.binary_search_by_key(&peer, |m| m.0).map(|at| (Space::Stage, messages[at].1));
             plan.send(peer, staged.unwrap_or((Space::Input, peer)), width, round(to, width));
         }
-        let sources = seats.on((node + nodes - distance) % nodes);
+        let sources = node_ranks.on((node + nodes - distance) % nodes);
         plan.recv_all(&sorted(sources), sources[slot % sources.len()], round(slot, sources.len()));
     }
 }

@@ -46,14 +46,14 @@ const INSIDE: u16 = 2;
 
 /// Names of the stages of a plan.
 pub fn contention_free_stages(exchange: &Exchange) -> Vec<String> {
-    let inside = exchange.seats.widest() > 1;
+    let inside = exchange.node_ranks.widest() > 1;
     let names = ["step", "token", "inside"];
     names[..if inside { 3 } else { 2 }].iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Plan of `rank` for Alltoall.
 pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
-    let (node, slot) = exchange.seats.seat(rank);
+    let (node, slot) = exchange.node_ranks.node_and_slot(rank);
     let mut plan = Plan {
         exchange,
         node,
@@ -94,7 +94,7 @@ pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
     for step in exchanged + 1..=inside {
         plan.inside(step as u32);
     }
-    RankPlan::new(rank, exchange.seats.ranks(), plan.hops)
+    RankPlan::new(rank, exchange.node_ranks.ranks(), plan.hops)
 }
 
 fn block(space: Space, of: Rank) -> Parts {
@@ -145,7 +145,7 @@ impl Plan<'_> {
         if self.node != token.from && self.node != to {
             return;
         }
-        let [senders, receivers] = [token.from, to].map(|node| self.exchange.seats.on(node));
+        let [senders, receivers] = [token.from, to].map(|node| self.exchange.node_ranks.on(node));
         let count = senders.len().max(receivers.len());
         let own = if self.node == token.from { senders.len() } else { receivers.len() };
         for i in (self.slot as usize..count).step_by(own) {
@@ -162,7 +162,7 @@ impl Plan<'_> {
 
     /// The sends of a step: to rank l, l + 1, … of the other node, counted around.
     fn send(&mut self, step: Task, mut after: Vec<u32>) {
-        let peers = self.exchange.seats.on(step.to);
+        let peers = self.exchange.node_ranks.on(step.to);
         let count = peers.len() as u32;
         let first = self.slot / count * count;
         let mut hop = 0;
@@ -186,7 +186,7 @@ impl Plan<'_> {
 
     /// The receives of a step, in the order in which they are sent.
     fn receive(&mut self, step: Task) {
-        let peers = self.exchange.seats.on(step.from);
+        let peers = self.exchange.node_ranks.on(step.from);
         let (own, count) = (self.exchange.size(self.node), peers.len() as u32);
         let first_hop = self.hops.len() as u32;
         for round in 0..count.next_multiple_of(own) {
@@ -203,7 +203,7 @@ impl Plan<'_> {
 
     /// Exchange `step` inside the node: to the rank so many slots on, from the one as many before.
     fn inside(&mut self, step: u32) {
-        let peers = self.exchange.seats.on(self.node);
+        let peers = self.exchange.node_ranks.on(self.node);
         let size = peers.len() as u32;
         let [to, from] = [self.slot + step, self.slot + size - step].map(|slot| peers[(slot % size) as usize]);
         let round = Round { stage: INSIDE, step };

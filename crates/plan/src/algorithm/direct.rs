@@ -14,7 +14,7 @@ use crate::collective::Collective;
 use crate::cost::Meeting;
 use crate::pattern::ABREAST;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
-use crate::topology::{Hierarchy, Line, Seats};
+use crate::topology::{Hierarchy, Line, NodeRanks};
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -25,7 +25,7 @@ pub const SPEC: Spec = Spec {
     summary: "blocks straight to the root, which lets two senders send at a time",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "step",
-    plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
+    plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),
     stages: |_, _| vec!["step".to_owned(), "token".to_owned()],
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::TwoNodes, abreast: ABREAST }),
@@ -41,7 +41,7 @@ const BLOCK: u32 = 0;
 const TOKEN: u32 = 1;
 
 /// Plan of `rank` for Gather to `root`.
-fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+fn plan(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let hop = |action, peer, parts, (stage, step), after| {
         let tag = if stage == 0 { BLOCK } else { TOKEN };
@@ -49,9 +49,9 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
     };
     let input = Parts { space: Space::Input, first: 0, count: 1 };
     // Places on the line: those of the root's node come first.
-    let order = (0..line.nodes()).flat_map(|place| seats.on(line.after(home, place, 0)).iter().copied());
+    let order = (0..line.nodes()).flat_map(|place| node_ranks.on(line.after(home, place, 0)).iter().copied());
     let senders = (0..).zip(order.filter(|&sender| sender != root));
-    let inside = seats.on(home).len() - 1;
+    let inside = node_ranks.on(home).len() - 1;
     let mut hops = Vec::new();
     if rank != root {
         let step = senders.into_iter().find(|&(_, sender)| sender == rank).map_or(0, |(step, _)| step);
@@ -61,7 +61,7 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
             after.push(0);
         }
         hops.push(hop(Action::Send, root, input, (0, step), after));
-        return RankPlan::new(rank, seats.ranks(), hops);
+        return RankPlan::new(rank, node_ranks.ranks(), hops);
     }
     let block = |of| Parts { space: Space::Output, first: of, count: 1 };
     hops.push(hop(Action::Copy { from: input }, root, block(root), (0, 0), Vec::new()));
@@ -75,5 +75,5 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
         received.push(hops.len() as u32);
         hops.push(hop(Action::Recv, sender, block(sender), (0, step), Vec::new()));
     }
-    RankPlan::new(rank, seats.ranks(), hops)
+    RankPlan::new(rank, node_ranks.ranks(), hops)
 }

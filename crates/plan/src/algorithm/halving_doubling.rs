@@ -12,9 +12,9 @@
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::cost::Profile;
-use crate::pattern::{Board, MOST_CHUNKS, Rails, Slip, Transfer, chunks, half, half_stages};
+use crate::pattern::{HopLabel, MOST_CHUNKS, NodeTrees, Rails, Transfer, chunks, half, half_stages};
 use crate::schedule::{Hop, Parts, Rank, RankPlan, Round, TAGS};
-use crate::topology::{Origin, Seats};
+use crate::topology::{NodeRanks, Origin};
 use std::ops::Range;
 
 /// The row of the table.
@@ -33,11 +33,12 @@ pub const SPEC: Spec = Spec {
     source: "Japanese patent 7087953",
     round: "step",
     plan: |context, role| {
-        half(role.collective, context.seats(), context.rails(), role.chunks, role.rank)
-            .unwrap_or_else(|| halving_doubling(context.seats(), context.rails(), role.chunks, role.rank))
+        half(role.collective, context.node_ranks(), context.rails(), role.chunks, role.rank)
+            .unwrap_or_else(|| halving_doubling(context.node_ranks(), context.rails(), role.chunks, role.rank))
     },
     stages: |context, collective| {
-        half_stages(collective, context.seats(), ["halving", "doubling"]).unwrap_or_else(|| stages(context.seats()))
+        half_stages(collective, context.node_ranks(), ["halving", "doubling"])
+            .unwrap_or_else(|| stages(context.node_ranks()))
     },
     chunks: Some(|context, bytes| chunks(context.rails().cut(), bytes)),
     senders: None,
@@ -52,8 +53,8 @@ pub const SPEC: Spec = Spec {
 };
 
 /// Names of the stages.
-fn stages(seats: &Seats) -> Vec<String> {
-    let inside = seats.widest() > 1;
+fn stages(node_ranks: &NodeRanks) -> Vec<String> {
+    let inside = node_ranks.widest() > 1;
     let names = [(inside, "node reduce"), (true, "halving"), (true, "doubling"), (inside, "node bcast")];
     names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()
 }
@@ -63,9 +64,9 @@ fn stages(seats: &Seats) -> Vec<String> {
 /// In list order, and so in priority: step after step, in each of them chunk after chunk; a chunk is combined inside
 /// the node just before its first step and spread there just after its last one. Every transfer has the same place in
 /// the lists of both its ranks.
-pub fn halving_doubling(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
+pub fn halving_doubling(node_ranks: &NodeRanks, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
     let steps = rails.steps();
-    let mut way = Way::new(seats, rails, chunks, rank);
+    let mut way = Way::new(node_ranks, rails, chunks, rank);
     for step in 0..steps.max(1) {
         for chunk in 0..chunks {
             if step == 0 {
@@ -96,9 +97,9 @@ const DOUBLING: u32 = 1;
 
 /// One rank's plan in the making.
 struct Way<'s> {
-    seats: &'s Seats,
+    node_ranks: &'s NodeRanks,
     rails: &'s Rails,
-    board: Board<'s>,
+    node_trees: NodeTrees<'s>,
     /// The lanes of this rank with the steps of its node's halving; none if it is no aggregator.
     halvings: Vec<(u32, Vec<Transfer>)>,
     chunks: u32,
@@ -107,13 +108,13 @@ struct Way<'s> {
 }
 
 impl<'s> Way<'s> {
-    fn new(seats: &'s Seats, rails: &'s Rails, chunks: u32, rank: Rank) -> Self {
-        let board = Board::new(seats, rank, rails.aggregators());
-        let (node, _) = seats.seat(rank);
-        let own = (0..rails.aggregators()).find(|&aggregator| board.is(aggregator));
+    fn new(node_ranks: &'s NodeRanks, rails: &'s Rails, chunks: u32, rank: Rank) -> Self {
+        let node_trees = NodeTrees::new(node_ranks, rank, rails.aggregators());
+        let (node, _) = node_ranks.node_and_slot(rank);
+        let own = (0..rails.aggregators()).find(|&aggregator| node_trees.is(aggregator));
         let lanes = own.map_or(0..0, |aggregator| rails.lanes_of(aggregator));
         let halvings = lanes.map(|lane| (lane, rails.halving(lane, node))).collect();
-        Self { seats, rails, board, halvings, chunks, steps: rails.steps(), hops: Vec::new() }
+        Self { node_ranks, rails, node_trees, halvings, chunks, steps: rails.steps(), hops: Vec::new() }
     }
 
     /// Positions of a rail as parts of the vector.
@@ -123,12 +124,12 @@ impl<'s> Way<'s> {
     }
 
     fn reduce_inside(&mut self, chunk: u32) {
-        self.inside(0, chunk, chunk, Board::reduce);
+        self.inside(0, chunk, chunk, NodeTrees::reduce);
     }
 
     fn bcast_inside(&mut self, chunk: u32) {
-        let stage = u16::from(self.seats.widest() > 1) + 2;
-        self.inside(stage, 2 * self.steps * self.chunks + chunk, chunk, Board::bcast);
+        let stage = u16::from(self.node_ranks.widest() > 1) + 2;
+        self.inside(stage, 2 * self.steps * self.chunks + chunk, chunk, NodeTrees::bcast);
     }
 
     /// What the ranks of the node do together with all lanes of a chunk.
@@ -137,12 +138,12 @@ impl<'s> Way<'s> {
         stage: u16,
         turn: u32,
         chunk: u32,
-        on_board: impl Fn(&Board<'s>, &mut Vec<Hop>, u32, Parts, Slip),
+        in_node: impl Fn(&NodeTrees<'s>, &mut Vec<Hop>, u32, Parts, HopLabel),
     ) {
         for lane in 0..self.rails.lanes().len() as u32 {
-            let slip = Slip { stage, rail: lane * self.chunks + chunk, turn };
+            let label = HopLabel { stage, rail: lane * self.chunks + chunk, turn };
             let parts = self.parts(lane, chunk, &(0..self.rails.nodes()));
-            on_board(&self.board, &mut self.hops, self.rails.aggregator_of(lane), parts, slip);
+            in_node(&self.node_trees, &mut self.hops, self.rails.aggregator_of(lane), parts, label);
         }
     }
 
@@ -152,11 +153,12 @@ impl<'s> Way<'s> {
         for (lane, halving) in &self.halvings {
             // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
             let in_order = (step * self.chunks + chunk) * lanes + lane;
-            let round = Round { stage: (u32::from(self.seats.widest() > 1) + stage) as u16, step: in_order };
+            let round = Round { stage: (u32::from(self.node_ranks.widest() > 1) + stage) as u16, step: in_order };
             let tag = (stage * self.steps * self.chunks * lanes + in_order) % TAGS;
             let turn = (stage * self.steps + step) * self.chunks + chunk;
-            let aggregator =
-                |node| Board::aggregator(self.seats, node, self.rails.aggregator_of(*lane), self.rails.aggregators());
+            let aggregator = |node| {
+                NodeTrees::aggregator(self.node_ranks, node, self.rails.aggregator_of(*lane), self.rails.aggregators())
+            };
             let at = if stage == HALVING { step } else { self.steps - 1 - step };
             let both = halving[at as usize].ends(stage != HALVING).map(|(action, node, positions)| {
                 let (peer, parts) = (aggregator(node), self.parts(*lane, chunk, positions));

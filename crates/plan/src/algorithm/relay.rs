@@ -13,7 +13,7 @@
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
-use crate::topology::{Hierarchy, Line, Seats};
+use crate::topology::{Hierarchy, Line, NodeRanks};
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -24,7 +24,7 @@ pub const SPEC: Spec = Spec {
     summary: "a pipeline of nodes to the root: each sends its own blocks, then passes on those from behind it",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "block",
-    plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
+    plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),
     stages: |_, _| vec!["relay".to_owned()],
     chunks: None,
     senders: None,
@@ -48,7 +48,7 @@ struct Passing {
 }
 
 /// All blocks, in the order in which they reach the root: by place, and of one node its leader's first.
-fn arriving(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank) -> Vec<Passing> {
+fn arriving(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank) -> Vec<Passing> {
     let home = hierarchy.node_of(root);
     let first_lane = last_of_first_lane(line);
     let nodes = (0..=first_lane).flat_map(|place| {
@@ -58,7 +58,7 @@ fn arriving(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank) -> Ve
     let of_node = |(place, lane): (u32, u32)| {
         let node = line.after(home, place, lane);
         let leader = hierarchy.leader(node, root);
-        let others = seats.on(node).iter().copied().filter(move |&rank| rank != leader);
+        let others = node_ranks.on(node).iter().copied().filter(move |&rank| rank != leader);
         std::iter::once(leader).chain(others).map(move |owner| Passing { owner, place, lane })
     };
     nodes.flat_map(of_node).collect()
@@ -70,7 +70,7 @@ fn last_of_first_lane(line: &Line) -> u32 {
 }
 
 /// Plan of `rank` for Gather to `root`.
-fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+fn plan(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let own = hierarchy.node_of(rank);
     let lane = u32::from(line.place(own, home, 0) > last_of_first_lane(line));
@@ -85,7 +85,7 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
     let block = |space, of| Parts { space, first: of, count: 1 };
     let mut hops = Vec::new();
     let mut staged = 0;
-    for (nth, passing) in (0..).zip(arriving(hierarchy, line, seats, root)) {
+    for (nth, passing) in (0..).zip(arriving(hierarchy, line, node_ranks, root)) {
         let owner = passing.owner;
         let mut push = |action, peer, parts| {
             let round = Round { stage: 0, step: nth };
@@ -111,5 +111,5 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
             staged += 1;
         }
     }
-    RankPlan { staged: staged.min(SLOTS), ..RankPlan::new(rank, seats.ranks(), hops) }
+    RankPlan { staged: staged.min(SLOTS), ..RankPlan::new(rank, node_ranks.ranks(), hops) }
 }

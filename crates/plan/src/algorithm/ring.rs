@@ -32,12 +32,12 @@ pub const SPEC: Spec = Spec {
     source: "Patarasuk, Yuan 2009",
     round: "step",
     plan: |context, role| {
-        half(role.collective, context.seats(), context.around(), 1, role.rank)
+        half(role.collective, context.node_ranks(), context.around(), 1, role.rank)
             .unwrap_or_else(|| allreduce(context.grouped(), context.line(), role.rank))
     },
     stages: |context, collective| {
         let between = ["reduce-scatter", "allgather"];
-        half_stages(collective, context.seats(), between)
+        half_stages(collective, context.node_ranks(), between)
             .unwrap_or_else(|| stage_names(collective, context.grouped(), &between))
     },
     chunks: None,

@@ -16,7 +16,7 @@
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
-use crate::topology::{Hierarchy, Line, Seats};
+use crate::topology::{Hierarchy, Line, NodeRanks};
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -27,7 +27,7 @@ pub const SPEC: Spec = Spec {
     summary: "a binomial tree of nodes to the root; each message holds all blocks below it",
     source: "common practice",
     round: "step",
-    plan: |context, role| plan(context.grouped(), context.line(), context.seats(), role.root, role.rank),
+    plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),
     stages: |_, _| vec!["in the node".to_owned(), "between nodes".to_owned()],
     chunks: None,
     senders: None,
@@ -37,19 +37,19 @@ pub const SPEC: Spec = Spec {
 
 /// Nodes by place, and how many ranks come before each.
 struct Order<'s> {
-    seats: &'s Seats,
+    node_ranks: &'s NodeRanks,
     nodes: Vec<u32>,
     before: Vec<u32>,
 }
 
 impl<'s> Order<'s> {
-    fn new(line: &Line, seats: &'s Seats, home: u32) -> Self {
+    fn new(line: &Line, node_ranks: &'s NodeRanks, home: u32) -> Self {
         let nodes: Vec<u32> = (0..line.nodes()).map(|place| line.after(home, place, 0)).collect();
         let mut before = vec![0];
         for &node in &nodes {
-            before.push(before[before.len() - 1] + seats.on(node).len() as u32);
+            before.push(before[before.len() - 1] + node_ranks.on(node).len() as u32);
         }
-        Self { seats, nodes, before }
+        Self { node_ranks, nodes, before }
     }
 
     /// Places below `place`, itself included.
@@ -66,12 +66,12 @@ impl<'s> Order<'s> {
 
     /// Ranks of a run of places, in order.
     fn ranks(&self, places: std::ops::Range<u32>) -> impl Iterator<Item = Rank> {
-        places.flat_map(|place| self.seats.on(self.nodes[place as usize]).iter().copied())
+        places.flat_map(|place| self.node_ranks.on(self.nodes[place as usize]).iter().copied())
     }
 }
 
 /// Plan of `rank` for Gather to `root`.
-fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Rank) -> RankPlan {
+fn plan(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let own = hierarchy.node_of(rank);
     let leader = hierarchy.leader(own, root);
@@ -80,12 +80,12 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
         hops.push(Hop { action, peer, parts, round: Round { stage, step }, tag: 0, turn: 0, after: Vec::new() });
     };
     let input = Parts { space: Space::Input, first: 0, count: 1 };
-    let (_, slot) = seats.seat(rank);
+    let (_, slot) = node_ranks.node_and_slot(rank);
     if rank != leader {
         push(Action::Send, leader, input, 0, slot);
-        return RankPlan::new(rank, seats.ranks(), hops);
+        return RankPlan::new(rank, node_ranks.ranks(), hops);
     }
-    let order = Order::new(line, seats, home);
+    let order = Order::new(line, node_ranks, home);
     let place = line.place(own, home, 0);
     let below = order.below(place);
     let first = order.blocks_before(place);
@@ -97,7 +97,7 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
         Parts { space: Space::Stage, first: start - first, count: end - start }
     };
     let mut copies = Vec::new();
-    for (&local, slot) in seats.on(own).iter().zip(0..) {
+    for (&local, slot) in node_ranks.on(own).iter().zip(0..) {
         let staged = Parts { space: Space::Stage, first: slot, count: 1 };
         let parts = if is_root { Parts { space: Space::Output, first: local, count: 1 } } else { staged };
         if local == rank {
@@ -135,5 +135,5 @@ fn plan(hierarchy: &Hierarchy, line: &Line, seats: &Seats, root: Rank, rank: Ran
         let parent = hierarchy.leader(order.nodes[(place - distance) as usize], root);
         push(Action::Send, parent, run(below), 1, distance.trailing_zeros());
     }
-    RankPlan { staged, ..RankPlan::new(rank, seats.ranks(), hops) }
+    RankPlan { staged, ..RankPlan::new(rank, node_ranks.ranks(), hops) }
 }

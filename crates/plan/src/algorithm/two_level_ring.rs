@@ -16,7 +16,7 @@ use crate::collective::Collective;
 use crate::cost::Meeting;
 use crate::pattern::{Step, stepwise};
 use crate::schedule::{Rank, RankPlan};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -27,7 +27,7 @@ pub const SPEC: Spec = Spec {
     summary: "exchange around a ring of nodes; all ranks of a node send to one node and receive from one node per step",
     source: "Naruse and others 2010",
     round: "step",
-    plan: |context, role| plan(context.seats(), role.rank, context.options().steps_in_flight),
+    plan: |context, role| plan(context.node_ranks(), role.rank, context.options().steps_in_flight),
     stages: |_, _| vec!["step".to_owned()],
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
@@ -36,13 +36,13 @@ pub const SPEC: Spec = Spec {
 };
 
 /// What `rank` does in step `step`, counted as in the file's head.
-fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
-    let (nodes, (node, slot)) = (seats.nodes(), seats.seat(rank));
-    let (j, k) = (step / seats.widest(), step % seats.widest());
+fn step_of(node_ranks: &NodeRanks, rank: Rank, step: u32) -> Step {
+    let (nodes, (node, slot)) = (node_ranks.nodes(), node_ranks.node_and_slot(rank));
+    let (j, k) = (step / node_ranks.widest(), step % node_ranks.widest());
     // Slots of two nodes pair up in a ring as wide as the larger of them.
     let partner = |other: u32, turn: &dyn Fn(u32) -> u32| {
-        let ranks = seats.on(other);
-        let width = (ranks.len() as u32).max(seats.on(node).len() as u32);
+        let ranks = node_ranks.on(other);
+        let width = (ranks.len() as u32).max(node_ranks.on(node).len() as u32);
         let slot = (k < width).then(|| turn(width))?;
         ranks.get(slot as usize).copied()
     };
@@ -52,9 +52,9 @@ fn step_of(seats: &Seats, rank: Rank, step: u32) -> Step {
 }
 
 /// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way if it says so.
-fn plan(seats: &Seats, rank: Rank, in_flight: Option<u32>) -> RankPlan {
-    let steps = (1..seats.nodes() * seats.widest()).map(|step| step_of(seats, rank, step));
-    stepwise(rank, seats.ranks(), steps, in_flight)
+fn plan(node_ranks: &NodeRanks, rank: Rank, in_flight: Option<u32>) -> RankPlan {
+    let steps = (1..node_ranks.nodes() * node_ranks.widest()).map(|step| step_of(node_ranks, rank, step));
+    stepwise(rank, node_ranks.ranks(), steps, in_flight)
 }
 
 #[cfg(test)]
@@ -62,9 +62,9 @@ mod tests {
     use super::*;
     use crate::topology::{Hierarchy, Topology};
 
-    fn seats(nodes: &[u32]) -> Seats {
+    fn node_ranks(nodes: &[u32]) -> NodeRanks {
         let topology = Topology::of_nodes(nodes.to_vec()).unwrap();
-        Seats::new(&Hierarchy::new(&topology), &topology)
+        NodeRanks::new(&Hierarchy::new(&topology), &topology)
     }
 
     /// The document's loop, literally: ranks are numbered node by node.
@@ -72,7 +72,7 @@ mod tests {
     fn the_worked_loop() {
         for (ns, nlp) in [(24, 8), (4, 3), (2, 1), (1, 5), (5, 2)] {
             let nodes: Vec<u32> = (0..ns * nlp).map(|rank| rank / nlp).collect();
-            let seats = seats(&nodes);
+            let node_ranks = node_ranks(&nodes);
             for rank in 0..ns * nlp {
                 let (s, l) = (rank / nlp, rank % nlp);
                 for j in 0..ns {
@@ -80,7 +80,7 @@ mod tests {
                         let to = (s + j) % ns * nlp + (l + k) % nlp;
                         let from = (s + ns - j) % ns * nlp + (l + nlp - k) % nlp;
                         let step = j * nlp + k;
-                        assert_eq!(step_of(&seats, rank, step), Step { step, to: Some(to), from: Some(from) });
+                        assert_eq!(step_of(&node_ranks, rank, step), Step { step, to: Some(to), from: Some(from) });
                     }
                 }
             }

@@ -4,7 +4,7 @@ mod rails;
 
 use crate::cost::{self, Meeting};
 use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, VirtualRanks};
-use crate::topology::{Hierarchy, Line, Seats, Topology, Wires};
+use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
 use std::sync::{Arc, OnceLock};
 
 /// Nodes up to which the contention-free order is a default: every rank computes it, in some 10 ms.
@@ -34,7 +34,7 @@ pub struct Context {
     grouped: OnceLock<Hierarchy>,
     line: OnceLock<Line>,
     virtual_ranks: OnceLock<VirtualRanks>,
-    seats: OnceLock<Seats>,
+    node_ranks: OnceLock<NodeRanks>,
     rails: OnceLock<Rails>,
     around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
@@ -52,7 +52,7 @@ impl Context {
             grouped: OnceLock::new(),
             line: OnceLock::new(),
             virtual_ranks: OnceLock::new(),
-            seats: OnceLock::new(),
+            node_ranks: OnceLock::new(),
             rails: OnceLock::new(),
             around: OnceLock::new(),
             room: Default::default(),
@@ -92,8 +92,8 @@ impl Context {
     }
 
     /// Ranks by node and slot.
-    pub fn seats(&self) -> &Seats {
-        self.seats.get_or_init(|| Seats::new(self.grouped(), &self.topology))
+    pub fn node_ranks(&self) -> &NodeRanks {
+        self.node_ranks.get_or_init(|| NodeRanks::new(self.grouped(), &self.topology))
     }
 
     /// The links between the nodes, made anew at every call.
@@ -108,7 +108,7 @@ impl Context {
 
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
-        let lay = || rails::lay(&self.topology, self.grouped(), self.seats(), self.options.rails);
+        let lay = || rails::lay(&self.topology, self.grouped(), self.node_ranks(), self.options.rails);
         self.rails.get_or_init(lay)
     }
 

@@ -2,14 +2,14 @@
 
 use crate::cost::{self, Message};
 use crate::pattern::{self, RailOptions, Rails};
-use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, Origin, Seats, Topology, Wires};
+use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, NodeRanks, Origin, Topology, Wires};
 
 /// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of
 /// a tree or mesh are halved in the order with the least predicted time.
-pub fn lay(topology: &Topology, hierarchy: &Hierarchy, seats: &Seats, options: RailOptions) -> Rails {
+pub fn lay(topology: &Topology, hierarchy: &Hierarchy, node_ranks: &NodeRanks, options: RailOptions) -> Rails {
     let RailOptions { order, pairs, aggregators } = options;
     let grid = Grid::new(hierarchy, topology);
-    let fewest = (0..seats.nodes()).map(|node| seats.on(node).len() as u32).min().unwrap_or(1);
+    let fewest = (0..node_ranks.nodes()).map(|node| node_ranks.on(node).len() as u32).min().unwrap_or(1);
     let aggregators = aggregators.unwrap_or_else(|| topology.aggregators()).clamp(1, fewest.max(1));
     let ordered = grid.ordered(order);
     let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs);

@@ -74,7 +74,8 @@ pub enum BuildError {
     RouteToSwitch(String, String),
     /// A next hop without a link to it.
     #[error(
-        "switch '{switch}' sends to '{destination}' by '{next}', which is not its neighbour; expected one of {neighbours}"
+        "switch '{switch}' sends to '{destination}' by '{next}', which is not its neighbour; expected one of \
+         {neighbours}"
     )]
     RouteToNonNeighbour {
         /// The switch whose table it is.

@@ -155,7 +155,8 @@ impl Reader<'_> {
         for (key, span) in given {
             if span.is_some() {
                 let message = format!(
-                    "'{key}' beside [generator]; expected only name, queue, message_latency, message_gap and routes beside it"
+                    "'{key}' beside [generator]; expected only name, queue, message_latency, message_gap and routes \
+                     beside it"
                 );
                 return Err(self.error(span, message));
             }

@@ -1,10 +1,11 @@
 //! Networks as data: hosts, switches, links, routes, groups, and which rank sits where.
 //!
-//! * [`Fabric`], [`FabricBuilder`], [`Generator`]: the network; [`Fabric::from_toml`] and [`Fabric::to_toml`]: as a file;
-//!   [`shipped()`]: the ones that come with Nagare.
+//! * [`Fabric`], [`FabricBuilder`], [`Generator`]: the network; [`Fabric::from_toml`] and [`Fabric::to_toml`]: as a
+//!   file; [`shipped()`]: the ones that come with Nagare.
 //! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts.
 //! * [`Placement`]: rank to host. [`check()`]: plays rounds of transfers on the network.
-//! * [`timeline()`]: plays a whole schedule in time. [`steps`]: what a step makes the nodes send, and head-of-line blocking.
+//! * [`timeline()`]: plays a whole schedule in time. [`steps`]: what a step makes the nodes send, and head-of-line
+//!   blocking.
 //! * [`Synthetic`], [`SlurmAddress`]: hierarchies known without a network.
 
 mod build;

@@ -16,7 +16,8 @@ pub struct SlurmAddress {
 pub enum SlurmError {
     /// Different numbers of components.
     #[error(
-        "SLURM_TOPOLOGY_ADDR '{address}' has {got} parts, SLURM_TOPOLOGY_ADDR_PATTERN '{pattern}' has {expected}; expected equally many"
+        "SLURM_TOPOLOGY_ADDR '{address}' has {got} parts, SLURM_TOPOLOGY_ADDR_PATTERN '{pattern}' has {expected}; \
+         expected equally many"
     )]
     Length {
         /// `SLURM_TOPOLOGY_ADDR`.
@@ -108,7 +109,8 @@ mod tests {
         let length = SlurmAddress::parse("s0.n7", "switch.switch.node").unwrap_err();
         assert_eq!(
             length.to_string(),
-            "SLURM_TOPOLOGY_ADDR 's0.n7' has 2 parts, SLURM_TOPOLOGY_ADDR_PATTERN 'switch.switch.node' has 3; expected equally many"
+            "SLURM_TOPOLOGY_ADDR 's0.n7' has 2 parts, SLURM_TOPOLOGY_ADDR_PATTERN 'switch.switch.node' has 3; expected \
+             equally many"
         );
         let empty = |a, p| matches!(SlurmAddress::parse(a, p), Err(SlurmError::EmptyPart { .. }));
         assert!(empty("s0..n7", "switch.switch.node"));

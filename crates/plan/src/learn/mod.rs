@@ -104,7 +104,7 @@ impl Trials {
     }
 
     /// The way of the next call.
-    pub fn next(&mut self) -> Step {
+    pub fn next_step(&mut self) -> Step {
         self.calls += 1;
         if self.queue.is_empty() {
             self.plan();

@@ -47,7 +47,7 @@ fn play(ways: usize, calls: u64, noise: f64, seed: u64, times: impl Fn(u64, usiz
         if let Some(time) = outstanding.take() {
             series.trials.note(time);
         }
-        let step = series.trials.next();
+        let step = series.trials.next_step();
         let first = if std::mem::replace(&mut seen[step.way], true) { 1.0 } else { FIRST[step.way.min(1)] };
         let first = 1.0 + (first - 1.0) * random.unit();
         let time = random.call(times(call, step.way) * first, noise);
@@ -63,7 +63,8 @@ fn play(ways: usize, calls: u64, noise: f64, seed: u64, times: impl Fn(u64, usiz
     series
 }
 
-/// Of a thousand series with three to four ways and noise the last choice is the best, or within 5 % of it, in 99 of 100.
+/// Of a thousand series with three to four ways and noise the last choice is the best, or within 5 % of it, in 99 of
+/// 100.
 #[test]
 fn the_best_is_found() {
     for noise in [0.01, 0.03, 0.06] {
@@ -83,8 +84,8 @@ fn the_best_is_found() {
     }
 }
 
-/// Never more than twelve measured calls before a way is settled on, and a series of fifty calls, trials included, takes
-/// at most 1 / 0.93 of what the MPI library alone takes, where others are up to twice as slow.
+/// Never more than twelve measured calls before a way is settled on, and a series of fifty calls, trials included,
+/// takes at most 1 / 0.93 of what the MPI library alone takes, where others are up to twice as slow.
 #[test]
 fn trying_costs_little() {
     let mut dear = 0;
@@ -116,7 +117,7 @@ fn replay(ways: usize, calls: u64, times: &[f64]) -> f64 {
     let mut trials = Trials::new(ways);
     let mut total = 0.0;
     for _ in 0..calls {
-        let step = trials.next();
+        let step = trials.next_step();
         total += times[step.way];
         if step.measured {
             trials.note((times[step.way] * 1e3) as u64);
@@ -151,7 +152,7 @@ fn the_library_is_kept_where_nothing_is_clearly_faster() {
     for (other, settled) in [(99.0, 0), (98.0, 0), (96.0, 1), (50.0, 1)] {
         let mut trials = Trials::new(2);
         for _ in 0..20 {
-            let step = trials.next();
+            let step = trials.next_step();
             if step.measured {
                 trials.note(([100.0, other][step.way] * 1e3) as u64);
             }
@@ -163,7 +164,7 @@ fn the_library_is_kept_where_nothing_is_clearly_faster() {
 #[test]
 fn one_way_is_settled_at_once() {
     let mut trials = Trials::new(1);
-    assert_eq!(trials.next(), Step { way: 0, measured: true });
+    assert_eq!(trials.next_step(), Step { way: 0, measured: true });
     trials.note(5);
     assert_eq!(trials.settled(), Some(0));
 }
@@ -179,8 +180,8 @@ proptest! {
                 other.note(time);
             }
             let unmeasured = other.next_unmeasured().map(|way| Step { way, measured: false });
-            let step = one.next();
-            prop_assert_eq!(step, unmeasured.unwrap_or_else(|| other.next()));
+            let step = one.next_step();
+            prop_assert_eq!(step, unmeasured.unwrap_or_else(|| other.next_step()));
             prop_assert!(step.way < ways);
         }
     }

@@ -10,25 +10,25 @@
 //! section 2.
 
 use super::blocks::Rail;
-use super::board::Slip;
 use super::half::{Half, stages};
+use super::node_trees::HopLabel;
 use super::rails::Rails;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 use std::ops::Range;
 
 /// Names of the stages; `between`: of that between nodes.
-pub fn allgather_stages(seats: &Seats, between: &str) -> Vec<String> {
-    stages(seats, ["node gather", between, "node bcast"])
+pub fn allgather_stages(node_ranks: &NodeRanks, between: &str) -> Vec<String> {
+    stages(node_ranks, ["node gather", between, "node bcast"])
 }
 
 /// Plan of `rank` for Allgather, with the share of every lane cut in `chunks`, at least 1.
 ///
 /// In list order: step after step, in each of them chunk after chunk, and after a step what is received in it goes
 /// around in the node.
-pub fn allgather(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
-    let mut half = Half::new(seats, rails, chunks, rank);
-    let staged: Vec<bool> = (0..half.courses.len()).map(|lane| needs_stage(&half, lane as u32)).collect();
+pub fn allgather(node_ranks: &NodeRanks, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
+    let mut half = Half::new(node_ranks, rails, chunks, rank);
+    let staged: Vec<bool> = (0..half.by_lane.len()).map(|lane| needs_stage(&half, lane as u32)).collect();
     let steps = rails.steps();
     for chunk in 0..chunks {
         let first = half.hops.len();
@@ -56,9 +56,9 @@ fn keep_contribution(hops: &mut [Hop], first: usize) {
 
 /// Whether what a lane moves in a step is in several places of the result.
 fn needs_stage(half: &Half, lane: u32) -> bool {
-    let course = &half.courses[lane as usize];
-    let held = course.halving.iter().map(|transfer| &transfer.received);
-    let mut runs = course.pieces.iter().chain(held).map(|run| half.blocks.staged(Rail { lane, chunk: 0 }, run));
+    let of_lane = &half.by_lane[lane as usize];
+    let held = of_lane.halving.iter().map(|transfer| &transfer.received);
+    let mut runs = of_lane.pieces.iter().chain(held).map(|run| half.blocks.staged(Rail { lane, chunk: 0 }, run));
     runs.any(|run| half.blocks.unstaged(run, Space::Output).is_none())
 }
 
@@ -71,10 +71,10 @@ fn place(half: &Half, staged: &[bool], rail: Rail, positions: &Range<u32>) -> Pa
 
 /// Brings the blocks that are served to the aggregators of a chunk.
 fn gather_inside(half: &mut Half, staged: &[bool], chunk: u32) {
-    for lane in 0..half.courses.len() as u32 {
+    for lane in 0..half.by_lane.len() as u32 {
         let (rail, aggregator) = (Rail { lane, chunk }, half.rails.aggregator_of(lane));
         let (slice, slices) = (half.blocks.slice(rail), half.blocks.slices());
-        let gathered = place(half, staged, rail, half.courses[lane as usize].owned());
+        let gathered = place(half, staged, rail, half.by_lane[lane as usize].owned());
         let own = half.blocks.slice_of(rail, Space::Input, half.rank);
         let ranks = half.blocks.served(half.node, aggregator);
         for (&served, nth) in ranks.iter().zip(0..) {
@@ -93,15 +93,15 @@ fn gather_inside(half: &mut Half, staged: &[bool], chunk: u32) {
 /// Spreads in the node what its aggregators have got of a chunk in a step, counted from 1; before the first it is their
 /// own.
 fn bcast_inside(half: &mut Half, staged: &[bool], (step, steps): (u32, u32), chunk: u32) {
-    for lane in 0..half.courses.len() as u32 {
+    for lane in 0..half.by_lane.len() as u32 {
         let rail = Rail { lane, chunk };
-        let piece = half.courses[lane as usize].pieces[(steps - step) as usize].clone();
+        let piece = half.by_lane[lane as usize].pieces[(steps - step) as usize].clone();
         let parts = place(half, staged, rail, &piece);
         // Streams of the first stage between the same ranks have lower tags.
         let number = half.blocks.slices() + step * half.blocks.rails() + half.blocks.number(rail);
-        let slip =
-            Slip { stage: 2 * u16::from(half.inside()), rail: number, turn: (steps + step) * half.chunks + chunk };
-        half.board.bcast(&mut half.hops, half.rails.aggregator_of(lane), parts, slip);
+        let label =
+            HopLabel { stage: 2 * u16::from(half.inside()), rail: number, turn: (steps + step) * half.chunks + chunk };
+        half.node_trees.bcast(&mut half.hops, half.rails.aggregator_of(lane), parts, label);
         if staged[lane as usize] {
             half.shuffle(parts, Space::Output);
         }

@@ -24,7 +24,7 @@ pub enum Pairs {
 
 /// What a node does in one step: it sends some positions and receives and combines others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leg {
+pub struct LineStep {
     /// The node that is sent to, by its coordinate.
     pub to: u32,
     /// Positions sent, as they are held before the step.
@@ -39,8 +39,8 @@ pub struct Leg {
 #[derive(Clone, Debug)]
 pub struct Along {
     size: u32,
-    /// For lines that are halved, the legs of every node.
-    halving: Vec<Vec<Leg>>,
+    /// For lines that are halved, the steps of every node.
+    halving: Vec<Vec<LineStep>>,
 }
 
 impl Along {
@@ -65,14 +65,14 @@ impl Along {
     }
 
     /// What the node at `coordinate` does in step `step`.
-    pub fn leg(&self, coordinate: u32, step: u32) -> Leg {
-        if let Some(legs) = self.halving.get(coordinate as usize) {
-            return legs[step as usize].clone();
+    pub fn leg(&self, coordinate: u32, step: u32) -> LineStep {
+        if let Some(steps) = self.halving.get(coordinate as usize) {
+            return steps[step as usize].clone();
         }
         let around = |offset: u32| (coordinate + self.size - offset) % self.size;
         let one = |position: u32| position..position + 1;
         let (sent, received) = (one(around(step)), one(around(step + 1)));
-        Leg { to: (coordinate + 1) % self.size, sent, from: around(1), received }
+        LineStep { to: (coordinate + 1) % self.size, sent, from: around(1), received }
     }
 
     /// The position that the node at `coordinate` owns after the last step.
@@ -86,7 +86,7 @@ impl Along {
 
 /// Legs of `nodes`, in the order around the ring, all of which hold the same `positions`, of their contributions or
 /// combined.
-fn halve(nodes: &[u32], positions: Range<u32>, (ring, pairs): (u32, Pairs), legs: &mut [Vec<Leg>]) {
+fn halve(nodes: &[u32], positions: Range<u32>, (ring, pairs): (u32, Pairs), steps: &mut [Vec<LineStep>]) {
     let count = nodes.len();
     if count < 2 {
         return;
@@ -102,14 +102,14 @@ fn halve(nodes: &[u32], positions: Range<u32>, (ring, pairs): (u32, Pairs), legs
         let mirrored = pairs == Pairs::Near && pair % 2 == 1;
         let (low, high) = if mirrored { (b, a) } else { (a, b) };
         let (lower, upper) = (positions.start..middle, middle..positions.end);
-        legs[low as usize].push(Leg { to: high, sent: upper.clone(), from: high, received: lower.clone() });
-        legs[high as usize].push(Leg { to: low, sent: lower, from: low, received: upper });
+        steps[low as usize].push(LineStep { to: high, sent: upper.clone(), from: high, received: lower.clone() });
+        steps[high as usize].push(LineStep { to: low, sent: lower, from: low, received: upper });
         halves[0].push(low);
         halves[1].push(high);
     }
     let [low, high] = halves;
-    halve(&low, positions.start..middle, (ring, pairs), legs);
-    halve(&high, middle..positions.end, (ring, pairs), legs);
+    halve(&low, positions.start..middle, (ring, pairs), steps);
+    halve(&high, middle..positions.end, (ring, pairs), steps);
 }
 
 #[cfg(test)]

@@ -11,13 +11,13 @@
 
 use super::rails::Rails;
 use crate::schedule::{Parts, Rank, Space};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 use std::ops::Range;
 
 /// Where every slice of every block is in the stage.
 #[derive(Clone, Debug)]
 pub struct Blocks<'r> {
-    seats: &'r Seats,
+    node_ranks: &'r NodeRanks,
     rails: &'r Rails,
     chunks: u32,
     /// The slice at every place of the stage: `rank · slices + slice`.
@@ -37,8 +37,8 @@ pub struct Rail {
 
 impl<'r> Blocks<'r> {
     /// The blocks of all ranks on `rails`, each lane in `chunks`; O(ranks · slices).
-    pub fn new(seats: &'r Seats, rails: &'r Rails, chunks: u32) -> Self {
-        let mut blocks = Self { seats, rails, chunks, order: Vec::new(), places: vec![0] };
+    pub fn new(node_ranks: &'r NodeRanks, rails: &'r Rails, chunks: u32) -> Self {
+        let mut blocks = Self { node_ranks, rails, chunks, order: Vec::new(), places: vec![0] };
         let slices = blocks.slices();
         for lane in 0..rails.lanes().len() as u32 {
             let mut owners = vec![0; rails.nodes() as usize];
@@ -82,7 +82,7 @@ impl<'r> Blocks<'r> {
 
     /// Ranks of a node that an aggregator serves: itself first.
     pub fn served(&self, node: u32, aggregator: u32) -> &'r [Rank] {
-        let ranks = self.seats.on(node);
+        let ranks = self.node_ranks.on(node);
         let bound = |aggregator: u32| aggregator as usize * ranks.len() / self.rails.aggregators() as usize;
         &ranks[bound(aggregator)..bound(aggregator + 1)]
     }

@@ -1,8 +1,8 @@
 //! The sequence of tasks of a communicator, from which the plans of all its ranks are made.
 
 use crate::schedule::TAGS;
-use crate::tasks::{Order, Routes, Task, Tasks, Told, Waits, choose};
-use crate::topology::{Hierarchy, Seats, Topology, Wires};
+use crate::tasks::{Completion, Order, Routes, Task, Tasks, Waits, choose};
+use crate::topology::{Hierarchy, NodeRanks, Topology, Wires};
 use std::collections::BTreeSet;
 
 /// Data has tag 0, tokens between two ranks have the others.
@@ -97,7 +97,7 @@ enum Sequence {
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// Ranks by node and slot.
-    pub(crate) seats: Seats,
+    pub(crate) node_ranks: NodeRanks,
     /// What keeps a rank from running ahead.
     pub(crate) pace: Pace,
     sequence: Sequence,
@@ -109,14 +109,14 @@ impl Exchange {
     /// Schedules the exchange between the nodes of `hierarchy`, made from `topology`; O(nodes² · links of a route).
     pub fn new(topology: &Topology, hierarchy: &Hierarchy, options: ExchangeOptions) -> Self {
         let nodes = hierarchy.node_count();
-        let seats = Seats::new(hierarchy, topology);
-        let of_nodes: Vec<u32> = (0..nodes).map(|node| seats.on(node).len() as u32).collect();
+        let node_ranks = NodeRanks::new(hierarchy, topology);
+        let of_nodes: Vec<u32> = (0..nodes).map(|node| node_ranks.on(node).len() as u32).collect();
         // Rank l of a node of p ranks has its k-th send to a node of q ranks in round k + q·⌊l / q⌋ of the step.
         let sizes: BTreeSet<u32> = of_nodes.iter().copied().collect();
         let rounds = |&p: &u32| sizes.iter().map(move |&q| p.next_multiple_of(q)).max();
         let width = sizes.iter().filter_map(rounds).max().unwrap_or(1);
         let sequence = Sequence::Rotation;
-        let mut exchange = Self { seats, pace: options.pace, sequence, width };
+        let mut exchange = Self { node_ranks, pace: options.pace, sequence, width };
         if nodes > MOST_NODES {
             exchange.pace = Pace::Free { abreast: 1 };
             return exchange;
@@ -135,7 +135,7 @@ impl Exchange {
             Pace::Steps { .. } | Pace::Free { .. } => None,
         };
         let (mut steps, mut first_wait, mut waits): (Vec<Step>, _, Vec<Wait>) = (Vec::new(), vec![0], Vec::new());
-        let mut free = vec![[0u32; 2]; self.seats.nodes() as usize];
+        let mut free = vec![[0u32; 2]; self.node_ranks.nodes() as usize];
         let (mut time, mut first, mut end, mut tokens) = (0, 0, 0, 0);
         for (place, &task) in (0..).zip(&order.sequence) {
             let Task { from, to, .. } = tasks.task(task);
@@ -146,9 +146,9 @@ impl Exchange {
             (free[from as usize][0], free[to as usize][1]) = (round + 1, round + 1);
             end = end.max(round + 1);
             for wait in kept.iter().flat_map(|kept| kept.of(place)) {
-                let token = match wait.told {
-                    Told::Sent | Told::Received => None,
-                    Told::Token { nth } => {
+                let token = match wait.completion {
+                    Completion::Sent | Completion::Received => None,
+                    Completion::Token { nth } => {
                         let teller = steps[wait.on as usize].to;
                         let token = Token { from: teller, round: tokens, tag: 1 + nth % TOKEN_TAGS };
                         tokens += self.size(teller).max(self.size(from));
@@ -165,14 +165,14 @@ impl Exchange {
 
     /// Ranks of a node.
     pub(crate) fn size(&self, node: u32) -> u32 {
-        self.seats.on(node).len() as u32
+        self.node_ranks.on(node).len() as u32
     }
 
     /// One more than the largest place of a step.
     pub(crate) fn places(&self) -> u32 {
         match &self.sequence {
             Sequence::Listed { steps, .. } => steps.len() as u32,
-            Sequence::Rotation => 2 * self.seats.nodes().saturating_sub(1),
+            Sequence::Rotation => 2 * self.node_ranks.nodes().saturating_sub(1),
         }
     }
 
@@ -185,7 +185,7 @@ impl Exchange {
                 }
             }
             Sequence::Rotation => {
-                let nodes = self.seats.nodes();
+                let nodes = self.node_ranks.nodes();
                 for offset in 1..nodes {
                     let mut froms = [node, (node + nodes - offset) % nodes];
                     froms.sort_unstable();

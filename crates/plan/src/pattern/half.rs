@@ -8,23 +8,23 @@
 //! ```
 
 use super::blocks::{Blocks, Rail};
-use super::board::Board;
+use super::node_trees::NodeTrees;
 use super::rails::{Rails, Transfer};
 use super::staging::shuffled;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space, TAGS};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 use std::ops::Range;
 
 /// What a node does on a lane.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct LaneSteps {
     /// The steps of its halving.
     pub halving: Vec<Transfer>,
     /// All positions in pieces, the owned one last.
     pub pieces: Vec<Range<u32>>,
 }
 
-impl Course {
+impl LaneSteps {
     fn new(rails: &Rails, lane: u32, node: u32) -> Self {
         let (halving, position) = (rails.halving(lane, node), rails.position(lane, node));
         let sent = halving.iter().map(|transfer| transfer.sent.clone());
@@ -47,35 +47,47 @@ impl Course {
 
 /// A plan in the making.
 pub struct Half<'r> {
-    pub seats: &'r Seats,
+    pub node_ranks: &'r NodeRanks,
     pub rails: &'r Rails,
     pub chunks: u32,
     pub rank: Rank,
     pub node: u32,
-    pub board: Board<'r>,
+    pub node_trees: NodeTrees<'r>,
     /// The aggregator that this rank is.
     pub own: Option<u32>,
     pub blocks: Blocks<'r>,
     /// Of the node, by lane.
-    pub courses: Vec<Course>,
+    pub by_lane: Vec<LaneSteps>,
     pub hops: Vec<Hop>,
     shuffles: Vec<Vec<Run>>,
 }
 
 impl<'r> Half<'r> {
     /// Nothing yet, for `rank`, with every lane cut in `chunks`.
-    pub fn new(seats: &'r Seats, rails: &'r Rails, chunks: u32, rank: Rank) -> Self {
-        let (node, _) = seats.seat(rank);
-        let board = Board::new(seats, rank, rails.aggregators());
-        let own = (0..rails.aggregators()).find(|&aggregator| board.is(aggregator));
-        let courses = (0..rails.lanes().len() as u32).map(|lane| Course::new(rails, lane, node)).collect();
-        let blocks = Blocks::new(seats, rails, chunks);
-        Self { seats, rails, chunks, rank, node, board, own, blocks, courses, hops: Vec::new(), shuffles: Vec::new() }
+    pub fn new(node_ranks: &'r NodeRanks, rails: &'r Rails, chunks: u32, rank: Rank) -> Self {
+        let (node, _) = node_ranks.node_and_slot(rank);
+        let node_trees = NodeTrees::new(node_ranks, rank, rails.aggregators());
+        let own = (0..rails.aggregators()).find(|&aggregator| node_trees.is(aggregator));
+        let by_lane = (0..rails.lanes().len() as u32).map(|lane| LaneSteps::new(rails, lane, node)).collect();
+        let blocks = Blocks::new(node_ranks, rails, chunks);
+        Self {
+            node_ranks,
+            rails,
+            chunks,
+            rank,
+            node,
+            node_trees,
+            own,
+            blocks,
+            by_lane,
+            hops: Vec::new(),
+            shuffles: Vec::new(),
+        }
     }
 
     /// Whether there are stages inside nodes.
     pub fn inside(&self) -> bool {
-        self.seats.widest() > 1
+        self.node_ranks.widest() > 1
     }
 
     /// One step of a chunk between nodes, in all lanes of this rank; `place`: where positions of a rail are. Backwards
@@ -91,14 +103,14 @@ impl<'r> Half<'r> {
         let (lanes, aggregators) = (self.rails.lanes().len() as u32, self.rails.aggregators());
         for lane in self.rails.lanes_of(own) {
             let rail = Rail { lane, chunk };
-            let halving = &self.courses[lane as usize].halving;
+            let halving = &self.by_lane[lane as usize].halving;
             let at = if backwards { halving.len() - 1 - step as usize } else { step as usize };
             // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
             let in_order = (step * self.chunks + chunk) * lanes + lane;
             let round = Round { stage: u16::from(self.inside()), step: in_order };
             let hops = halving[at].ends(backwards).map(|(action, node, positions)| {
                 let (peer, parts) =
-                    (Board::aggregator(self.seats, node, own, aggregators), place(self, rail, positions));
+                    (NodeTrees::aggregator(self.node_ranks, node, own, aggregators), place(self, rail, positions));
                 let turn = step * self.chunks + chunk;
                 Hop { action, peer, parts, round, tag: in_order % TAGS, turn, after: Vec::new() }
             });
@@ -125,7 +137,7 @@ impl<'r> Half<'r> {
 
     /// The plan; `staged`: whether there is a stage.
     pub fn finish(self, staged: bool) -> RankPlan {
-        let parts = self.seats.ranks() * self.blocks.slices();
+        let parts = self.node_ranks.ranks() * self.blocks.slices();
         let order = if staged { self.blocks.into_order() } else { Vec::new() };
         let staged = order.len() as u32;
         RankPlan { staged, order, shuffles: self.shuffles, ..RankPlan::new(self.rank, parts, self.hops) }
@@ -133,8 +145,8 @@ impl<'r> Half<'r> {
 }
 
 /// Names of the stages: one between nodes, and where nodes have several ranks one inside them before and after.
-pub fn stages(seats: &Seats, [before, between, after]: [&str; 3]) -> Vec<String> {
-    let inside = seats.widest() > 1;
+pub fn stages(node_ranks: &NodeRanks, [before, between, after]: [&str; 3]) -> Vec<String> {
+    let inside = node_ranks.widest() > 1;
     let names = [(inside, before), (true, between), (inside, after)];
     names.into_iter().filter(|&(used, _)| used).map(|(_, name)| name.to_owned()).collect()
 }

@@ -5,23 +5,29 @@ use super::rails::Rails;
 use super::reduce_scatter::{reduce_scatter, reduce_scatter_stages};
 use crate::collective::{Collective, Rank};
 use crate::schedule::RankPlan;
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 
 /// Plan of `rank` for the half that `collective` is, with the share of every lane cut in `chunks`, at least 1; `None`
 /// if it is no half.
-pub fn half(collective: Collective, seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> Option<RankPlan> {
+pub fn half(
+    collective: Collective,
+    node_ranks: &NodeRanks,
+    rails: &Rails,
+    chunks: u32,
+    rank: Rank,
+) -> Option<RankPlan> {
     match collective {
-        Collective::Allgather => Some(allgather(seats, rails, chunks, rank)),
-        c if c.scatters() => Some(reduce_scatter(seats, rails, chunks, rank)),
+        Collective::Allgather => Some(allgather(node_ranks, rails, chunks, rank)),
+        c if c.scatters() => Some(reduce_scatter(node_ranks, rails, chunks, rank)),
         _ => None,
     }
 }
 
 /// Names of its stages; `between`: of those between nodes, when blocks are scattered and when they are gathered.
-pub fn half_stages(collective: Collective, seats: &Seats, between: [&str; 2]) -> Option<Vec<String>> {
+pub fn half_stages(collective: Collective, node_ranks: &NodeRanks, between: [&str; 2]) -> Option<Vec<String>> {
     match collective {
-        Collective::Allgather => Some(allgather_stages(seats, between[1])),
-        c if c.scatters() => Some(reduce_scatter_stages(seats, between[0])),
+        Collective::Allgather => Some(allgather_stages(node_ranks, between[1])),
+        c if c.scatters() => Some(reduce_scatter_stages(node_ranks, between[0])),
         _ => None,
     }
 }

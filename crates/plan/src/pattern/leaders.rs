@@ -17,7 +17,7 @@
 
 use super::staging::{Staging, place_of, sorted};
 use crate::schedule::{Rank, RankPlan, Round, Space};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 
 /// Stages, and their numbers.
 pub const STAGES: [&str; 3] = ["collect", "exchange", "distribute"];
@@ -27,7 +27,7 @@ const DISTRIBUTE: u16 = 2;
 
 /// What the plan of one rank is made from.
 struct View<'s> {
-    seats: &'s Seats,
+    node_ranks: &'s NodeRanks,
     rank: Rank,
     node: u32,
     slot: usize,
@@ -43,9 +43,9 @@ struct View<'s> {
 /// Plan of `rank` for Alltoall with `leaders` leaders per node, at least 1. A leader that deals with S ranks, on a node
 /// of w > 1, stages at most `4·w·S` blocks; besides, a rank stages at most P that it sends and P that it gets, none of
 /// them where ranks are numbered node by node.
-pub fn through_leaders(seats: &Seats, rank: Rank, leaders: u32) -> RankPlan {
-    let view = View::new(seats, rank, leaders);
-    let mut plan = Staging::new(rank, seats.ranks());
+pub fn through_leaders(node_ranks: &NodeRanks, rank: Rank, leaders: u32) -> RankPlan {
+    let view = View::new(node_ranks, rank, leaders);
+    let mut plan = Staging::new(rank, node_ranks.ranks());
     let collected = view.collect(&mut plan);
     let results = match view.shares.get(view.slot) {
         Some(share) if view.own.len() > 1 => view.exchange(&mut plan, share, &collected),
@@ -57,31 +57,31 @@ pub fn through_leaders(seats: &Seats, rank: Rank, leaders: u32) -> RankPlan {
 }
 
 impl<'s> View<'s> {
-    fn new(seats: &'s Seats, rank: Rank, leaders: u32) -> Self {
-        let (node, slot) = seats.seat(rank);
-        let own = seats.on(node);
+    fn new(node_ranks: &'s NodeRanks, rank: Rank, leaders: u32) -> Self {
+        let (node, slot) = node_ranks.node_and_slot(rank);
+        let own = node_ranks.on(node);
         let (slot, members, leaders) = (slot as usize, sorted(own), leaders.max(1));
-        let mut view = Self { seats, rank, node, slot, own, members, leaders, shares: Vec::new() };
+        let mut view = Self { node_ranks, rank, node, slot, own, members, leaders, shares: Vec::new() };
         view.shares = vec![Vec::new(); view.leaders_on(node)];
-        for other in 0..seats.ranks() {
-            let leader = view.leader(node, seats.seat(other).0);
+        for other in 0..node_ranks.ranks() {
+            let leader = view.leader(node, node_ranks.node_and_slot(other).0);
             view.shares[leader].push(other);
         }
         view
     }
 
     fn leaders_on(&self, node: u32) -> usize {
-        self.leaders.min(self.seats.on(node).len() as u32).min(self.seats.nodes()) as usize
+        self.leaders.min(self.node_ranks.on(node).len() as u32).min(self.node_ranks.nodes()) as usize
     }
 
     /// Slot of the leader on `node` that deals with node `other`.
     fn leader(&self, node: u32, other: u32) -> usize {
-        other as usize * self.leaders_on(node) / self.seats.nodes() as usize
+        other as usize * self.leaders_on(node) / self.node_ranks.nodes() as usize
     }
 
     /// The rank on node `other` that deals with this node.
     fn opposite(&self, other: u32) -> Rank {
-        self.seats.on(other)[self.leader(other, self.node)]
+        self.node_ranks.on(other)[self.leader(other, self.node)]
     }
 
     /// The other slots of the node in ring order: turn, slot to send to, slot to receive from.
@@ -92,7 +92,7 @@ impl<'s> View<'s> {
 
     /// The nodes to send to and to receive from in every round between nodes, where they are this leader's.
     fn peers(&self) -> impl Iterator<Item = (Round, [Option<u32>; 2])> {
-        let nodes = self.seats.nodes();
+        let nodes = self.node_ranks.nodes();
         (1..nodes).map(move |distance| {
             let both = [(self.node + distance) % nodes, (self.node + nodes - distance) % nodes];
             let mine = both.map(|other| (self.leader(self.node, other) == self.slot).then_some(other));
@@ -121,16 +121,16 @@ impl<'s> View<'s> {
     /// other node after those for another, a result a block of every rank that the leader deals with, all in rank
     /// order.
     fn exchange(&self, plan: &mut Staging, share: &[Rank], collected: &[u32]) -> Vec<u32> {
-        let (width, seats) = (self.own.len(), self.seats);
+        let (width, node_ranks) = (self.own.len(), self.node_ranks);
         let column = |of: Rank| place_of(&self.members, of);
         let results: Vec<u32> = self.own.iter().map(|_| plan.room(share.len())).collect();
-        let result = |to: Rank| results[seats.seat(to).1 as usize];
+        let result = |to: Rank| results[node_ranks.node_and_slot(to).1 as usize];
 
         // Where the blocks for each rank of the share begin: in the message to its node, or in its result if it is a
         // neighbour.
         let mut begin = vec![0; share.len()];
-        for node in (0..seats.nodes()).filter(|&node| self.leader(self.node, node) == self.slot) {
-            let targets = sorted(seats.on(node));
+        for node in (0..node_ranks.nodes()).filter(|&node| self.leader(self.node, node) == self.slot) {
+            let targets = sorted(node_ranks.on(node));
             let message = (node != self.node).then(|| plan.room(targets.len() * width));
             for (row, &to) in (0..).zip(&targets) {
                 let row = message.map_or_else(|| result(to), |message| message + row * width as u32);
@@ -138,7 +138,7 @@ impl<'s> View<'s> {
             }
         }
         let place = |from: Rank, (&to, &begin): (&Rank, &u32)| {
-            begin + if seats.seat(to).0 == self.node { place_of(share, from) } else { column(from) }
+            begin + if node_ranks.node_and_slot(to).0 == self.node { place_of(share, from) } else { column(from) }
         };
         let targets = || share.iter().zip(&begin);
         plan.shuffle(Space::Input, Space::Stage, targets().map(|to| (*to.0, place(self.rank, to))), EXCHANGE);
@@ -150,12 +150,12 @@ impl<'s> View<'s> {
 
         for (round, [to, from]) in self.peers() {
             if let Some(to) = to {
-                let targets = sorted(seats.on(to));
+                let targets = sorted(node_ranks.on(to));
                 let message = begin[place_of(share, targets[0]) as usize];
                 plan.send(self.opposite(to), (Space::Stage, message), width * targets.len(), round);
             }
             if let Some(from) = from {
-                let sources = sorted(seats.on(from));
+                let sources = sorted(node_ranks.on(from));
                 let blocks = width * sources.len();
                 let message = plan.room(blocks);
                 plan.recv(self.opposite(from), (Space::Stage, message), blocks, round);
@@ -172,12 +172,12 @@ impl<'s> View<'s> {
         plan.shuffle(Space::Input, Space::Output, [(self.rank, self.rank)], EXCHANGE);
         for (round, [to, from]) in self.peers() {
             if let Some(to) = to {
-                let targets = sorted(self.seats.on(to));
+                let targets = sorted(self.node_ranks.on(to));
                 let blocks = plan.together(&targets, EXCHANGE);
                 plan.send(self.opposite(to), blocks, targets.len(), round);
             }
             if let Some(from) = from {
-                plan.recv_all(&sorted(self.seats.on(from)), self.opposite(from), round);
+                plan.recv_all(&sorted(self.node_ranks.on(from)), self.opposite(from), round);
             }
         }
         Vec::new()

@@ -9,28 +9,28 @@
 //! document, section 2.
 
 use super::blocks::Rail;
-use super::board::Slip;
 use super::half::{Half, stages};
+use super::node_trees::HopLabel;
 use super::rails::Rails;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 
 /// Names of the stages; `between`: of that between nodes.
-pub fn reduce_scatter_stages(seats: &Seats, between: &str) -> Vec<String> {
-    stages(seats, ["node reduce", between, "node scatter"])
+pub fn reduce_scatter_stages(node_ranks: &NodeRanks, between: &str) -> Vec<String> {
+    stages(node_ranks, ["node reduce", between, "node scatter"])
 }
 
 /// Plan of `rank` for Reduce_scatter, with the share of every lane cut in `chunks`, at least 1.
 ///
 /// In list order: step after step, in each of them chunk after chunk; a piece is combined inside the node just before
 /// the step that needs it.
-pub fn reduce_scatter(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
-    let mut half = Half::new(seats, rails, chunks, rank);
+pub fn reduce_scatter(node_ranks: &NodeRanks, rails: &Rails, chunks: u32, rank: Rank) -> RankPlan {
+    let mut half = Half::new(node_ranks, rails, chunks, rank);
     let steps = rails.steps();
     let mut ready = 0;
     for step in 0..steps.max(1) {
         let needed =
-            half.courses.iter().map(|course| if steps > 0 { course.needed(step) } else { 1 }).max().unwrap_or(0);
+            half.by_lane.iter().map(|of_lane| if steps > 0 { of_lane.needed(step) } else { 1 }).max().unwrap_or(0);
         for chunk in 0..chunks {
             (ready..needed).for_each(|piece| reduce_inside(&mut half, piece, chunk));
             if step < steps {
@@ -51,22 +51,22 @@ pub fn reduce_scatter(seats: &Seats, rails: &Rails, chunks: u32, rank: Rank) -> 
 
 /// Stages a piece of all rails of a chunk, and combines it at their aggregators.
 fn reduce_inside(half: &mut Half, piece: u32, chunk: u32) {
-    for lane in 0..half.courses.len() as u32 {
+    for lane in 0..half.by_lane.len() as u32 {
         let rail = Rail { lane, chunk };
-        let parts = half.blocks.staged(rail, &half.courses[lane as usize].pieces[piece as usize]);
+        let parts = half.blocks.staged(rail, &half.by_lane[lane as usize].pieces[piece as usize]);
         half.shuffle(parts, Space::Input);
         let number = piece * half.blocks.rails() + half.blocks.number(rail);
-        let slip = Slip { stage: 0, rail: number, turn: piece * half.chunks + chunk };
-        half.board.reduce(&mut half.hops, half.rails.aggregator_of(lane), parts, slip);
+        let label = HopLabel { stage: 0, rail: number, turn: piece * half.chunks + chunk };
+        half.node_trees.reduce(&mut half.hops, half.rails.aggregator_of(lane), parts, label);
     }
 }
 
 /// Brings the slices that the rails of a chunk have finished to their ranks.
 fn scatter_inside(half: &mut Half, steps: u32, chunk: u32) {
-    for lane in 0..half.courses.len() as u32 {
+    for lane in 0..half.by_lane.len() as u32 {
         let (rail, aggregator) = (Rail { lane, chunk }, half.rails.aggregator_of(lane));
         let (slice, slices) = (half.blocks.slice(rail), half.blocks.slices());
-        let finished = half.blocks.staged(rail, half.courses[lane as usize].owned());
+        let finished = half.blocks.staged(rail, half.by_lane[lane as usize].owned());
         let result = half.blocks.slice_of(rail, Space::Output, half.rank);
         let ranks = half.blocks.served(half.node, aggregator);
         // Streams of the first stage between the same ranks have lower tags.

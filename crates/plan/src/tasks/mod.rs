@@ -26,7 +26,7 @@ pub use lanes::{Lanes, Order};
 pub use phases::{NEAR, phases};
 pub use relay::relays;
 pub use routes::Routes;
-pub use tokens::{Told, Wait, Waits};
+pub use tokens::{Completion, Wait, Waits};
 pub use tree::tree_phases;
 
 /// Ticks of the shortest transfer: durations are whole ticks, so that equal ones are equal in any sum.

@@ -18,12 +18,12 @@ pub struct Wait {
     /// Place of the earlier task in the sequence.
     pub on: u32,
     /// Who tells the waiting task's sender.
-    pub told: Told,
+    pub completion: Completion,
 }
 
 /// How a node knows that an earlier task is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Completion {
     /// It sent it.
     Sent,
     /// It received it.
@@ -73,12 +73,12 @@ impl Waits {
             let Task { from, .. } = tasks.task(task);
             waits.waits.extend(needed.iter().map(|&on| {
                 let earlier = of(on);
-                let told = match earlier {
-                    _ if earlier.from == from => Told::Sent,
-                    _ if earlier.to == from => Told::Received,
-                    _ => Told::Token { nth: 0 },
+                let completion = match earlier {
+                    _ if earlier.from == from => Completion::Sent,
+                    _ if earlier.to == from => Completion::Received,
+                    _ => Completion::Token { nth: 0 },
                 };
-                Wait { on, told }
+                Wait { on, completion }
             }));
             waits.first.push(waits.waits.len() as u32);
         }
@@ -93,7 +93,7 @@ impl Waits {
 
     /// Tokens between nodes.
     pub fn tokens(&self) -> usize {
-        self.waits.iter().filter(|w| matches!(w.told, Told::Token { .. })).count()
+        self.waits.iter().filter(|w| matches!(w.completion, Completion::Token { .. })).count()
     }
 
     /// Tokens left out because others imply them.
@@ -139,7 +139,7 @@ impl Waits {
         for (place, &task) in order.sequence.iter().enumerate() {
             let to = tasks.task(task).from as usize;
             for wait in &mut self.waits[self.first[place] as usize..self.first[place + 1] as usize] {
-                if let Told::Token { nth } = &mut wait.told {
+                if let Completion::Token { nth } = &mut wait.completion {
                     let from = tasks.task(order.sequence[wait.on as usize]).to as usize;
                     let next = &mut next[from * nodes + to];
                     *nth = std::mem::replace(next, *next + 1);

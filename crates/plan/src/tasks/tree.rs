@@ -14,7 +14,8 @@
 //! such a phase:
 //!
 //! * In phase p host `p mod mᵢ` of tᵢ sends, i > 0. A host of tⱼ receives mᵢ tasks of tᵢ in a row, one from each.
-//! * While tᵢ, i > 0, receives from tᵢ₋₁, each host of tᵢ receives mᵢ₋₁ ≥ mᵢ times in a row: meanwhile every host has its turn.
+//! * While tᵢ, i > 0, receives from tᵢ₋₁, each host of tᵢ receives mᵢ₋₁ ≥ mᵢ times in a row: meanwhile every host has
+//!   its turn.
 //! * In t₀ the hosts take turns in m₀ phases in a row as they like, since one host receives from all. The turns are the
 //!   colours of the graph in which every phase joins its row to the host of t₀ that receives in it.
 //!

@@ -8,7 +8,7 @@ mod grid;
 mod grid_source;
 mod hierarchy;
 mod line;
-mod seats;
+mod node_ranks;
 mod source;
 mod wires;
 
@@ -18,6 +18,6 @@ pub use facts::{Network, Topology, TopologyError, in_order};
 pub use grid::{Dimension, DimensionOrder, Grid, Origin};
 pub use hierarchy::{Family, Hierarchy};
 pub use line::Line;
-pub use seats::Seats;
-pub use source::{Place, Source, SourceError};
+pub use node_ranks::NodeRanks;
+pub use source::{Location, Source, SourceError};
 pub use wires::{Way, Wires};

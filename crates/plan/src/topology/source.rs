@@ -29,7 +29,7 @@ pub enum Source {
 
 /// One rank's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Number of the group at every level outside the node, outermost first; equal numbers are the same group.
     pub groups: Vec<u64>,
     /// Number of the node, if the source knows it.
@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// `topology` with the network of this source, if there is one: `node_of[rank]` is [`Place::node`].
+    /// `topology` with the network of this source, if there is one: `node_of[rank]` is [`Location::node`].
     pub fn on_network(&self, topology: Topology, node_of: &[u64]) -> Topology {
         let Self::Fabric { fabric, .. } = self else { return topology };
         let host = |&node: &u64| u32::try_from(node).ok().filter(|&n| (n as usize) < fabric.host_count()).map(HostId);
@@ -120,12 +120,12 @@ impl Source {
     ///
     /// # Errors
     /// [`SourceError`] if there is no such place.
-    pub fn place(&self, rank: u64, host: &str) -> Result<Place, SourceError> {
+    pub fn place(&self, rank: u64, host: &str) -> Result<Location, SourceError> {
         Ok(match self {
             Self::Synthetic(synthetic) => {
                 let path = synthetic.path(rank)?;
                 let node = node_level(synthetic);
-                Place { groups: path[..node].to_vec(), node: Some(path[node]), core: path.get(node + 1).copied() }
+                Location { groups: path[..node].to_vec(), node: Some(path[node]), core: path.get(node + 1).copied() }
             }
             Self::Fabric { fabric, levels } => {
                 // A site's file may name hosts with or without their domain.
@@ -137,7 +137,7 @@ impl Source {
                     hosts: fabric.host_count(),
                     example: fabric.hosts().next().map_or("", |h| fabric.node_name(h)).to_owned(),
                 })?;
-                Place {
+                Location {
                     groups: levels.iter().map(|l| u64::from(l.of_host[id.0 as usize])).collect(),
                     node: Some(u64::from(id.0)),
                     core: None,
@@ -150,9 +150,9 @@ impl Source {
                     name.hash(&mut hasher);
                     hasher.finish()
                 });
-                Place { groups: groups.collect(), node: None, core: None }
+                Location { groups: groups.collect(), node: None, core: None }
             }
-            Self::Nodes => Place { groups: Vec::new(), node: None, core: None },
+            Self::Nodes => Location { groups: Vec::new(), node: None, core: None },
         })
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         let source = Source::synthetic("synthetic:group:4 node:2 core:4").unwrap();
         assert_eq!(source.level_names(), ["group"]);
         let place = source.place(13, "anything").unwrap();
-        assert_eq!(place, Place { groups: vec![1], node: Some(3), core: Some(13) });
+        assert_eq!(place, Location { groups: vec![1], node: Some(3), core: Some(13) });
         assert!(source.place(32, "anything").is_err());
         let flat = Source::synthetic("synthetic:rack:2 blade:3").unwrap();
         assert_eq!((flat.level_names(), flat.place(4, "").unwrap().node), (vec!["rack".to_owned()], Some(4)));

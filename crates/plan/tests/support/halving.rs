@@ -4,7 +4,7 @@ use nagare_plan::algorithm::halving_doubling;
 use nagare_plan::collective::Collective::Allreduce;
 use nagare_plan::pattern::{Lane, Rails};
 use nagare_plan::schedule::Schedule;
-use nagare_plan::topology::{Dimension, Grid, Hierarchy, Seats, Topology};
+use nagare_plan::topology::{Dimension, Grid, Hierarchy, NodeRanks, Topology};
 
 /// A closed grid whose nodes are numbered in the order of points.
 pub fn grid(sizes: &[u32]) -> Grid {
@@ -21,7 +21,7 @@ pub fn lane(order: &[usize]) -> Lane {
 pub fn schedule(ranks_on: &[u32], rails: &Rails, chunks: u32) -> Schedule {
     let nodes = (0..).zip(ranks_on).flat_map(|(node, &ranks)| std::iter::repeat_n(node, ranks as usize)).collect();
     let topology = Topology::of_nodes(nodes).unwrap();
-    let seats = Seats::new(&Hierarchy::new(&topology), &topology);
-    let plans = (0..seats.ranks()).map(|rank| halving_doubling(&seats, rails, chunks, rank)).collect();
+    let node_ranks = NodeRanks::new(&Hierarchy::new(&topology), &topology);
+    let plans = (0..node_ranks.ranks()).map(|rank| halving_doubling(&node_ranks, rails, chunks, rank)).collect();
     Schedule { collective: Allreduce, algorithm: "halving_doubling".to_owned(), root: 0, stages: Vec::new(), plans }
 }

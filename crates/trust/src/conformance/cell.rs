@@ -27,15 +27,16 @@ impl Cell {
         match self.mpi {
             // MPI_Comm_spawn of Open MPI 4.1.4 now and then does not return, with one process too.
             Mpi::OpenMpi4 => &["test_spawn.*"],
-            // Locks and conditions made of one-sided operations: MPICH moves them on only while the owner of the memory is inside MPI, and
-            // with more processes than cores they take minutes or for ever.
+            // Locks and conditions made of one-sided operations: MPICH moves them on only while the owner of the memory
+            // is inside MPI, and with more processes than cores they take minutes or for ever.
             Mpi::Mpich4 | Mpi::Mpich5 if self.processes > 2 => &["test_util_sync.*"],
             Mpi::Mpich4 if self.processes == 2 => &["test_util_sync.*World*"],
             _ => &[],
         }
     }
 
-    /// The machine on which forced schedules run: a node for each of up to 3 ranks, else nodes of 2 and, of 5 ranks, one of 1.
+    /// The machine on which forced schedules run: a node for each of up to 3 ranks, else nodes of 2 and, of 5 ranks,
+    /// one of 1.
     pub const fn machine(self) -> &'static str {
         if self.processes <= 3 { "synthetic:group:3 node:2 core:1" } else { "synthetic:group:3 node:2 core:2" }
     }

@@ -118,8 +118,8 @@ fn job<'a>(
 
 /// Which test ended the job, and how.
 ///
-/// A rank that crashed says so in its stacks. Otherwise it is the first, in the order in which they run, of those that did not
-/// end: ranks in a later one wait for the rank in it.
+/// A rank that crashed says so in its stacks. Otherwise it is the first, in the order in which they run, of those that
+/// did not end: ranks in a later one wait for the rank in it.
 fn culprit(records: &[Record], ended: &Ended) -> Option<(String, Status)> {
     if let Some(test) = records.iter().filter(|r| r.stacks.starts_with("Fatal")).find_map(|r| r.open.clone()) {
         return Some((test, Status::Crashed));

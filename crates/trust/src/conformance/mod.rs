@@ -1,7 +1,7 @@
 //! `nagare-trust conformance`: mpi4py's own tests with Nagare and without, compared test by test and rank by rank.
 //!
 //! ```text
-//!   (MPI, processes)  ──►  stock, default, forced  ──►  records of ranks  ──►  same status?  ──►  if not: again, three times
+//!   (MPI, processes)  ──►  stock, default, forced  ──►  records of ranks  ──►  same status? ──► if not: again, three times
 //! ```
 
 mod cell;
@@ -183,7 +183,8 @@ fn run_cell(cell: Cell, options: &Options, selection: &Selection, total: &mut To
         let tally = compare(cell, mode, selection, &stock, &nagare)?;
         let elapsed = started.elapsed().as_secs();
         println!(
-            "{elapsed:6} s     {cell}, {mode}: {} tests, {} outcomes equal ({}), {} different, {} flaky, {} broken in both",
+            "{elapsed:6} s     {cell}, {mode}: {} tests, {} outcomes equal ({}), {} different, {} flaky, {} broken in \
+             both",
             nagare.outcomes.len(),
             tally.equal(),
             nagare.statuses(),

@@ -2,18 +2,19 @@
 
     runner.py TESTS RECORDS SECONDS ONLY EXCEPT
 
-TESTS is mpi4py's test directory. RECORDS is a directory: rank R writes RECORDS/R, a line for each event, with tabs between
-the fields:
+TESTS is mpi4py's test directory. RECORDS is a directory: rank R writes RECORDS/R, a line for each event, with tabs
+between the fields:
 
     library VERSION
     begin   TEST
     end     TEST  STATUS  MESSAGE
-    counts  JSON                     what Nagare's report says of this rank so far, after each module; not without Nagare
+    counts  JSON                     what Nagare's report says of this rank so far, after each module; not without it
 
-STATUS is ok, fail, error, skip, expected-failure or unexpected-success. The last test has the name `finalize`; it begins when
-all others are over, and ends when MPI has been left. A test that takes longer than SECONDS ends the process with the stacks
-of all its threads in RECORDS/R.stacks, and so does one that crashes. ONLY is a file with a pattern (of fnmatch) in each line,
-EXCEPT one with names and patterns; a test is run if it matches a line of ONLY and none of EXCEPT.
+STATUS is ok, fail, error, skip, expected-failure or unexpected-success. The last test has the name `finalize`; it
+begins when all others are over, and ends when MPI has been left. A test that takes longer than SECONDS ends the process
+with the stacks of all its threads in RECORDS/R.stacks, and so does one that crashes. ONLY is a file with a pattern (of
+fnmatch) in each line, EXCEPT one with names and patterns; a test is run if it matches a line of ONLY and none of
+EXCEPT.
 """
 
 import atexit

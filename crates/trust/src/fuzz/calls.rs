@@ -7,7 +7,8 @@ use super::tables::{Kind, Overlap, Type, common_values, is_user_defined};
 use super::valid::Known;
 use super::what::What;
 
-/// Ways in which ranks of a series have data for each other: every so many calls. Calls are told apart by a number of 8 bits.
+/// Ways in which ranks of a series have data for each other: every so many calls. Calls are told apart by a number of 8
+/// bits.
 const PERIODS: [u32; 6] = [64, 255, 256, 256, 256, 256];
 
 impl Generator<'_> {

@@ -1,4 +1,5 @@
-//! A random MPI program as data: statements of threads. The text form is in `text.rs`, what makes one valid in `valid.rs`.
+//! A random MPI program as data: statements of threads. The text form is in `text.rs`, what makes one valid in
+//! `valid.rs`.
 
 use super::tables::{Kind, Type};
 use super::what::What;

@@ -1,6 +1,7 @@
 //! Random programs: a pure function of a seed, a number and the settings.
 //!
-//! Statements are proposed at random and taken if they are valid where they stand, so that what comes out is valid as a whole.
+//! Statements are proposed at random and taken if they are valid where they stand, so that what comes out is valid as a
+//! whole.
 
 use super::case::{Action, Case, Make, Message, Statement};
 use super::settings::Settings;

@@ -1,8 +1,8 @@
 //! `nagare-trust fuzz`: random MPI programs as data, every result compared with one computed without collectives.
 //!
-//! A file of cases is written here and carried out by `tests/programs/fuzz.c`, under every MPI. All ranks read the whole file and do
-//! what concerns them. One statement per line; words are separated by spaces; `#` starts a comment. Ranks in a statement are ranks
-//! in its communicator, lists have one entry for each rank or one entry for all.
+//! A file of cases is written here and carried out by `tests/programs/fuzz.c`, under every MPI. All ranks read the
+//! whole file and do what concerns them. One statement per line; words are separated by spaces; `#` starts a comment.
+//! Ranks in a statement are ranks in its communicator, lists have one entry for each rank or one entry for all.
 //!
 //! ```text
 //! case 17 threads=2                          communicator 0: the world, of thread 0; 1 … threads-1: duplicates, of those threads
@@ -24,21 +24,23 @@
 //! end
 //! ```
 //!
-//! Kinds, types, operations and the defaults of words that are left out: `tests/programs/cases/README.md`. `items` counts values of the
-//! basic `kind` in one block (what one rank sends to or gets from one other; the whole vector of Bcast, Reduce and Allreduce); a derived
-//! type holds several, and the number is a multiple of it. `send` and `receive` name types, which may differ between ranks; a reduction
-//! has one, `send`. `shape` says how the blocks of different ranks differ. `data=rounding` asks for floating-point values whose sum depends
-//! on the order: the result must then be within the error bound, and the same bits on all ranks of an Allreduce.
+//! Kinds, types, operations and the defaults of words that are left out: `tests/programs/cases/README.md`. `items`
+//! counts values of the basic `kind` in one block (what one rank sends to or gets from one other; the whole vector of
+//! Bcast, Reduce and Allreduce); a derived type holds several, and the number is a multiple of it. `send` and `receive`
+//! name types, which may differ between ranks; a reduction has one, `send`. `shape` says how the blocks of different
+//! ranks differ. `data=rounding` asks for floating-point values whose sum depends on the order: the result must then be
+//! within the error bound, and the same bits on all ranks of an Allreduce.
 //!
-//! A series (`times`) is an Alltoallv that is made so often, of `shape=rare`: a rank has data for a higher one every 256th time, each time of another
-//! length; rank `slow` is stopped while it waits for data, and those that need nothing of it run ahead. Types that overlap (`tables.rs`) are sent only;
-//! what they name twice is the same value twice.
+//! A series (`times`) is an Alltoallv that is made so often, of `shape=rare`: a rank has data for a higher one every
+//! 256th time, each time of another length; rank `slow` is stopped while it waits for data, and those that need nothing
+//! of it run ahead. Types that overlap (`tables.rs`) are sent only; what they name twice is the same value twice.
 //!
-//! What makes a program valid (`valid.rs`): all ranks do the same statements of a thread in the same order. A split gives one number to
-//! several groups, of several sizes: a list then has an entry for each rank of the largest, a root or another rank is one that all of
-//! them have. Everything started is finished, before its communicator is freed and before the end. While a message of a wildcard
-//! receive is open, no other one to that rank is on that communicator; open messages between the same ranks have tags of their own.
-//! What is not freed by `free` is freed at `end`, the numbers of communicators are not used again in the case.
+//! What makes a program valid (`valid.rs`): all ranks do the same statements of a thread in the same order. A split
+//! gives one number to several groups, of several sizes: a list then has an entry for each rank of the largest, a root
+//! or another rank is one that all of them have. Everything started is finished, before its communicator is freed and
+//! before the end. While a message of a wildcard receive is open, no other one to that rank is on that communicator;
+//! open messages between the same ranks have tags of their own. What is not freed by `free` is freed at `end`, the
+//! numbers of communicators are not used again in the case.
 //!
 //! ```text
 //!   seed ──► settings.rs  ranks, machine, algorithms, segment, … ──┐

@@ -1,4 +1,5 @@
-//! What a batch runs with: number of ranks, machine, algorithms and the rest of the environment; a pure function of the seed.
+//! What a batch runs with: number of ranks, machine, algorithms and the rest of the environment; a pure function of the
+//! seed.
 
 use nagare_harness::{Family, Mpi};
 use nagare_plan::algorithm::ALGORITHMS;
@@ -98,7 +99,8 @@ fn machine(random: &mut Pcg64, ranks: u32) -> Option<String> {
     Some(text)
 }
 
-/// Three of four batches force an algorithm for every collective, in turn; the others leave the choice to Nagare, or part of it.
+/// Three of four batches force an algorithm for every collective, in turn; the others leave the choice to Nagare, or
+/// part of it.
 fn algorithms(random: &mut Pcg64, seed: u64) -> Option<String> {
     let turn = seed / 4 * 3 + seed % 4;
     let forced = |collective: Collective, offset: u64| {

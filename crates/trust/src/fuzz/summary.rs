@@ -153,7 +153,8 @@ impl Display for Summary {
         writeln!(f, "{right} cases right, {wrong} wrong ({of_library} of them without Nagare too), {skipped} skipped")?;
         writeln!(
             f,
-            "  {} calls ({nonblocking} non-blocking, {in_place} in place, {last} in delete functions), {series} series, {stalls} stalls, {messages} messages, {communicators} communicators, {threads} cases with threads",
+            "  {} calls ({nonblocking} non-blocking, {in_place} in place, {last} in delete functions), {series} \
+             series, {stalls} stalls, {messages} messages, {communicators} communicators, {threads} cases with threads",
             self.calls()
         )?;
         listed(f, "collectives", &self.calls)?;

@@ -1,5 +1,5 @@
-//! The basic kinds of data, the types made of them, and the operations defined for them; the interpreter has the same names
-//! (`kind.h`, `fuzz_type.h`).
+//! The basic kinds of data, the types made of them, and the operations defined for them; the interpreter has the same
+//! names (`kind.h`, `fuzz_type.h`).
 
 /// A basic kind of data: its row in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

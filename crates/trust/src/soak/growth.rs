@@ -25,8 +25,8 @@ struct Growth {
     threads: i64,
 }
 
-/// Resident memory that may grow beyond the library's own, KiB: a dozen pages, less than a byte for each of 90 000 cycles. The program fills the
-/// library's pools beforehand; the allocator's free lists still settle.
+/// Resident memory that may grow beyond the library's own, KiB: a dozen pages, less than a byte for each of 90 000
+/// cycles. The program fills the library's pools beforehand; the allocator's free lists still settle.
 const ALLOWED_KIB: i64 = 48;
 
 /// The same where a tenth of the cycles is too few for pools to reach their size: runs of less than this.
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn the_rank_that_grew_most_counts() {
-        let stdout = "soak rank=0 rss_kb_start=10 rss_kb_end=11 fds_start=3 fds_end=3 maps_start=9 maps_end=8 threads_start=1 \
-                      threads_end=1 deleted=0\nPASS soak cases=1\nsoak rank=1 rss_kb_start=10 rss_kb_end=30 fds_start=3 fds_end=4 \
-                      maps_start=9 maps_end=9 threads_start=1 threads_end=1 deleted=0\n";
+        let stdout = "soak rank=0 rss_kb_start=10 rss_kb_end=11 fds_start=3 fds_end=3 maps_start=9 maps_end=8 \
+            threads_start=1 threads_end=1 deleted=0\nPASS soak cases=1\nsoak rank=1 rss_kb_start=10 rss_kb_end=30 \
+            fds_start=3 fds_end=4 maps_start=9 maps_end=9 threads_start=1 threads_end=1 deleted=0\n";
         let ended = Ended { status: None, stdout: stdout.to_owned(), stderr: String::new() };
         assert_eq!(of(&ended), Some(Growth { kib: 20, files: 1, mappings: 0, threads: 0 }));
         assert!(!of(&ended).is_some_and(|growth| growth.is_within(Growth::default(), ALLOWED_KIB)));

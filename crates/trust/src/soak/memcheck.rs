@@ -1,7 +1,8 @@
 //! valgrind's memcheck on programs with Nagare: errors and definite leaks that come from its code.
 //!
-//! MPI libraries have findings of their own. One is Nagare's if the innermost frame outside the allocator and the C library is in
-//! `libnagare.so`; what only passes through it on the way into the MPI library is counted apart, beside the same without Nagare.
+//! MPI libraries have findings of their own. One is Nagare's if the innermost frame outside the allocator and the C
+//! library is in `libnagare.so`; what only passes through it on the way into the MPI library is counted apart, beside
+//! the same without Nagare.
 
 use super::Found;
 use super::cases::Case;

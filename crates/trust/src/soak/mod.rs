@@ -67,7 +67,8 @@ pub fn run(options: &Options) -> Result<bool> {
         }
     }
     if wanted("storm") {
-        // All at once, or ten minutes of each would take forty; and the more threads there are to a core, the odder their order.
+        // All at once, or ten minutes of each would take forty; and the more threads there are to a core, the odder
+        // their order.
         let seconds = if options.quick { 1 } else { (600 / options.divide).max(2) };
         let found = std::thread::scope(|scope| {
             let started = MPIS.map(|(mpi, ranks, name)| scope.spawn(move || storm::run(mpi, ranks, name, seconds)));

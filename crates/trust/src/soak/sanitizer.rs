@@ -1,11 +1,12 @@
 //! The address and the thread sanitizer of the Rust toolchain on programs with Nagare.
 //!
-//! The library is built with the sanitizer's checks in it, the runtime that comes with the toolchain is linked into the program: all of Nagare's
-//! reads and writes are looked at, and every allocation of the process. The MPI library and Rust's standard library are built without
-//! checks: how their threads wait for each other is unknown to the thread sanitizer, which takes much of what they do for races. A race is
-//! Nagare's if both sides are in its code.
+//! The library is built with the sanitizer's checks in it, the runtime that comes with the toolchain is linked into the
+//! program: all of Nagare's reads and writes are looked at, and every allocation of the process. The MPI library and
+//! Rust's standard library are built without checks: how their threads wait for each other is unknown to the thread
+//! sanitizer, which takes much of what they do for races. A race is Nagare's if both sides are in its code.
 //!
-//! Before a clean result counts, a program with a fault (`tests/programs/faulty.c`) must be found out, inside Nagare's code.
+//! Before a clean result counts, a program with a fault (`tests/programs/faulty.c`) must be found out, inside Nagare's
+//! code.
 
 use super::Found;
 use super::cases::{Case, cases};
@@ -192,7 +193,8 @@ impl Reports {
     }
 }
 
-/// Whether both sides of a race are in Nagare's code: the first frame of each that is not one of the sanitizer's runtime, which is in the program.
+/// Whether both sides of a race are in Nagare's code: the first frame of each that is not one of the sanitizer's
+/// runtime, which is in the program.
 fn is_own_race(report: &str) -> bool {
     let object =
         |frame: &str| Some(frame.trim_start().strip_prefix('#')?.split_once("+0x")?.0.rsplit_once('(')?.1.to_owned());
@@ -221,9 +223,10 @@ mod tests {
                 .fold(String::new(), |text, o| text + &format!("    #0 <null> <null> ({o}+0x12ab) (BuildId: 1)\n"))
         };
         format!(
-            "==================\nWARNING: ThreadSanitizer: data race (pid=1)\n  Write of size 8 at 0x7f00 by thread T4:\n{}\n  \
-             Previous write of size 8 at 0x7f00 by main thread:\n{}\n  Location is heap block of size 512 at 0x7f00 allocated by main \
-             thread:\n{}\nSUMMARY: ThreadSanitizer: data race (x+0x1)\n==================\n",
+            "==================\nWARNING: ThreadSanitizer: data race (pid=1)\n  Write of size 8 at 0x7f00 by thread \
+             T4:\n{}\n  Previous write of size 8 at 0x7f00 by main thread:\n{}\n  Location is heap block of size 512 \
+             at 0x7f00 allocated by main thread:\n{}\nSUMMARY: ThreadSanitizer: data race \
+             (x+0x1)\n==================\n",
             stack(objects[0]),
             stack(objects[1]),
             stack(&["storm_c_thread", "libmpi.so.40"])

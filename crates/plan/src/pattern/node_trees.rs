@@ -8,12 +8,12 @@
 //! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
 
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
-use crate::topology::Seats;
+use crate::topology::NodeRanks;
 use crate::tree::inorder;
 
 /// One rank's place among the ranks of its node.
 #[derive(Clone, Debug)]
-pub struct Board<'s> {
+pub struct NodeTrees<'s> {
     ranks: &'s [Rank],
     slot: u32,
     aggregators: u32,
@@ -21,7 +21,7 @@ pub struct Board<'s> {
 
 /// Where a hop inside a node belongs: its stage, the number of its rail, and its turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Slip {
+pub struct HopLabel {
     /// Stage of the schedule.
     pub stage: u16,
     /// Number of the rail, of which every aggregator has its own.
@@ -30,16 +30,16 @@ pub struct Slip {
     pub turn: u32,
 }
 
-impl<'s> Board<'s> {
+impl<'s> NodeTrees<'s> {
     /// The place of `rank` on a node with `aggregators`, at most as many as the node has ranks.
-    pub fn new(seats: &'s Seats, rank: Rank, aggregators: u32) -> Self {
-        let (node, slot) = seats.seat(rank);
-        Self { ranks: seats.on(node), slot, aggregators }
+    pub fn new(node_ranks: &'s NodeRanks, rank: Rank, aggregators: u32) -> Self {
+        let (node, slot) = node_ranks.node_and_slot(rank);
+        Self { ranks: node_ranks.on(node), slot, aggregators }
     }
 
     /// The rank of an aggregator on a node.
-    pub fn aggregator(seats: &Seats, node: u32, aggregator: u32, aggregators: u32) -> Rank {
-        let ranks = seats.on(node);
+    pub fn aggregator(node_ranks: &NodeRanks, node: u32, aggregator: u32, aggregators: u32) -> Rank {
+        let ranks = node_ranks.on(node);
         ranks[slot_of(ranks, aggregator, aggregators)]
     }
 
@@ -49,24 +49,24 @@ impl<'s> Board<'s> {
     }
 
     /// Combines the node's contributions to `parts` at an aggregator.
-    pub fn reduce(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, slip: Slip) {
+    pub fn reduce(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, label: HopLabel) {
         let Family { parent, children } = self.family(aggregator);
         for (child, peer) in children {
-            hops.push(hop(Action::Reduce, peer, child, parts, slip));
+            hops.push(hop(Action::Reduce, peer, child, parts, label));
         }
         if let Some((peer, child)) = parent {
-            hops.push(hop(Action::Send, peer, child, parts, slip));
+            hops.push(hop(Action::Send, peer, child, parts, label));
         }
     }
 
     /// Spreads `parts` from an aggregator.
-    pub fn bcast(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, slip: Slip) {
+    pub fn bcast(&self, hops: &mut Vec<Hop>, aggregator: u32, parts: Parts, label: HopLabel) {
         let Family { parent, children } = self.family(aggregator);
         if let Some((peer, child)) = parent {
-            hops.push(hop(Action::Recv, peer, child, parts, slip));
+            hops.push(hop(Action::Recv, peer, child, parts, label));
         }
         for (child, peer) in children {
-            hops.push(hop(Action::Send, peer, child, parts, slip));
+            hops.push(hop(Action::Send, peer, child, parts, label));
         }
     }
 
@@ -101,7 +101,7 @@ fn slot_of(ranks: &[Rank], aggregator: u32, aggregators: u32) -> usize {
     aggregator as usize * ranks.len() / aggregators as usize
 }
 
-fn hop(action: Action, peer: Rank, child: u32, parts: Parts, Slip { stage, rail, turn }: Slip) -> Hop {
+fn hop(action: Action, peer: Rank, child: u32, parts: Parts, HopLabel { stage, rail, turn }: HopLabel) -> Hop {
     // Every child of every rail has a round of its own: in memory nothing waits for a turn.
     Hop {
         action,

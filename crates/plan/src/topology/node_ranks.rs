@@ -5,7 +5,7 @@ use crate::collective::Rank;
 
 /// Ranks by node and slot, nodes in hierarchy order, slots in the order of cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seats {
+pub struct NodeRanks {
     by_node: Vec<Vec<Rank>>,
     /// Node and slot of every rank.
     of_rank: Vec<(u32, u32)>,
@@ -13,7 +13,7 @@ pub struct Seats {
     widest: u32,
 }
 
-impl Seats {
+impl NodeRanks {
     /// Indexes `topology`.
     pub fn new(hierarchy: &Hierarchy, topology: &Topology) -> Self {
         let slots = topology.slots();
@@ -44,7 +44,7 @@ impl Seats {
     }
 
     /// Node and slot of a rank.
-    pub fn seat(&self, rank: Rank) -> (u32, u32) {
+    pub fn node_and_slot(&self, rank: Rank) -> (u32, u32) {
         self.of_rank[rank as usize]
     }
 

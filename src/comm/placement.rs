@@ -13,7 +13,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 /// Where the ranks are.
-pub struct Place {
+pub struct Placement {
     /// Makes the plans.
     pub planner: Planner,
     /// Nodes of the communicator.
@@ -26,7 +26,7 @@ pub struct Place {
     pub tags: Tags,
 }
 
-impl Place {
+impl Placement {
     /// Of the `size` ranks of `comm`, an intercommunicator or not; this one is `rank`. Local: the world's facts say
     /// it, or nothing does.
     ///
