@@ -108,18 +108,6 @@ fn passed_on(
 
 /// Raises a failure on the program's communicator, as the library would, and gives the code to return.
 fn raise(shim: &Shim, arguments: &Arguments, failure: Failure) -> c_int {
-    let collective = arguments.collective;
-    match failure {
-        Failure::Length { peer, expected, got } => log::error!(
-            "{collective}: rank {peer} sends a message of {got} bytes, or another number of messages, expected \
-             {expected} bytes; ranks disagree on counts or types"
-        ),
-        Failure::GivenUp { peer, class } => {
-            log::info!("{collective}: rank {peer} has given up, with error class {class}")
-        }
-        Failure::Memory => log::info!("{collective}: no memory"),
-        Failure::Mpi(_) | Failure::Stalled | Failure::Left => {}
-    }
     let code = failure.code();
     // SAFETY: the communicator is valid: this call ran on it.
     unsafe { (shim.real.mpi.comm_call_errhandler)(arguments.comm, code) };

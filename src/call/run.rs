@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::decide::Decision;
-use super::ending::Ending;
+use super::ending::{Ending, explain};
 use super::staged::Staged;
 use crate::boundary::failure::Failure;
 use crate::buffers::packed::Packer;
@@ -26,6 +26,7 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
     log::debug!("{collective} of {bytes} bytes on {} ranks: {algorithm}", record.size);
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
+        explain(collective, failure);
         traffic.abandoned.tell_the_rest(shim.real, private, record.rank);
         return Err(failure);
     }
@@ -36,7 +37,7 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
         Packer { real: shim.real, rank, private: private.comm, own }
     };
     // Until the call says how it ended, it was left.
-    let mut ending = Ending::new(shim, record, private, &mut traffic, call);
+    let mut ending = Ending::new(shim, record, private, &mut traffic, (collective, call));
     let staged = carry_out(
         shim,
         arguments,

@@ -22,7 +22,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     }
     let mut traffic = record.traffic();
     let call = traffic.coming_call();
-    let mut ending = Ending::new(shim, record, private, &mut traffic, call);
+    let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut learning = record.learning();
     let lesson = learning.lesson(class, || decision.candidates());
     let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.pause()));

@@ -37,6 +37,9 @@ const MOST_TRIED: usize = 3;
 /// Pieces in which halving and doubling cuts the share of a lane where no size is given.
 const DEFAULT_CHUNKS: u32 = 2;
 
+/// What fits a call, and its prediction where times were compared.
+type Fitting = Option<(Algorithm, Option<Prediction>)>;
+
 /// Makes the plans of one communicator.
 ///
 /// ```
@@ -55,7 +58,7 @@ pub struct Planner {
     context: Context,
     /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
     profiles: Box<[OnceLock<Option<Profile>>]>,
-    fitted: Recent<(Collective, u64, Segments), Option<(Algorithm, Option<Prediction>)>>,
+    fitted: Recent<(Collective, u64, Segments), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
 }
 
@@ -186,7 +189,7 @@ impl Planner {
         self.fitted.answer((collective, bytes, segments), || self.fit(collective, bytes, segments))
     }
 
-    fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Option<Prediction>)> {
+    fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;
         }

@@ -2,7 +2,7 @@
 //! stream.
 //!
 //! Each hop of the plan is a stream of segments. What completes makes hops *due*: those that work on the same data
-//! ([`Dependencies::followers`]) and those that waited for it as a whole. Only these are looked at: they combine what has
+//! (`Dependencies::followers`) and those that waited for it as a whole. Only these are looked at: they combine what has
 //! arrived, post the receives of the window, and join the sends that are ready, which start lowest segment first, so that
 //! two children are served alternately. An event costs the same however many hops, streams and segments there are.
 //!
@@ -13,8 +13,8 @@
 //! streams never wait for one another. [`Credits`] carries the counts from call to call, so that many short calls are
 //! bounded as one long call is. A send without credit is parked with its peer until a confirmation comes.
 //!
-//! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as [`Flow`]
-//! says: segments are sent synchronously, so that their completion tells that they have left the network, and a send
+//! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as
+//! [`crate::schedule::Flow`] says: segments are sent synchronously, so that their completion tells that they have left the network, and a send
 //! waits while more than a block before it in the list is still to be received. The first unfinished send always goes
 //! on, so the bounds never wait for one another.
 //!
