@@ -25,6 +25,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Variable that says whether the default is learnt in the run.
+const LEARN: &str = "NAGARE_LEARN";
+
 /// File name of the program that is measured with.
 const PROGRAM: &str = "nagare-bench";
 /// Processors kept busy by other programs above which figures cannot be trusted.
@@ -183,12 +186,12 @@ fn family(mpi: &str) -> anyhow::Result<Family> {
     }
 }
 
-/// What ranks need so that the library can be told what to run.
+/// What ranks need so that the library can be told what to run. Nagare's default is measured as it is predicted, unless
+/// the caller says otherwise: of the few samples most would be trials of something else.
 fn environment(oracle: bool, family: Family) -> Vec<(String, String)> {
-    match family {
-        Family::Openmpi if oracle => vec![(format!("OMPI_MCA_{DYNAMIC_RULES}"), "1".to_owned())],
-        _ => Vec::new(),
-    }
+    let rules = (oracle && family == Family::Openmpi).then(|| (format!("OMPI_MCA_{DYNAMIC_RULES}"), "1".to_owned()));
+    let learn = std::env::var_os(LEARN).is_none().then(|| (LEARN.to_owned(), "off".to_owned()));
+    rules.into_iter().chain(learn).collect()
 }
 
 /// The program for `family`: `given`, or beside this program as its libnagare.so is.
