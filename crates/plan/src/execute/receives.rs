@@ -1,6 +1,7 @@
 //! What an executor does but sending: it receives, combines and copies.
 
 use super::executor::Executor;
+use super::scratch::{is_free, owns_ring};
 use super::stream::{Kind, result_of};
 use super::transport::{Place, Region, Transport};
 use crate::schedule::{Action, Hop, Parts, Run, Source, Space};
@@ -21,7 +22,9 @@ impl Executor<'_> {
             let stream = &self.streams[hop as usize];
             let (start, units) = stream.segment(segment);
             let into = if stream.kind == Kind::Reduce {
-                if !self.owns_ring(hop) || !self.has_scratch(hop) {
+                if !owns_ring(self.program, &self.streams, hop)
+                    || !is_free(self.program, &self.streams, self.window, hop)
+                {
                     return Ok(());
                 }
                 Place { region: stream.slot(segment, self.ring), start: 0, units }

@@ -1,6 +1,5 @@
 //! Scratch memory: where a combination receives what it combines, a ring of segments of its own.
 
-use super::executor::Executor;
 use super::stream::{NONE, Stream};
 use super::transport::Transport;
 use crate::schedule::{Action, Parts, Program, Space};
@@ -43,24 +42,22 @@ pub(super) fn share<T: Transport>(
     Ok(ring)
 }
 
-impl Executor<'_> {
-    /// Whether the scratch segments a combination needs for its next segment are free again: those it uses itself are
-    /// within the window.
-    #[inline]
-    pub(super) fn has_scratch(&self, hop: u32) -> bool {
-        let Some(oldest) = self.streams[hop as usize].posted.checked_sub(self.window) else { return true };
-        let readers = &self.program.dependencies[hop as usize].freed_by;
-        readers.iter().all(|&r| self.streams[r as usize].done > oldest)
-    }
+/// Whether the scratch segments that combination `hop` needs for its next segment are free again: those it uses itself
+/// are within the window.
+#[inline]
+pub(super) fn is_free(program: &Program, streams: &[Stream], window: u64, hop: u32) -> bool {
+    let Some(oldest) = streams[hop as usize].posted.checked_sub(window) else { return true };
+    let readers = &program.dependencies[hop as usize].freed_by;
+    readers.iter().all(|&r| streams[r as usize].done > oldest)
+}
 
-    /// Whether the ring of this combination is no longer in use by an earlier one.
-    #[inline]
-    pub(super) fn owns_ring(&self, hop: u32) -> bool {
-        let earlier = self.streams[hop as usize].scratch_before;
-        if earlier == NONE {
-            return true;
-        }
-        let readers = &self.program.dependencies[earlier as usize].freed_by;
-        std::iter::once(&earlier).chain(readers).all(|&h| self.streams[h as usize].finished())
+/// Whether the ring of combination `hop` is no longer in use by an earlier one.
+#[inline]
+pub(super) fn owns_ring(program: &Program, streams: &[Stream], hop: u32) -> bool {
+    let earlier = streams[hop as usize].scratch_before;
+    if earlier == NONE {
+        return true;
     }
+    let readers = &program.dependencies[earlier as usize].freed_by;
+    std::iter::once(&earlier).chain(readers).all(|&h| streams[h as usize].finished())
 }
