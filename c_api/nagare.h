@@ -41,8 +41,8 @@ size_t nagare_describe(MPI_Comm comm,
                        size_t length);
 
 // Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the
-// settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1 if
-// the text is not understood or Nagare is not active; then nothing has changed.
+// settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1
+// if the text is not understood or Nagare is not active; then nothing has changed.
 //
 // # Safety
 // `comm` must be a valid communicator and `rules` a C string or null.
