@@ -42,7 +42,9 @@ size_t nagare_describe(MPI_Comm comm,
 
 // Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the
 // settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1
-// if the text is not understood or Nagare is not active; then nothing has changed.
+// if the text is not understood, Nagare is not active, or no call can run on it (`MPI_THREAD_MULTIPLE` where
+// `MPI_Init_thread` saw no use for communicators of ours: all ranks on one node, and no algorithm asked for in the
+// environment); then nothing has changed.
 //
 // # Safety
 // `comm` must be a valid communicator and `rules` a C string or null.

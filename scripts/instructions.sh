@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Counts instructions (callgrind): what a segment costs in Nagare's own code, and what a call costs that Nagare passes on, against the same
-# call without Nagare.
-#   scripts/instructions.sh            prints both tables, a line for each MPI family and algorithm, or collective and report setting
+# Counts instructions (callgrind): what a segment costs in Nagare's own code, and what a call costs that Nagare passes
+# on, against the same call without Nagare.
+#   scripts/instructions.sh            prints both tables: a line for each MPI family and algorithm, or collective
 #   scripts/instructions.sh segments   the first alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,15 +24,16 @@ per_call() {
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
-# The MPI library's instructions are left out, and start-up and the first call cancel in the difference of 25 calls and 5. Ranks pause where
-# they wait, so that looking in vain hardly counts.
+# The MPI library's instructions are left out, and start-up and the first call cancel in the difference of 25 calls and
+# 5. Ranks pause where they wait, so that looking in vain hardly counts.
 segments() { # family algorithm collective ranks topology
-    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 calls bytes=$((1 << 20))
+    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 calls ints=$((1 << 18))
+    [[ $collective == all[tg]* ]] && ints=$((ints / ranks))
     for calls in 5 25; do
         rm -f "$work"/process.*
         NAGARE_TOPOLOGY=$topology NAGARE_ALGORITHM=$collective=$algorithm NAGARE_SEGMENT=8K NAGARE_WAIT=pause \
             "mpirun.$family" -np "$ranks" env LD_PRELOAD="$library" valgrind --tool=callgrind \
-            --callgrind-out-file="$work/process.%p" "$work/segments" "$collective" "$calls" "$bytes" >"$work/log" 2>&1 ||
+            --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" "$ints" >"$work/log" 2>&1 ||
             { cat "$work/log" >&2; exit 1; }
         awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | sort >"$work/calls.$calls"
     done
@@ -41,14 +42,16 @@ segments() { # family algorithm collective ranks topology
         # Of what does both: of a segment sent and one received.
         local each=$((own / (sent + received)))
         [[ $kind == both ]] && each=$((2 * own / (sent + received)))
-        printf '%-8s %-18s %-10s %5d %-9s %8d %8d %12d %8d\n' "$family" "$algorithm" "$collective" "$ranks" "$kind" "$sent" "$received" "$own" $each
+        printf '%-8s %-18s %-10s %5d %-9s %8d %8d %12d %8d\n' "$family" "$algorithm" "$collective" "$ranks" "$kind" \
+            "$sent" "$received" "$own" $each
     done
 }
-printf '%-8s %-18s %-10s %5s %-9s %8s %8s %12s %8s\n' MPI algorithm collective ranks these sent received instructions "each"
+printf '%-8s %-18s %-10s %5s %-9s %8s %8s %12s %8s\n' \
+    MPI algorithm collective ranks these sent received instructions "each"
 for family in openmpi mpich; do
     library=$PWD/target/$family/release/libnagare.so
     [[ -f $library ]] || continue
-    "mpicc.$family" -O2 -o "$work/segments" tests/programs/segments.c
+    "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
     segments $family chain bcast 2 'synthetic:node:2 core:1'
     segments $family ring allreduce 2 'synthetic:node:2 core:1'
     segments $family gateway_two_tree bcast 4 'synthetic:node:2 core:2'
@@ -63,16 +66,16 @@ printf '%-8s %-20s %10s %10s %14s %14s\n' MPI collective bytes without "with (mo
 line() { # family collective bytes ints calls launcher-with-ranks...
     local family=$1 collective=$2 ints=$3 calls=$4 plain quiet report
     shift 4
-    plain=$(per_call "$*" "$work/forwarded" "$collective" "$ints" "$calls")
-    quiet=$(per_call "$* env LD_PRELOAD=$library" "$work/forwarded" "$collective" "$ints" "$calls")
-    report=$(per_call "$* env LD_PRELOAD=$library NAGARE_REPORT=$work/report" "$work/forwarded" "$collective" "$ints" "$calls")
+    plain=$(per_call "$*" "$work/repeated" "$collective" "$ints" "$calls")
+    quiet=$(per_call "$* env LD_PRELOAD=$library" "$work/repeated" "$collective" "$ints" "$calls")
+    report=$(per_call "$* env LD_PRELOAD=$library NAGARE_REPORT=$work/report" "$work/repeated" "$collective" "$ints" "$calls")
     printf '%-8s %-20s %10d %10d %14s %14s\n' "$family" "$collective" $((4 * ints)) "$plain" \
         "$quiet (+$((quiet - plain)))" "$report (+$((report - plain)))"
 }
 for family in openmpi mpich; do
     library=$PWD/target/$family/release/libnagare.so
     [[ -f $library ]] || continue
-    "mpicc.$family" -O2 -o "$work/forwarded" tests/programs/forwarded.c
+    "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
     for collective in bcast reduce allreduce alltoall allgather reduce_scatter_block reduce_scatter; do
         line $family $collective 1 100000 mpirun.$family -np 1
     done

@@ -65,7 +65,9 @@ pub unsafe extern "C" fn nagare_describe(
 
 /// Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the
 /// settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1
-/// if the text is not understood or Nagare is not active; then nothing has changed.
+/// if the text is not understood, Nagare is not active, or no call can run on it (`MPI_THREAD_MULTIPLE` where
+/// `MPI_Init_thread` saw no use for communicators of ours: all ranks on one node, and no algorithm asked for in the
+/// environment); then nothing has changed.
 ///
 /// # Safety
 /// `comm` must be a valid communicator and `rules` a C string or null.
@@ -85,6 +87,13 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
                 }
             }
         };
+        if rules.is_some() && !shim.pool().is_some_and(|pool| pool.serves()) {
+            log::warn!(
+                "nagare_set_algorithm: with MPI_THREAD_MULTIPLE and all ranks on one node, algorithms can be set only \
+                 where NAGARE_ALGORITHM asks for one when the program starts, such as bcast=chain"
+            );
+            return -1;
+        }
         // SAFETY: the caller vouches for the communicator.
         let Ok(record) = (unsafe { registry::of(shim, comm) }) else { return -1 };
         record.set_rules(shim, comm, rules);

@@ -66,3 +66,17 @@ fn descriptions_and_reports_as_json() {
         assert!(report["rows"].as_array().is_some_and(|r| r.len() == 3), "{report}");
     }
 }
+
+#[test]
+fn an_algorithm_that_no_call_could_run_is_refused() {
+    for (mpi, ranks) in MPIS {
+        let program = compile(mpi, "tests/programs/set_rules.c");
+        let one_node = Job::nagare(&program, ranks).run().passed();
+        assert_eq!(one_node.ended.stdout, "-1\n", "{}", one_node.ended.output());
+        assert!(one_node.ended.stderr.contains("with MPI_THREAD_MULTIPLE and all ranks on one node"));
+        assert_eq!(one_node.report().calls("bcast", "chain"), 0, "{:?}", one_node.report());
+        let nodes = Job::nagare(&program, ranks).set("NAGARE_TOPOLOGY", NODES).run().passed();
+        assert_eq!(nodes.ended.stdout, "0\n", "{}", nodes.ended.output());
+        assert_eq!(nodes.report().calls("bcast", "chain"), 1, "{:?}", nodes.report());
+    }
+}

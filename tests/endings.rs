@@ -53,7 +53,8 @@ fn that_are_not() {
         for how in ["exit", "twice", "late"] {
             let [stock, forced] = run(mpi, how);
             let code = |outcome: &Outcome| outcome.ended.status.map(|status| status.code());
-            // Hydra sees a rank's connection close before it sees the rank end, or after, and ends with 1 or 0: stock too.
+            // Hydra sees a rank's connection close before it sees the rank end, or after, and ends with 1 or 0: stock
+            // too.
             let either = |outcome: &Outcome| matches!(code(outcome), Some(Some(0 | 1)));
             let same = how == "exit" && mpi.family() == Family::Mpich && either(&forced) && either(&stock);
             let said = || format!("{how}: {}\n{}", forced.ended.output(), stock.ended.output());

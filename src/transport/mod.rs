@@ -12,6 +12,7 @@
 //! except as a list of ranks.
 
 pub mod agreement;
+mod completion;
 pub mod mpi_transport;
 pub mod notice;
 pub mod pool;

@@ -3,19 +3,17 @@
 //! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of
 //! a message says what call it is of, how long it is and of how long a stream, so that it meets no receive of another
 //! call or length. (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long
-//! behind the buffer when both ranks are on one host.) A rank that has waited for a while looks whether such a message
-//! is there, or word of a rank that has given up.
+//! behind the buffer when both ranks are on one host.) `completion.rs` has what happens then.
 
 use super::private::Private;
 use super::requests::{Queue, Requests};
 use super::tags::Tags;
-use super::wait::{self, LOOKS};
 use crate::boundary::failure::Failure;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::memory::Buffer;
 use crate::real::Real;
-use crate::real::handles::{ANY_TAG, STATUS_IGNORE};
-use mpi::ffi::{MPI_Datatype, MPI_Op, MPI_Status};
+use crate::real::handles::STATUS_IGNORE;
+use mpi::ffi::{MPI_Datatype, MPI_Op};
 use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
@@ -27,9 +25,6 @@ const ALIGNMENT: usize = 64;
 /// How long a call that gives up waits for its requests: a receive that had a message already is written to until the
 /// rest is there, and a send may be read from.
 const CANCELLING: Duration = Duration::from_millis(250);
-
-/// Fruitless looks at the requests between two looks for messages that meet none of them.
-const FRUITLESS: u32 = 1 << 7;
 
 /// The buffers of a call in units.
 pub struct Buffers {
@@ -62,23 +57,23 @@ pub struct Channel<'r> {
 
 /// What the messages of a hop have in common.
 #[derive(Clone, Copy)]
-struct Line {
+pub(super) struct Line {
     /// The rank at the other end, and what it is called on the communicator.
-    rank: Rank,
-    peer: c_int,
-    label: Label,
+    pub rank: Rank,
+    pub peer: c_int,
+    pub label: Label,
     /// Units of its segments, but for the last, and their tag.
-    units: u64,
-    tag: c_int,
+    pub units: u64,
+    pub tag: c_int,
     /// The same of the last segment.
-    last_units: u64,
-    last_tag: c_int,
+    pub last_units: u64,
+    pub last_tag: c_int,
     /// Segments that have not been reported as complete.
-    left: u64,
-    receives: bool,
+    pub left: u64,
+    pub receives: bool,
     /// Bytes of a message that may mean that the oldest receive never ends; it was asked to be cancelled then.
-    doubt: Option<u64>,
-    queue: Queue,
+    pub doubt: Option<u64>,
+    pub queue: Queue,
 }
 
 impl Line {
@@ -90,19 +85,19 @@ impl Line {
 
 /// One call's transport.
 pub struct MpiTransport<'r> {
-    real: &'r Real,
-    channel: Channel<'r>,
-    buffers: Buffers,
+    pub(super) real: &'r Real,
+    pub(super) channel: Channel<'r>,
+    pub(super) buffers: Buffers,
     /// By how much the address of unit 0 in memory of ours differs from where that memory begins.
     data: isize,
     scratch: Buffer,
     slot_bytes: usize,
     stage: Buffer,
     /// By hop.
-    lines: Vec<Line>,
-    requests: Requests,
+    pub(super) lines: Vec<Line>,
+    pub(super) requests: Requests,
     /// Between two looks at the requests, where ranks wait by pausing.
-    pause: Option<Duration>,
+    pub(super) pause: Option<Duration>,
 }
 
 impl<'r> MpiTransport<'r> {
@@ -126,7 +121,7 @@ impl<'r> MpiTransport<'r> {
             slot_bytes: 0,
             stage: Buffer::default(),
             lines: Vec::new(),
-            requests: Requests::new(real),
+            requests: Requests::new(real.handles.request_null),
             pause,
         }
     }
@@ -176,8 +171,8 @@ impl<'r> MpiTransport<'r> {
         let mut finished = vec![0; requests.len()];
         while requests.iter().any(|request| *request != null) && given_up.elapsed() < CANCELLING {
             let mut done = 0;
-            // SAFETY: the arrays have as many entries; every request that is not null is active, and its buffer valid. What fails now is
-            // not what made the call fail.
+            // SAFETY: the arrays have as many entries; every request that is not null is active, and its buffer valid.
+            // What fails now is not what made the call fail.
             unsafe {
                 (self.real.mpi.testsome)(
                     requests.len() as c_int,
@@ -203,7 +198,7 @@ impl Drop for MpiTransport<'_> {
     }
 }
 
-fn check(code: c_int) -> Result<(), Failure> {
+pub(super) fn check(code: c_int) -> Result<(), Failure> {
     if code == 0 { Ok(()) } else { Err(Failure::Mpi(code)) }
 }
 
@@ -346,125 +341,8 @@ impl Transport for MpiTransport<'_> {
 }
 
 impl MpiTransport<'_> {
-    /// Whether a message of that tag is of the same call and stream, and no segment of it as this rank cuts it.
-    fn is_stray(&self, tag: c_int, line: &Line) -> bool {
-        let Channel { tags, call, .. } = self.channel;
-        tags.is_of(tag, line.label.tag, call) && ![line.tag, line.last_tag].contains(&tag)
-    }
-
     fn tag(&self, label: Label, units: u64) -> c_int {
         let bytes = |units| units * self.buffers.shape.size as u64;
         self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
-    }
-
-    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's
-    /// segments: either ranks cut it differently, and what this rank waits for never comes, or it is of a later call
-    /// whose number looks the same in a tag. Messages of one rank meet their receives in order, so in the second case
-    /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
-    /// the two apart.
-    fn look_for_strays(&mut self) -> Result<(), Failure> {
-        let comm = self.channel.private.comm;
-        let streams: Vec<u32> = self.requests.streams().collect();
-        for hop in streams {
-            let line = self.lines[hop as usize];
-            if !line.receives || line.doubt.is_some() {
-                continue;
-            }
-            let mut found = 0;
-            // SAFETY: MPI_Status is plain data.
-            let mut status: MPI_Status = unsafe { std::mem::zeroed() };
-            // SAFETY: valid communicator and pointers.
-            check(unsafe { (self.real.mpi.iprobe)(line.peer, ANY_TAG, comm, &raw mut found, &raw mut status) })?;
-            if found != 0 && self.is_stray(status.MPI_TAG, &line) {
-                self.lines[hop as usize].doubt = Some(self.bytes(&status));
-                // SAFETY: a receive that has not been completed by any call.
-                check(unsafe { (self.real.mpi.cancel)(self.requests.oldest(&line.queue)) })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Bytes of the message of that status.
-    fn bytes(&self, status: &MPI_Status) -> u64 {
-        let mut bytes = 0;
-        // SAFETY: the status of a message.
-        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut bytes) };
-        u64::try_from(bytes).unwrap_or(0)
-    }
-
-    /// What a rank does that has looked `looks` times in vain.
-    #[cold]
-    fn wait(&mut self, looks: u32) -> Result<(), Failure> {
-        if self.requests.is_empty() {
-            return Err(Failure::Stalled);
-        }
-        if looks.is_multiple_of(FRUITLESS) {
-            let Channel { private, call, .. } = self.channel;
-            private.notices.look(self.real);
-            private.notices.check(private, call)?;
-            self.look_for_strays()?;
-        }
-        match self.pause {
-            Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has not.
-    #[cold]
-    fn judge(&mut self, hop: u32, (units, is_in_doubt): (u64, bool), nth: usize) -> Result<(), Failure> {
-        let doubt = if is_in_doubt { self.lines[hop as usize].doubt.take() } else { None };
-        let (peer, status) = (self.lines[hop as usize].rank, self.requests.status(nth));
-        let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
-        if let Some(bytes) = doubt {
-            let mut cancelled = 0;
-            // SAFETY: the status of a receive that is complete.
-            check(unsafe { (self.real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
-            if cancelled != 0 {
-                return wrong(bytes);
-            }
-        }
-        if self.has(units, status) { Ok(()) } else { wrong(self.bytes(status)) }
-    }
-
-    /// Whether a receive that is complete has so many units.
-    #[inline]
-    fn has(&self, units: u64, status: &MPI_Status) -> bool {
-        let mut got = 0;
-        // SAFETY: the status of a receive of this type that is complete.
-        let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
-        code == 0 && got as u64 == units
-    }
-
-    /// Takes note of requests that are complete.
-    #[inline]
-    fn look(&mut self, completed: &mut Completed) -> Result<(), Failure> {
-        if self.requests.is_empty() {
-            return Ok(());
-        }
-        let done = self.requests.test(self.real)?;
-        for nth in 0..done {
-            let finished = self.requests.finished(nth);
-            let hop = finished.stream;
-            let line = &mut self.lines[hop as usize];
-            if line.receives {
-                let before = u64::from(line.queue.before(finished));
-                let units = if before + 1 == line.left { line.last_units } else { line.units };
-                let is_in_doubt = before == 0 && line.doubt.is_some();
-                if is_in_doubt || !self.has(units, self.requests.status(nth)) {
-                    self.judge(hop, (units, is_in_doubt), nth)?;
-                }
-            }
-            let line = &mut self.lines[hop as usize];
-            let reported = self.requests.take(finished, &mut line.queue);
-            line.left -= u64::from(reported);
-            match completed.last_mut() {
-                Some((last, count)) if *last == hop => *count += reported,
-                _ if reported > 0 => completed.push((hop, reported)),
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }

@@ -84,6 +84,11 @@ impl Pool {
         Arc::new(Self { threads, comms, used: Mutex::new([false; SIZE]) })
     }
 
+    /// Whether calls of this process can have a communicator of ours at all; the same on all ranks.
+    pub fn serves(&self) -> bool {
+        !self.threads || !self.comms.is_empty()
+    }
+
     /// A place that no rank of `comm` uses; collective over it, and waits for none but its ranks. None if there is
     /// none.
     pub fn lease(self: &Arc<Self>, real: &Real, comm: MPI_Comm, first: bool) -> Option<Lease> {

@@ -1,9 +1,10 @@
-//! The requests of a call that are under way. Those of one stream end in the order in which they were started, or are treated as if they did, so
-//! that only the oldest of each are shown to the library: a look costs the same however many segments a window has.
+//! The requests of a call that are under way. Those of one stream end in the order in which they were started, or are
+//! treated as if they did, so that only the oldest of each are shown to the library: a look costs the same however many
+//! segments a window has.
 //!
 //! ```text
-//!   front    [ stream 4: ● ● ● ● ][ stream 0: ● ○ ○ ○ ][ not in use ][ stream 7: ● ● ○ ○ ]     MPI_Testsome
-//!   later      ● ● ●                                                                          in the order of their starts
+//!   front    [ stream 4: ● ● ● ● ][ stream 0: ● ○ ○ ○ ][ not in use ][ stream 7: ● ● ○ ○ ]    MPI_Testsome
+//!   later      ● ● ●                                                                         in the order of starts
 //! ```
 
 use crate::boundary::failure::Failure;
@@ -33,6 +34,7 @@ pub struct Requests {
     later: Vec<Later>,
     unused: u32,
     under_way: usize,
+    /// What the last look found, as many as there are places for.
     finished: Vec<c_int>,
     statuses: Vec<MPI_Status>,
 }
@@ -42,7 +44,8 @@ pub struct Requests {
 pub struct Queue {
     /// In the front.
     place: u32,
-    /// Which of the place's requests is the oldest, how many it has from there on, round and round, and which of them are known to be complete.
+    /// Which of the place's requests is the oldest, how many it has from there on, round and round, and which of them
+    /// are known to be complete.
     oldest: u32,
     shown: u32,
     complete: u32,
@@ -83,10 +86,10 @@ impl Queue {
 }
 
 impl Requests {
-    /// None yet.
-    pub fn new(real: &Real) -> Self {
+    /// None yet. `null`: the library's request that is none.
+    pub fn new(null: MPI_Request) -> Self {
         Self {
-            null: real.handles.request_null,
+            null,
             front: Vec::new(),
             owners: Vec::new(),
             vacant: Vec::new(),
@@ -133,7 +136,8 @@ impl Requests {
         queue.last = at;
     }
 
-    /// Looks which of the requests that are shown are complete; how many. All requests must be active, and their buffers valid.
+    /// Looks which of the requests that are shown are complete; how many. All requests must be active, and their buffers
+    /// valid.
     ///
     /// # Errors
     /// The error of one that has failed.
@@ -174,7 +178,8 @@ impl Requests {
         &self.statuses[nth]
     }
 
-    /// Takes out a request that is complete; how many of its stream can be reported: those without an older one that is not complete.
+    /// Takes out a request that is complete; how many of its stream can be reported: those without an older one that is
+    /// not complete.
     #[inline]
     pub fn take(&mut self, finished: Finished, queue: &mut Queue) -> u32 {
         self.under_way -= 1;
@@ -215,7 +220,8 @@ impl Requests {
         &mut self.front[queue.index(0)]
     }
 
-    /// Takes the requests of a stream out, the oldest first; of those that have failed or are complete nothing is left but null.
+    /// Takes the requests of a stream out, the oldest first; of those that have failed or are complete nothing is left
+    /// but null.
     pub fn take_all(&mut self, queue: &mut Queue) -> Vec<MPI_Request> {
         let mut all: Vec<_> = (0..queue.shown).map(|nth| self.front[queue.index(nth)]).collect();
         let mut at = queue.next;
@@ -252,3 +258,6 @@ impl Requests {
         at
     }
 }
+
+#[cfg(test)]
+mod tests;

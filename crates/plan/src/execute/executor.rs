@@ -3,8 +3,9 @@
 //!
 //! Each hop of the plan is a stream of segments. What completes makes hops *due*: those that work on the same data
 //! (`Dependencies::followers`) and those that waited for it as a whole. Only these are looked at: they combine what has
-//! arrived, post the receives of the window, and join the sends that are ready, which start lowest segment first, so that
-//! two children are served alternately. An event costs the same however many hops, streams and segments there are.
+//! arrived, post the receives of the window, and join the sends that are ready, which start lowest segment first, so
+//! that two children are served alternately. An event costs the same however many hops, streams and segments there
+//! are.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
 //! nothing. On each stream about every half window one segment is sent synchronously, and with two of these unfinished
@@ -14,9 +15,9 @@
 //! bounded as one long call is. A send without credit is parked with its peer until a confirmation comes.
 //!
 //! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as
-//! [`crate::schedule::Flow`] says: segments are sent synchronously, so that their completion tells that they have left the network, and a send
-//! waits while more than a block before it in the list is still to be received. The first unfinished send always goes
-//! on, so the bounds never wait for one another.
+//! [`crate::schedule::Flow`] says: segments are sent synchronously, so that their completion tells that they have left
+//! the network, and a send waits while more than a block before it in the list is still to be received. The first
+//! unfinished send always goes on, so the bounds never wait for one another.
 //!
 //! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so
 //! results are the same from run to run.

@@ -86,8 +86,8 @@ impl Bounds {
         self.under_way + units <= self.flow.unconfirmed
     }
 
-    /// The first unfinished send among the hops before `next`, which never waits for those after it, whose receivers may
-    /// wait for it.
+    /// The first unfinished send among the hops before `next`, which never waits for those after it, whose receivers
+    /// may wait for it.
     pub fn first(&mut self, next: u32, hops: &[Hop], streams: &[Stream]) -> Option<u32> {
         let passed = |at: u32| hops[at as usize].action != Action::Send || streams[at as usize].finished();
         while self.first < next && passed(self.first) {

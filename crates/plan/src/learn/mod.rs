@@ -62,8 +62,8 @@ struct Way {
 
 /// The ways of one kind of call: a communicator, a collective, a class of sizes.
 ///
-/// Every rank calls [`Self::next_step`] at each such call, and before that [`Self::note`] if the call before was measured:
-/// with the same numbers on all ranks, all decide alike.
+/// Every rank calls [`Self::next_step`] at each such call, and before that [`Self::note`] if the call before was
+/// measured: with the same numbers on all ranks, all decide alike.
 #[derive(Clone, Debug)]
 pub struct Trials {
     ways: Vec<Way>,
@@ -154,7 +154,8 @@ impl Trials {
         self.ways.iter().map(|way| (way.samples.count(), way.samples.typical()))
     }
 
-    /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as [`Self::next_step`].
+    /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as
+    /// [`Self::next_step`].
     pub fn next_unmeasured(&mut self) -> Option<usize> {
         let is_quiet = self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look;
         let settled = self.settled.filter(|_| is_quiet)?;

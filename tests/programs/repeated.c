@@ -1,5 +1,5 @@
-/* forwarded COLLECTIVE CALLS [INTS]: that many calls, which Nagare passes on; for counting instructions of one rank:
-   the counts of reduce_scatter are for one. */
+/* repeated COLLECTIVE CALLS [INTS]: that many calls, with so many ints in the vector, or in each block where there are
+   blocks; for counting instructions. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,15 +7,23 @@
 
 int main(int argc, char **argv)
 {
-    static int in[1 << 16], out[1 << 17];
     MPI_Init(&argc, &argv);
     if (argc < 3) {
-        fprintf(stderr, "forwarded: expected bcast, reduce, allreduce, alltoall, gather,"
+        fprintf(stderr, "repeated: expected bcast, reduce, allreduce, alltoall, gather,"
                         " allgather, reduce_scatter_block or reduce_scatter, and a number of calls\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     long calls = atol(argv[2]);
-    int count = argc > 3 ? atoi(argv[3]) : 1;
+    int count = argc > 3 ? atoi(argv[3]) : 1, ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int *in = calloc((size_t)count * ranks, sizeof *in), *out = calloc((size_t)count * ranks, sizeof *out);
+    int *counts = calloc(ranks, sizeof *counts);
+    if (!in || !out || !counts) {
+        fprintf(stderr, "repeated: no memory for %d ints of each of %d ranks\n", count, ranks);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        counts[rank] = count;
     for (long i = 0; i < calls; i++) {
         if (strcmp(argv[1], "bcast") == 0)
             MPI_Bcast(in, count, MPI_INT, 0, MPI_COMM_WORLD);
@@ -30,10 +38,13 @@ int main(int argc, char **argv)
         else if (strcmp(argv[1], "reduce_scatter_block") == 0)
             MPI_Reduce_scatter_block(in, out, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         else if (strcmp(argv[1], "reduce_scatter") == 0)
-            MPI_Reduce_scatter(in, out, (int[]){count}, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         else
             MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, MPI_COMM_WORLD);
     }
+    free(in);
+    free(out);
+    free(counts);
     MPI_Finalize();
     return 0;
 }

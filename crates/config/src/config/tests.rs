@@ -1,0 +1,85 @@
+use super::*;
+
+fn read(vars: &[(&str, &str)]) -> (Config, Vec<String>) {
+    let (config, problems) = Config::from_vars(vars.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())));
+    (config, problems.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn every_variable_of_the_table_is_read() {
+    let values = [
+        ("NAGARE_ENABLE", "0"),
+        ("NAGARE_ALGORITHM", "all=stock"),
+        ("NAGARE_LEARN", "off"),
+        ("NAGARE_TOPOLOGY", "synthetic:node:4"),
+        ("NAGARE_SEGMENT", "16K"),
+        ("NAGARE_WINDOW", "4"),
+        ("NAGARE_STEPS", "1"),
+        ("NAGARE_PARTNERS", "2"),
+        ("NAGARE_TORUS", "4x4x2"),
+        ("NAGARE_TORUS_ORDER", "given"),
+        ("NAGARE_TORUS_PARTNERS", "bits"),
+        ("NAGARE_AGGREGATORS", "4"),
+        ("NAGARE_WAIT", "pause"),
+        ("NAGARE_STRICT", "1"),
+        ("NAGARE_REPORT", "r.json"),
+        ("NAGARE_LOG", "debug"),
+    ];
+    assert_eq!(values.map(|v| v.0).to_vec(), VARIABLES.iter().map(|v| v.name).collect::<Vec<_>>());
+    for value in values {
+        let (config, problems) = read(&[value]);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_ne!(config, Config::default(), "{} has no effect", value.0);
+    }
+}
+
+#[test]
+fn problems_are_one_clear_line_and_the_rest_still_holds() {
+    let (config, problems) = read(&[
+        ("NAGARE_ALGORITM", "x"),
+        ("NAGARE_WINDOW", "1"),
+        ("NAGARE_SEGMENT", "4K"),
+        ("NAGARE_FOO", ""),
+        ("PATH", "/bin"),
+    ]);
+    assert_eq!(
+        problems,
+        [
+            "NAGARE_ALGORITM is not a variable Nagare knows, did you mean NAGARE_ALGORITHM?; `nagare env` lists \
+             them",
+            "NAGARE_FOO is not a variable Nagare knows; `nagare env` lists them",
+            "NAGARE_WINDOW=1: expected a number between 2 and 1024",
+        ]
+    );
+    assert_eq!((config.segment, config.window), (Some(4096), None));
+}
+
+#[test]
+fn dimensions_and_how_they_are_used() {
+    let (config, problems) = read(&[
+        ("NAGARE_TORUS", "W4xX2"),
+        ("NAGARE_TORUS_ORDER", "alphabetical"),
+        ("NAGARE_TORUS_PARTNERS", "near"),
+        ("NAGARE_AGGREGATORS", "64"),
+    ]);
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(config.torus.map(|t| t.named().to_vec()), Some(vec![("W".into(), 4), ("X".into(), 2)]));
+    let rails = RailOptions { order: DimensionOrder::Alphabetical, pairs: Pairs::Near, aggregators: Some(64) };
+    assert_eq!(config.rails, rails);
+    let (config, problems) = read(&[
+        ("NAGARE_TORUS", "4x4y2"),
+        ("NAGARE_TORUS_ORDER", "size"),
+        ("NAGARE_TORUS_PARTNERS", "far"),
+        ("NAGARE_AGGREGATORS", "0"),
+    ]);
+    assert_eq!(
+        problems,
+        [
+            "NAGARE_AGGREGATORS=0: expected a number between 1 and 64",
+            "NAGARE_TORUS=4x4y2: 'y' at character 4; expected x between sizes, as in 4x4x2 or W4xX2",
+            "NAGARE_TORUS_ORDER=size: expected bandwidth, alphabetical or given",
+            "NAGARE_TORUS_PARTNERS=far: expected near or bits",
+        ]
+    );
+    assert_eq!((config.torus, config.rails), (None, RailOptions::default()));
+}

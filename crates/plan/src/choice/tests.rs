@@ -1,0 +1,103 @@
+use super::*;
+
+fn call(collective: Collective, bytes: u64, nodes: u32) -> Call {
+    Call { collective, bytes, ranks: 16, nodes }
+}
+
+#[test]
+fn the_example_of_the_documentation() {
+    let rules = Rules::parse("bcast=grouped_two_tree:64K-;alltoall=xor;all=stock").unwrap();
+    let choose = |c, bytes| rules.choose(&call(c, bytes, 1), || None);
+    assert_eq!(choose(Collective::Bcast, 65536), Choice::Run(Algorithm::GroupedTwoTree));
+    assert_eq!(choose(Collective::Bcast, 65535), Choice::Library(Reason::Asked));
+    assert_eq!(choose(Collective::Alltoall, 1), Choice::Run(Algorithm::Xor));
+    assert_eq!(choose(Collective::Reduce, 1 << 20), Choice::Library(Reason::Asked));
+    assert_eq!(rules.floor(Collective::Alltoall), 0);
+}
+
+#[test]
+fn defaults_need_several_nodes_and_large_messages() {
+    let rules = Rules::default();
+    let chain = || Some(Algorithm::Chain);
+    assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 1), chain), Choice::Library(Reason::OneNode));
+    assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2), chain), Choice::Run(Algorithm::Chain));
+    assert_eq!(rules.choose(&call(Collective::Bcast, (8 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
+    assert_eq!(rules.floor(Collective::Bcast), 8 << 10);
+    assert_eq!(rules.floor_on(Collective::Bcast, 2), 8 << 10);
+    assert_eq!(rules.floor_on(Collective::Bcast, 1), u64::MAX);
+}
+
+#[test]
+fn nothing_runs_where_nothing_fits_better_than_the_library() {
+    let choose = |collective, bytes, fitting| Rules::default().choose(&call(collective, bytes, 8), || fitting);
+    let ring = Some(Algorithm::TwoLevelRing);
+    assert_eq!(choose(Collective::Alltoall, 4 << 10, ring), Choice::Run(Algorithm::TwoLevelRing));
+    assert_eq!(choose(Collective::Alltoall, (4 << 10) - 1, ring), Choice::Library(Reason::Small));
+    assert_eq!(choose(Collective::Alltoallv, 0, ring), Choice::Run(Algorithm::TwoLevelRing));
+    assert_eq!(choose(Collective::Gather, 1 << 20, None), Choice::Library(Reason::Faster));
+    assert_eq!(choose(Collective::Gather, 4 << 10, Some(Algorithm::Relay)), Choice::Run(Algorithm::Relay));
+}
+
+#[test]
+fn reasons_are_numbered_in_report_order() {
+    assert!(Reason::ALL.iter().enumerate().all(|(index, &reason)| reason as usize == index));
+}
+
+#[test]
+fn no_number_of_bytes_decides_about_alltoallv() {
+    let choose =
+        |rules: &str, bytes| Rules::parse(rules).unwrap().choose(&call(Collective::Alltoallv, bytes, 8), || None);
+    for bytes in [0, 1, 1 << 30] {
+        assert_eq!(choose("all=stock:1-;all=xor", bytes), Choice::Run(Algorithm::Xor));
+        assert_eq!(choose("alltoallv=stock", bytes), Choice::Library(Reason::Asked));
+    }
+}
+
+#[test]
+fn an_algorithm_for_all_holds_where_it_can() {
+    let rules = Rules::parse("all=two_tree").unwrap();
+    assert_eq!(rules.choose(&call(Collective::Reduce, 1, 1), || None), Choice::Run(Algorithm::TwoTree));
+    assert_eq!(rules.choose(&call(Collective::Alltoall, 1, 1), || None), Choice::Library(Reason::Small));
+}
+
+#[test]
+fn errors_say_what_was_expected() {
+    for (text, message) in [
+        ("bcast", "`bcast`: no `=`; expected collective=algorithm[:min-max]"),
+        (
+            "bcst=stock",
+            "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, \
+             gather, allgather, reduce_scatter_block, reduce_scatter",
+        ),
+        (
+            "alltoallv=xor:1K-",
+            "`alltoallv=xor:1K-`: alltoallv has no `1K-`: a rank knows its own counts only; expected \
+             alltoallv=algorithm",
+        ),
+        ("all=stock:1", "`all=stock:1`: no `-` in `1`; expected bytes as min-max, min- or -max, such as 64K-1M"),
+        (
+            "all=stock:2K-1K",
+            "`all=stock:2K-1K`: 2048 is above 1024; expected bytes as min-max, min- or -max, such as 64K-1M",
+        ),
+        (
+            "all=stock:x-",
+            "`all=stock:x-`: `x` is no number of bytes; expected bytes as min-max, min- or -max, such as 64K-1M",
+        ),
+    ] {
+        assert_eq!(Rules::parse(text).unwrap_err().to_string(), message);
+    }
+    let former = "`aggregated_leader` is now `aggregated` with NAGARE_AGGREGATORS=1";
+    for (text, collective, problem) in [
+        ("bcast=xor", Some(Collective::Bcast), "`xor` does not implement bcast"),
+        ("alltoall=rong", Some(Collective::Alltoall), "unknown algorithm `rong`"),
+        ("alltoall=aggregated_leader", Some(Collective::Alltoall), former),
+        ("all=rong", None, "unknown algorithm `rong`"),
+    ] {
+        let expected = Algorithm::names(collective).join(", ");
+        let message = format!("`{text}`: {problem}; expected {expected}, stock");
+        assert_eq!(Rules::parse(text).unwrap_err().to_string(), message);
+    }
+    assert_eq!(parse_bytes("16777216T"), None);
+    assert_eq!(parse_bytes("99999999999G"), None);
+    assert_eq!(parse_bytes("K"), None);
+}

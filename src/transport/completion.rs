@@ -1,0 +1,134 @@
+//! The other end of the messages of a call: what is complete, whether it is what it should be, and what a rank does that
+//! waits. After a while it looks whether a message is there that meets none of its receives, or word of a rank that has
+//! given up.
+
+use super::mpi_transport::{Channel, Line, MpiTransport, check};
+use super::wait::{self, LOOKS};
+use crate::boundary::failure::Failure;
+use crate::real::handles::ANY_TAG;
+use mpi::ffi::MPI_Status;
+use nagare_plan::execute::Completed;
+use std::ffi::c_int;
+
+/// Fruitless looks at the requests between two looks for messages that meet none of them.
+const FRUITLESS: u32 = 1 << 7;
+
+impl MpiTransport<'_> {
+    /// Whether a message of that tag is of the same call and stream, and no segment of it as this rank cuts it.
+    fn is_stray(&self, tag: c_int, line: &Line) -> bool {
+        let Channel { tags, call, .. } = self.channel;
+        tags.is_of(tag, line.label.tag, call) && ![line.tag, line.last_tag].contains(&tag)
+    }
+
+    /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's
+    /// segments: either ranks cut it differently, and what this rank waits for never comes, or it is of a later call
+    /// whose number looks the same in a tag. Messages of one rank meet their receives in order, so in the second case
+    /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
+    /// the two apart.
+    fn look_for_strays(&mut self) -> Result<(), Failure> {
+        let comm = self.channel.private.comm;
+        let streams: Vec<u32> = self.requests.streams().collect();
+        for hop in streams {
+            let line = self.lines[hop as usize];
+            if !line.receives || line.doubt.is_some() {
+                continue;
+            }
+            let mut found = 0;
+            // SAFETY: MPI_Status is plain data.
+            let mut status: MPI_Status = unsafe { std::mem::zeroed() };
+            // SAFETY: valid communicator and pointers.
+            check(unsafe { (self.real.mpi.iprobe)(line.peer, ANY_TAG, comm, &raw mut found, &raw mut status) })?;
+            if found != 0 && self.is_stray(status.MPI_TAG, &line) {
+                self.lines[hop as usize].doubt = Some(self.bytes(&status));
+                // SAFETY: a receive that has not been completed by any call.
+                check(unsafe { (self.real.mpi.cancel)(self.requests.oldest(&line.queue)) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of the message of that status.
+    fn bytes(&self, status: &MPI_Status) -> u64 {
+        let mut bytes = 0;
+        // SAFETY: the status of a message.
+        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut bytes) };
+        u64::try_from(bytes).unwrap_or(0)
+    }
+
+    /// What a rank does that has looked `looks` times in vain.
+    #[cold]
+    pub(super) fn wait(&mut self, looks: u32) -> Result<(), Failure> {
+        if self.requests.is_empty() {
+            return Err(Failure::Stalled);
+        }
+        if looks.is_multiple_of(FRUITLESS) {
+            let Channel { private, call, .. } = self.channel;
+            private.notices.look(self.real);
+            private.notices.check(private, call)?;
+            self.look_for_strays()?;
+        }
+        match self.pause {
+            Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has
+    /// not.
+    #[cold]
+    fn judge(&mut self, hop: u32, (units, is_in_doubt): (u64, bool), nth: usize) -> Result<(), Failure> {
+        let doubt = if is_in_doubt { self.lines[hop as usize].doubt.take() } else { None };
+        let (peer, status) = (self.lines[hop as usize].rank, self.requests.status(nth));
+        let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
+        if let Some(bytes) = doubt {
+            let mut cancelled = 0;
+            // SAFETY: the status of a receive that is complete.
+            check(unsafe { (self.real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
+            if cancelled != 0 {
+                return wrong(bytes);
+            }
+        }
+        if self.has(units, status) { Ok(()) } else { wrong(self.bytes(status)) }
+    }
+
+    /// Whether a receive that is complete has so many units.
+    #[inline]
+    fn has(&self, units: u64, status: &MPI_Status) -> bool {
+        let mut got = 0;
+        // SAFETY: the status of a receive of this type that is complete.
+        let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
+        code == 0 && got as u64 == units
+    }
+
+    /// Takes note of requests that are complete.
+    #[inline]
+    pub(super) fn look(&mut self, completed: &mut Completed) -> Result<(), Failure> {
+        if self.requests.is_empty() {
+            return Ok(());
+        }
+        let done = self.requests.test(self.real)?;
+        for nth in 0..done {
+            let finished = self.requests.finished(nth);
+            let hop = finished.stream;
+            let line = &mut self.lines[hop as usize];
+            if line.receives {
+                let before = u64::from(line.queue.before(finished));
+                let units = if before + 1 == line.left { line.last_units } else { line.units };
+                let is_in_doubt = before == 0 && line.doubt.is_some();
+                if is_in_doubt || !self.has(units, self.requests.status(nth)) {
+                    self.judge(hop, (units, is_in_doubt), nth)?;
+                }
+            }
+            let line = &mut self.lines[hop as usize];
+            let reported = self.requests.take(finished, &mut line.queue);
+            line.left -= u64::from(reported);
+            match completed.last_mut() {
+                Some((last, count)) if *last == hop => *count += reported,
+                _ if reported > 0 => completed.push((hop, reported)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
