@@ -7,7 +7,7 @@ use nagare_plan::choice::parse_bytes;
 use std::time::Duration;
 
 const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] \
-                     [--algorithms NAME,…] [--root RANK] [--budget SECONDS] [--oracle-budget SECONDS]";
+                     [--algorithms NAME,…] [--root RANK] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS]";
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Arguments {
     pub budget: Duration,
     /// Time for trying everything the library can be told, for one collective and size; `None`: it is told nothing.
     pub oracle: Option<Duration>,
+    /// Calls in a row on a new communicator whose mean is one iteration; 1 without series.
+    pub series: u32,
 }
 
 impl Arguments {
@@ -42,6 +44,7 @@ impl Arguments {
             root: 0,
             budget: Duration::from_secs(10),
             oracle: None,
+            series: 1,
         };
         let mut words = words;
         while let Some(word) = words.next() {
@@ -84,11 +87,20 @@ impl Arguments {
                     let budget = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
                     arguments.oracle = Some(budget);
                 }
+                "--series" => {
+                    let calls = value.parse().ok().filter(|calls| (1..=100_000).contains(calls));
+                    arguments.series = calls.ok_or_else(|| wrong(&value, "a number of calls from 1 to 100000"))?;
+                }
                 _ => return Err(format!("'{word}': {USAGE}")),
             }
         }
         if arguments.out.is_empty() {
             return Err(USAGE.to_owned());
+        }
+        if arguments.series > 1 && arguments.oracle.is_some() {
+            return Err("--series and --oracle-budget: what the library is told holds for one call; expected one of \
+                        the two"
+                .to_owned());
         }
         match arguments.misfit() {
             Some(misfit) => Err(misfit),
@@ -152,6 +164,8 @@ mod tests {
             "o.jsonl --sizes 8,64K --collectives reduce,gather --budget 0.5 --oracle-budget 3 --algorithms \
              stock,two_tree --root 3",
         );
+        let series = parse("o.jsonl --series 50").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((series.series, all.series), (50, 1));
         let some = some.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(some.sizes, [8, 65536]);
         assert_eq!(some.collectives, [Operation::Reduce, Operation::Gather]);
@@ -194,6 +208,8 @@ mod tests {
             ("o --algorithms ring,circle", "'circle' is not stock, default, two_tree"),
             ("o --root first", "'first'"),
             ("o --budget -1", "'-1'"),
+            ("o --series 0", "'0' is not a number of calls"),
+            ("o --series 50 --oracle-budget 3", "expected one of the two"),
             ("o --speed 3", "'--speed'"),
             ("o --sizes", "'--sizes'"),
             ("--sizes 8", "usage"),

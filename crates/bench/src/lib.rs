@@ -12,6 +12,7 @@
 //! * [`operation`]: which collectives; [`counts`]: the blocks of those where they differ.
 //! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
 //! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
+//! * [`draw`](mod@draw): small networks drawn at random, which nothing was fitted to.
 //! * [`limit`]: the least time a collective can take on a fabric; [`flow`] finds the thinnest cut.
 //! * [`annotate`]: limits beside measurements.
 //! * [`plot`]: time against size as SVG.
@@ -23,6 +24,7 @@
 pub mod annotate;
 pub mod arguments;
 pub mod counts;
+pub mod draw;
 pub mod flow;
 pub mod limit;
 pub mod load;

@@ -53,6 +53,13 @@ pub struct Job {
     /// Root of the collectives that have one.
     #[serde(default)]
     pub root: u32,
+    /// Calls in a row on a communicator of their own, of which a time is the mean; 1 where calls took turns one by one.
+    #[serde(default = "one")]
+    pub series: u32,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// Messages sent at the same time, all of the same size.

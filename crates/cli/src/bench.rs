@@ -4,7 +4,7 @@ mod markdown;
 
 use crate::bench_compare::{CompareArgs, compare};
 
-use crate::bench_table::{legend, network, root, suggestion, timings};
+use crate::bench_table::{legend, network, root, series, suggestion, timings};
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::output::print;
@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use markdown::{TableArgs, table};
 use nagare_bench::annotate::annotate;
 use nagare_bench::arguments::Arguments;
+use nagare_bench::draw::draw;
 use nagare_bench::operation::Operation;
 use nagare_bench::oracle::DYNAMIC_RULES;
 use nagare_bench::plot::svg;
@@ -47,6 +48,10 @@ enum Action {
     /// Show what changed between two runs
     #[command(after_help = "Example:\n  nagare bench compare before.json after.json")]
     Compare(CompareArgs),
+    /// Draw a small network that is not among those that come with Nagare, and print its file
+    #[command(after_help = "Example:\n  nagare bench draw 7 > unknown7.toml\n  nagare bench --fabric unknown7.toml \
+                            --ppn 2 --series 50 --algorithms stock,default")]
+    Draw(DrawArgs),
     /// Print runs as Markdown
     #[command(after_help = "Example:\n  nagare bench table --plots benchmarks docs/benchmarks/*.json")]
     Table(TableArgs),
@@ -91,6 +96,13 @@ struct MeasureArgs {
     /// Time for one collective and size, with all configurations; three iterations are made in any case
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
+    /// Measure series of so many calls, each on a new communicator: what a program sees where Nagare learns in the run,
+    /// trials included; a time is the mean of a series
+    #[arg(long, value_name = "CALLS", default_value_t = 1, conflicts_with = "oracle")]
+    series: u32,
+    /// Do not tell Nagare the fabric: it finds out about nodes only
+    #[arg(long)]
+    untold: bool,
     /// Also tell the MPI library what to run: each of its own algorithms with each segment size, the best of them by
     /// turns with the others
     #[arg(long)]
@@ -112,10 +124,20 @@ struct MeasureArgs {
     program: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct DrawArgs {
+    /// The same seed draws the same network
+    seed: u64,
+}
+
 /// Measures, or compares.
 pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         Some(Action::Compare(args)) => compare(args),
+        Some(Action::Draw(args)) => {
+            print(&draw(args.seed))?;
+            Ok(ExitCode::SUCCESS)
+        }
         Some(Action::Table(args)) => table(args),
         None => measure(&args.measure),
     }
@@ -137,6 +159,7 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     for (option, value) in lists {
         words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
     }
+    words.extend(["--series".to_owned(), args.series.to_string()]);
     if args.oracle {
         words.extend(["--oracle-budget".to_owned(), args.oracle_budget.unwrap_or(args.budget).to_string()]);
     }
@@ -158,7 +181,8 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         stock: false,
         lib: args.lib.clone(),
         verbose: false,
-        environment: environment(args.oracle, family),
+        untold: args.untold,
+        environment: environment(args, family),
         command,
     };
     let outcome = testbed_run::run(&run).and_then(|code| {
@@ -187,10 +211,12 @@ fn family(mpi: &str) -> anyhow::Result<Family> {
 }
 
 /// What ranks need so that the library can be told what to run. Nagare's default is measured as it is predicted, unless
-/// the caller says otherwise: of the few samples most would be trials of something else.
-fn environment(oracle: bool, family: Family) -> Vec<(String, String)> {
-    let rules = (oracle && family == Family::Openmpi).then(|| (format!("OMPI_MCA_{DYNAMIC_RULES}"), "1".to_owned()));
-    let learn = std::env::var_os(LEARN).is_none().then(|| (LEARN.to_owned(), "off".to_owned()));
+/// the caller says otherwise or asks for series: of a few samples most would be trials of something else.
+fn environment(args: &MeasureArgs, family: Family) -> Vec<(String, String)> {
+    let told = args.oracle && family == Family::Openmpi;
+    let rules = told.then(|| (format!("OMPI_MCA_{DYNAMIC_RULES}"), "1".to_owned()));
+    let predicted = args.series == 1 && std::env::var_os(LEARN).is_none();
+    let learn = predicted.then(|| (LEARN.to_owned(), "off".to_owned()));
     rules.into_iter().chain(learn).collect()
 }
 
@@ -283,8 +309,9 @@ fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
     let nagare = job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
     let congestion = job.congestion.as_deref().unwrap_or("unknown");
     let suggestion = suggestion(results).map(|lines| format!("for the fabric's file:\n{lines}")).unwrap_or_default();
+    let series = series(results);
     print(&format!(
-        "{fabric}, {} ranks, map {map}{}; {}, {nagare}; TCP congestion control {congestion}; \
+        "{fabric}, {} ranks, map {map}{}{series}; {}, {nagare}; TCP congestion control {congestion}; \
          {machine}\n\n{}{suggestion}\n{}{}\n\
          written: {name}.json and {plots} plot(s) in {}\n",
         job.hosts.len(),

@@ -111,6 +111,14 @@ pub fn timings(results: &Results) -> Grid {
     Grid { header, rows: results.cells.iter().map(row).collect() }
 }
 
+/// `, series of N calls` where times are means of such.
+pub fn series(results: &Results) -> String {
+    match results.job.series {
+        0 | 1 => String::new(),
+        calls => format!(", series of {calls} calls"),
+    }
+}
+
 /// `, root R` where that is not rank 0.
 pub fn root(results: &Results) -> String {
     match results.job.root {

@@ -39,6 +39,9 @@ pub struct RunArgs {
     /// Tell on standard error what is run where
     #[arg(long, short)]
     pub verbose: bool,
+    /// Whether ranks are not told the fabric.
+    #[arg(skip)]
+    pub untold: bool,
     /// Further variables for the launcher, which passes them on to the ranks.
     #[arg(skip)]
     pub environment: Vec<(String, String)>,

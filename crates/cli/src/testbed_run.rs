@@ -172,7 +172,8 @@ fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Pat
     if let Some(library) = library {
         let environment = std::env::var("LD_PRELOAD").ok();
         let mut variables: Vec<String> = variables().into_iter().map(|(name, _)| name).collect();
-        if !variables.iter().any(|name| name == TOPOLOGY) {
+        variables.retain(|name| !args.untold || name != TOPOLOGY);
+        if !args.untold && !variables.iter().any(|name| name == TOPOLOGY) {
             variables.push(TOPOLOGY.to_owned());
         }
         let environment = environment.as_deref();
@@ -185,7 +186,12 @@ fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Pat
         eprintln!("nagare: {TOPOLOGY}={} {} {}", chosen.topology, path.display(), words.join(" "));
     }
     let mut command = Command::new(path);
-    command.args(words).envs(launch.environment).env(TOPOLOGY, &chosen.topology);
+    command.args(words).envs(launch.environment);
+    if args.untold {
+        command.env_remove(TOPOLOGY);
+    } else {
+        command.env(TOPOLOGY, &chosen.topology);
+    }
     command.envs(args.environment.iter().map(|(name, value)| (name, value)));
     Ok(command)
 }

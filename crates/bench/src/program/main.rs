@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] \
-//!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10]
+//!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10] [--series 50]
 //! ```
 //!
 //! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures
@@ -86,7 +86,9 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let congestion = congestion.map(|text| text.trim().to_owned());
     let root = i32::try_from(arguments.root).ok().filter(|&root| root < together.size);
     let root = root.ok_or_else(|| format!("--root {}: there are {} ranks", arguments.root, together.size))?;
-    let job = Job { nagare: version, mpi: mpi.clone(), hosts: hosts.clone(), congestion, root: arguments.root };
+    let (hosts_of_ranks, series) = (hosts.clone(), arguments.series);
+    let job =
+        Job { nagare: version, mpi: mpi.clone(), hosts: hosts_of_ranks, congestion, root: arguments.root, series };
     out.write(&Line::Job(job))?;
     let watch = Watch::new(together)?;
     let since = watch.now();
@@ -103,7 +105,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let library =
         told.map(|(budget, tuner)| Library::new(together, nagare.as_ref(), tuner, &mpi, budget)).transpose()?;
     let (library, budget, algorithms) = (library.as_ref(), arguments.budget, arguments.algorithms.as_deref());
-    let setup = Setup { together, nagare: nagare.as_ref(), library, algorithms, root, budget };
+    let setup = Setup { together, nagare: nagare.as_ref(), library, algorithms, root, budget, series };
     let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
     let cells = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some());

@@ -4,7 +4,8 @@ use crate::buffers::{Buffers, block};
 use crate::nagare::{Calls, Nagare};
 use crate::sweep::{Library, Ready, Sweep};
 use crate::together::Together;
-use mpi::traits::AsRaw;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{AsRaw, Communicator};
 use nagare_bench::operation::Operation;
 use nagare_bench::record::{Cell, DEFAULT, STOCK, Timing, forced_stock};
 use nagare_bench::statistics::{LEAST, LONG, MOST, is_stable, median, quantile};
@@ -30,6 +31,8 @@ pub struct Setup<'a> {
     pub root: i32,
     /// Time for one cell without what the library is told.
     pub budget: Duration,
+    /// Calls of one iteration; more than one are made on a communicator of their own.
+    pub series: u32,
 }
 
 /// A way to run the collective.
@@ -109,7 +112,7 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     let mut counted = 0;
     for round in 0..=MOST {
         for configuration in &mut configurations {
-            let time = once(setup, operation, configuration, &mut buffers)?;
+            let time = iteration(setup, operation, configuration, &mut buffers)?;
             configuration.times.push(time);
         }
         if round == 0 && configurations.iter().flat_map(|configuration| &configuration.times).any(|&time| time < LONG) {
@@ -128,38 +131,48 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     Ok(cell)
 }
 
-/// One call: the time of the slowest rank, at every rank.
-fn once(
+/// The time of one call by the slowest rank, at every rank; of a series the mean.
+fn iteration(
     setup: &Setup,
     operation: Operation,
     configuration: &mut Configuration,
     buffers: &mut Buffers,
 ) -> Result<f64, String> {
-    let Setup { together, nagare, library, .. } = *setup;
+    let Setup { together, nagare, library, series, .. } = *setup;
     // The counters of one rank tell what all ran: the choice is the same everywhere.
     let counters = nagare.filter(|_| together.rank == 0);
     let before = counters.map(|nagare| nagare.calls(operation)).transpose()?;
+    // What calls teach belongs to their communicator: a series is what a program sees of one from its first call on.
+    let own = (series > 1).then(|| together.world.duplicate());
     if let Some(nagare) = nagare {
-        nagare.set_algorithm(together.world.as_raw(), configuration.rules.as_deref())?;
+        let communicator = own.as_ref().unwrap_or(together.world);
+        nagare.set_algorithm(communicator.as_raw(), configuration.rules.as_deref())?;
     }
-    let mut call = |communicator: &_| {
-        buffers.prepare();
-        together.barrier();
-        let start = Instant::now();
-        buffers.call(communicator);
-        together.largest(start.elapsed().as_secs_f64())
-    };
-    let time = match configuration.told.as_ref().zip(library) {
-        Some((ready, library)) => ready.with(library, call)?,
-        None => call(together.world),
-    };
-    buffers.verify().map_err(|error| format!("{}: {error}", configuration.name))?;
+    let mut sum = 0.0;
+    for _ in 0..series {
+        let communicator = own.as_ref().unwrap_or(together.world);
+        sum += match configuration.told.as_ref().zip(library) {
+            Some((ready, library)) => ready.with(library, |told| once(together, buffers, told))?,
+            None => once(together, buffers, communicator),
+        };
+        buffers.verify().map_err(|error| format!("{}: {error}", configuration.name))?;
+    }
+    let time = sum / f64::from(series);
     let after = counters.map(|nagare| nagare.calls(operation)).transpose()?;
     let counted = before.zip(after).map_or(Vec::new(), |(before, after)| grown(&before, after).collect());
     // What Nagare does not handle it does not count.
     let ran = if counted.is_empty() { vec![STOCK.to_owned()] } else { counted };
     configuration.ran.extend(ran);
     Ok(time)
+}
+
+/// One call, begun by all ranks together.
+fn once(together: &Together, buffers: &mut Buffers, communicator: &SimpleCommunicator) -> f64 {
+    buffers.prepare();
+    together.barrier();
+    let start = Instant::now();
+    buffers.call(communicator);
+    together.largest(start.elapsed().as_secs_f64())
 }
 
 /// What was counted since.
