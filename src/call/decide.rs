@@ -17,7 +17,9 @@ use nagare_plan::choice::{Call, Prescription, Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
+use nagare_plan::learn::Earning;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Everything decided about a call that we run.
 pub struct Decision<'c> {
@@ -33,6 +35,8 @@ pub struct Decision<'c> {
     pub pacing: Pacing,
     /// Where calls like it tell what is fastest.
     pub class: Option<Class>,
+    /// Whether it is predicted to take so long that trials need not wait for calls to earn them.
+    pub is_long: bool,
     limits: Limits,
     /// Bytes of a block of an exchange, and of what is never split.
     sizes: [u64; 2],
@@ -92,7 +96,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let sizes = [sides.as_ref().map_or(shared, |sides| sides.received.mean()), unit_bytes];
     let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
     let class = class.filter(|_| settled.is_none());
-    Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, limits, sizes, sides })
+    let is_long = decision.prediction.is_some_and(|prediction| Earning::is_earned_by(prediction.time));
+    Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, is_long, limits, sizes, sides })
 }
 
 impl Decision<'_> {
@@ -111,8 +116,8 @@ impl Decision<'_> {
     }
 }
 
-/// The class of calls to learn from, where nothing is prescribed, all ranks know the size, and the result has the same
-/// bits whatever runs.
+/// The class of calls to learn from, where nothing is prescribed, all ranks know the size, the result has the same bits
+/// whatever runs, and a communicator of ours has the ranks of the program's.
 fn class(shim: &Shim, arguments: &Arguments, rules: &Rules, call: &Call) -> Option<Class> {
     let handles = &shim.real.handles;
     let exact = |op| {
@@ -122,6 +127,7 @@ fn class(shim: &Shim, arguments: &Arguments, rules: &Rules, call: &Call) -> Opti
     let learns = shim.setup().config.learn
         && call.nodes > 1
         && call.collective != Collective::Alltoallv
+        && !shim.threads.load(Ordering::Relaxed)
         && rules.prescription(call) == Some(Prescription::Fitting)
         && arguments.op().is_none_or(exact);
     learns.then(|| Class::of(call.collective, call.bytes))

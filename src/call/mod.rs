@@ -1,7 +1,7 @@
 //! From an intercepted call to its outcome: guard, decide, run or pass on.
 //!
 //! ```text
-//!   handle ─► decide, take ─► trial ─► run ─► staged        arguments: what the call says, which all of these read
+//!   handle ─► decide ─► is_early? ─► take ─► trial ─► run ─► staged      arguments: what the call says, which all read
 //! ```
 //!
 //! May enter: what is about one call. May not: what outlives it, which belongs to the communicator or the world.
@@ -15,10 +15,10 @@ mod staged;
 mod trial;
 
 use self::arguments::Arguments;
-use self::decide::{decide, take};
+use self::decide::{Decision, decide, take};
 use self::run::run;
 use crate::boundary::failure::Failure;
-use crate::comm::learning::Step;
+use crate::comm::learning::{Class, Step};
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
 use nagare_plan::collective::Collective;
@@ -39,9 +39,15 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if arguments.is_below(bytes, shim.floor(collective)) {
         return passed_on(shim, collective, Reason::Small, bytes, forward);
     }
-    let decided = decide(shim, arguments, bytes);
-    let (private, mut decision) = match decided.and_then(|decision| Ok((take(shim, arguments, &decision)?, decision))) {
-        Ok(taken) => taken,
+    let mut decision = match decide(shim, arguments, bytes) {
+        Ok(decision) => decision,
+        Err(reason) => return passed_on(shim, collective, reason, bytes, forward),
+    };
+    if let Some(class) = decision.class.filter(|&class| trial::is_early(shim, arguments.comm, &decision, class)) {
+        return timed(shim, &decision, class, Reason::Early, bytes, forward);
+    }
+    let private = match take(shim, arguments, &decision) {
+        Ok(private) => private,
         Err(reason) => return passed_on(shim, collective, reason, bytes, forward),
     };
     // The ranks of a place of the pool are those of the world.
@@ -53,19 +59,15 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
                 drop((decision, private));
                 return raise(shim, arguments, failure);
             }
-            Ok(Step { way: None, measured }) => {
-                let reason = if measured { Reason::Tried } else { Reason::Faster };
-                let start = Instant::now();
-                let code = passed_on(shim, collective, reason, bytes, forward);
-                // The handler of a failed call may have freed the communicator, and the record with it.
-                if measured && code == 0 {
-                    trial::took(&decision, class, start.elapsed().as_nanos() as u64);
-                }
-                return code;
+            Ok(Step { way: Err(reason), is_timed: true }) => {
+                return timed(shim, &decision, class, reason, bytes, forward);
             }
-            Ok(Step { way: Some(algorithm), measured: is_measured }) => {
+            Ok(Step { way: Err(reason), is_timed: false }) => {
+                return passed_on(shim, collective, reason, bytes, forward);
+            }
+            Ok(Step { way: Ok(algorithm), is_timed }) => {
                 decision.switch_to(algorithm);
-                measured = is_measured.then_some(class);
+                measured = is_timed.then_some(class);
                 run::prepare(arguments, &decision);
             }
         }
@@ -75,7 +77,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     let outcome = run(shim, arguments, &decision, &private);
     let elapsed = start.elapsed().as_nanos() as u64;
     if let Some(class) = measured {
-        trial::took(&decision, class, elapsed);
+        decision.record.learning().took(class, elapsed);
     }
     // The program's error handler may call and use it again, or never come back.
     drop((decision, private));
@@ -84,6 +86,24 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Err(failure) => raise(shim, arguments, failure),
     };
     shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
+    code
+}
+
+/// A call of the library's whose time teaches something.
+fn timed(
+    shim: &Shim,
+    decision: &Decision,
+    class: Class,
+    reason: Reason,
+    bytes: u64,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let start = Instant::now();
+    let code = passed_on(shim, decision.call.collective, reason, bytes, forward);
+    // The handler of a failed call may have freed the communicator, and the record with it.
+    if code == 0 {
+        decision.record.learning().took(class, start.elapsed().as_nanos() as u64);
+    }
     code
 }
 

@@ -1,13 +1,33 @@
-//! What a call runs on where the calls themselves tell: the step before it, and what it took (docs/decisions/0017).
+//! What a call runs on where the calls themselves tell (docs/decisions/0017).
 
 use super::decide::Decision;
 use super::ending::Ending;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
-use crate::comm::learning::{Class, Lesson, Step};
+use crate::comm::learning::{Class, Learning, Lesson, Step};
+use crate::transport::agreement;
 use crate::transport::private::Private;
 use crate::transport::together::slowest;
 use crate::world::shim::Shim;
+use mpi::ffi::MPI_Comm;
+use nagare_plan::choice::Reason;
+
+/// Whether the library runs the call because the calls of its class have not yet earned any trials; counts it then.
+/// Ranks ask each other now and then: by the library's own on the program's communicator `comm`, while there is none of
+/// ours, whose making would be a part of the cost. No call of ours has failed there, so that all ranks come.
+pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) -> bool {
+    let record = decision.record;
+    if decision.is_long || record.has_private() {
+        return false;
+    }
+    let mut learning = record.learning();
+    let Some(earning) = learning.early(class) else { return false };
+    let is_early = !earning.next_call() || agreement::all_agree(shim.real, comm, !earning.is_enough());
+    if !is_early {
+        learning.lesson(class, || decision.candidates());
+    }
+    is_early
+}
 
 /// What the call runs on. If the one before was measured, all ranks agree on its time first; if this one is to be, they
 /// begin it together. A rank that does not come through this, for whatever reason, tells those that wait for it.
@@ -18,19 +38,22 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let record = decision.record;
     if record.failed().is_err() {
         // This rank runs nothing any more; it says so as for any other call.
-        return Ok(Step { way: Some(decision.algorithm), measured: false });
+        return Ok(Step { way: Ok(decision.algorithm), is_timed: false });
     }
     let mut traffic = record.traffic();
     let call = traffic.coming_call();
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut learning = record.learning();
-    let lesson = learning.lesson(class, || decision.candidates());
     let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.pause()));
-    let step = agreed(lesson, &mut together, |outcome| {
-        if record.rank == 0 {
-            log::info!("{class} on {} ranks: {outcome}", record.size);
-        }
-    });
+    let step = match still_early(&mut learning, class, decision, &mut together) {
+        Ok(true) => Ok(Step { way: Err(Reason::Early), is_timed: true }),
+        Ok(false) => agreed(learning.lesson(class, || decision.candidates()), &mut together, |outcome| {
+            if record.rank == 0 {
+                log::info!("{class} on {} ranks: {outcome}", record.size);
+            }
+        }),
+        Err(failure) => Err(failure),
+    };
     ending.failure = match step {
         Ok(_) => None,
         Err(failure @ Failure::GivenUp { .. }) => Some(failure),
@@ -38,6 +61,21 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         Err(_) => Some(Failure::Left),
     };
     step
+}
+
+/// As [`is_early`], on a communicator of ours that calls of another class have earned.
+fn still_early(
+    learning: &mut Learning,
+    class: Class,
+    decision: &Decision,
+    together: &mut impl FnMut(u64) -> Result<u64, Failure>,
+) -> Result<bool, Failure> {
+    let Some(earning) = learning.early(class).filter(|_| !decision.is_long) else { return Ok(false) };
+    if !earning.next_call() {
+        return Ok(true);
+    }
+    let own = if earning.is_enough() { u64::MAX } else { 0 };
+    Ok(together(own)? == 0)
 }
 
 /// The next step of the lesson. `together`: waits for all ranks and tells the slowest one's time.
@@ -48,19 +86,14 @@ fn agreed(
 ) -> Result<Step, Failure> {
     let is_measuring = lesson.is_measuring();
     if is_measuring {
-        let own = std::mem::take(&mut lesson.own);
+        let own = lesson.take_own();
         if let Some(outcome) = lesson.note(together(own)?) {
             tell(outcome);
         }
     }
     let step = lesson.next();
-    if step.measured && !is_measuring {
+    if step.is_timed && !is_measuring {
         together(0)?;
     }
     Ok(step)
-}
-
-/// Notes what a measured call took here.
-pub fn took(decision: &Decision, class: Class, nanoseconds: u64) {
-    decision.record.learning().lesson(class, Vec::new).own = nanoseconds;
 }

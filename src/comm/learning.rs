@@ -1,8 +1,9 @@
 //! What the calls on a communicator have taught about the ways of carrying them out (docs/decisions/0017).
 
 use nagare_plan::algorithm::Algorithm;
+use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
-use nagare_plan::learn::Trials;
+use nagare_plan::learn::{Earning, Trials};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -26,22 +27,22 @@ impl fmt::Display for Class {
     }
 }
 
-/// One class of calls.
+/// Ways that take turns.
 pub struct Lesson {
     /// The MPI library (none), then algorithms of ours.
     ways: Vec<Option<Algorithm>>,
     trials: Trials,
     /// What the measured call before took here, nanoseconds; 0 if it was left by an exception.
-    pub own: u64,
+    own: u64,
 }
 
-/// What is run, and whether it is measured.
+/// What is run. A call that is timed after trials have begun is measured: the ranks start it together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The MPI library (none), or an algorithm of ours.
-    pub way: Option<Algorithm>,
-    /// Whether the ranks start together and look at the clock.
-    pub measured: bool,
+    /// An algorithm of ours, or the MPI library, and why.
+    pub way: Result<Algorithm, Reason>,
+    /// Whether [`Learning::took`] is to be told what the call takes.
+    pub is_timed: bool,
 }
 
 impl Lesson {
@@ -53,6 +54,11 @@ impl Lesson {
     /// Whether the call before was measured: then the ranks agree on what it took.
     pub fn is_measuring(&self) -> bool {
         self.trials.is_measuring()
+    }
+
+    /// What the measured call before took here; told once.
+    pub fn take_own(&mut self) -> u64 {
+        std::mem::take(&mut self.own)
     }
 
     /// What the measured call before took on the slowest rank, nanoseconds. Tells what it led to, if it settled or
@@ -71,24 +77,45 @@ impl Lesson {
     /// The next call.
     pub fn next(&mut self) -> Step {
         let step = self.trials.next_step();
-        Step { way: self.ways[step.way], measured: step.measured }
+        let reason = if step.measured { Reason::Tried } else { Reason::Faster };
+        Step { way: self.ways[step.way].ok_or(reason), is_timed: step.measured }
     }
 }
 
 /// All classes of a communicator.
 #[derive(Default)]
-pub struct Learning(HashMap<Class, Lesson>);
+pub struct Learning {
+    /// Those whose calls have not yet taken so long that anything is tried.
+    early: HashMap<Class, Earning>,
+    lessons: HashMap<Class, Lesson>,
+}
 
 impl Learning {
     /// What the next call of the class runs on, if it is settled and the call is not measured; counts the call then.
     pub fn settled(&mut self, class: Class) -> Option<Option<Algorithm>> {
-        let lesson = self.0.get_mut(&class)?;
+        let lesson = self.lessons.get_mut(&class)?;
         let way = lesson.trials.next_unmeasured()?;
         Some(lesson.ways[way])
     }
 
-    /// The class, which begins with these `candidates`.
+    /// The calls of the class so far, where nothing is tried yet.
+    pub fn early(&mut self, class: Class) -> Option<&mut Earning> {
+        let is_early = !self.lessons.contains_key(&class);
+        is_early.then(|| self.early.entry(class).or_default())
+    }
+
+    /// The trials of the class, which begin with these `candidates`.
     pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
-        self.0.entry(class).or_insert_with(|| Lesson::new(candidates()))
+        self.early.remove(&class);
+        self.lessons.entry(class).or_insert_with(|| Lesson::new(candidates()))
+    }
+
+    /// What a call that was to be timed took here, nanoseconds.
+    pub fn took(&mut self, class: Class, nanoseconds: u64) {
+        if let Some(lesson) = self.lessons.get_mut(&class) {
+            lesson.own = nanoseconds;
+        } else if let Some(earning) = self.early.get_mut(&class) {
+            earning.add(nanoseconds);
+        }
     }
 }

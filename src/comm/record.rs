@@ -113,6 +113,11 @@ impl Communicator {
         self.floors[collective as usize].load(Ordering::Relaxed)
     }
 
+    /// Whether there is a communicator of ours, or all ranks know that there is none to be had.
+    pub fn has_private(&self) -> bool {
+        self.private.lock().is_some()
+    }
+
     /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
     pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Placement) -> Result<Arc<Private>, Reason> {
         let mut private = self.private.lock();

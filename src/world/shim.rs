@@ -39,6 +39,8 @@ pub struct Shim {
     pause: OnceCell<Option<Duration>>,
     /// Whether calls are timed.
     pub timed: AtomicBool,
+    /// Whether threads may be in several calls at once.
+    pub threads: AtomicBool,
     /// Whether the program has asked for a communicator that may still be in the making.
     pub duplicates: AtomicBool,
     /// Whether there is a world: from the end of its initialisation to the start of its finalisation.
@@ -107,6 +109,7 @@ impl Shim {
             floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
             timed: AtomicBool::new(false),
+            threads: AtomicBool::new(false),
             duplicates: AtomicBool::new(false),
             open: AtomicBool::new(false),
         }))
@@ -163,6 +166,7 @@ impl Shim {
             let wanted = Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX);
             Pool::of_world(self.real, wanted)
         });
+        self.threads.store(pool.as_ref().is_some_and(|pool| pool.threads), Ordering::Relaxed);
         let notices = facts.and_then(|_| Notices::of_world(self.real));
         let spawned_on = self.is_spawned().then(host_name);
         let target = config.report.as_ref();

@@ -54,6 +54,8 @@ pub enum Reason {
     Faster,
     /// A communicator that is being freed, used by a callback that deletes an attribute of it.
     BeingFreed,
+    /// Calls like it have not yet taken so long that it is worth finding out what is faster (docs/decisions/0017).
+    Early,
     /// The library's own is being measured (docs/decisions/0017).
     Tried,
     /// Ranks outside `MPI_COMM_WORLD`, or no such communicator (yet, or any more): sessions, spawned processes.
@@ -62,7 +64,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 17] = [
+    pub const ALL: [Reason; 18] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -78,6 +80,7 @@ impl Reason {
         Self::Disabled,
         Self::Faster,
         Self::BeingFreed,
+        Self::Early,
         Self::Tried,
         Self::Outside,
     ];
@@ -100,6 +103,7 @@ impl Reason {
             Self::Disabled => "switched off",
             Self::Faster => "stock as fast",
             Self::BeingFreed => "being freed",
+            Self::Early => "not yet worth trying",
             Self::Tried => "being measured",
             Self::Outside => "outside the world",
         }

@@ -3,16 +3,18 @@
 //!
 //! ```text
 //!   call    1  2  3  4   5  6  7   8  9   10 … 63   64 65   66 …
-//!   way     s  a  b  s   s  a  b   s  a    a … a     s  a    a …      s: the MPI library, a, b: algorithms of ours
+//!   way     a  s  b  s   s  a  b   s  a    a … a     s  a    a …      s: the MPI library, a, b: algorithms of ours
 //!           └─round──┘   └round┘   └──┘              └──┘
 //!                           b is dropped  settled: a     looked at again, at 64, 256, 1024 … calls
 //! ```
 //!
-//! A measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm,
+//! Before that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm,
 //! and costs what it costs the slowest rank.
 
+mod earning;
 mod samples;
 
+pub use earning::Earning;
 use samples::Samples;
 
 /// Measured calls at most before a way is settled on.
@@ -22,12 +24,16 @@ const TRIALS: u32 = 12;
 const ROUNDS: u32 = 3;
 
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure, since connections are opened in it; the library, which comes first, has two in the first round.
+/// the least sure, since connections are opened in it; the library has two in the first round.
 const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 
-/// Slower by this ratio than the library at its first sample, a way speaks for the others of ours too, which were
+/// Slower by this ratio than the library in the first round, a way speaks for the others of ours too, which were
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
 const HOPELESS: f64 = 2.5;
+
+/// In the trials of one class, calls of other ways may together have taken longer than the library's by so many of its
+/// calls; then those that are not known to be faster are tried no further.
+const EXCESS: f64 = 2.0;
 
 /// Of what the first way, the MPI library, takes, another may take at most this to be preferred.
 const PREFERRED: f64 = 0.97;
@@ -73,6 +79,8 @@ pub struct Trials {
     measuring: Option<usize>,
     rounds: u32,
     measured: u32,
+    /// What other ways than the library's have taken more than it before one was settled on, in calls of the library.
+    excess: f64,
     settled: Option<usize>,
     /// Calls so far, and the number of them at which to look again.
     calls: u64,
@@ -85,7 +93,8 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// For so many ways, at least one. The first is the MPI library's, which another must beat clearly.
+    /// For so many ways, at least one. The first is the MPI library's, which another must beat clearly; the second is
+    /// predicted to be the fastest.
     pub fn new(ways: usize) -> Self {
         let ways = vec![Way::default(); ways.max(1)];
         Self {
@@ -94,6 +103,7 @@ impl Trials {
             measuring: None,
             rounds: 0,
             measured: 0,
+            excess: 0.0,
             settled: None,
             calls: 0,
             look: FIRST_LOOK,
@@ -127,12 +137,7 @@ impl Trials {
             Some(settled) if way != settled => self.regret += (time - self.reference).max(0.0),
             Some(_) if time > self.reference * DRIFT => self.drifts += 1,
             Some(_) => self.drifts = 0,
-            None if self.rounds == 0 && way != 0 && time > self.time(0) * HOPELESS => {
-                for way in self.queue.drain(..).filter(|&way| way != 0) {
-                    self.ways[way].dropped = true;
-                }
-            }
-            None => {}
+            None => self.give_up_dear_ones(way, time),
         }
         if self.queue.is_empty() {
             self.conclude();
@@ -166,7 +171,10 @@ impl Trials {
     /// Plans measured calls, if any are due.
     fn plan(&mut self) {
         match self.settled {
-            None if self.rounds == 0 && self.ways.len() > 1 => self.queue = (0..self.ways.len()).chain([0]).collect(),
+            None if self.rounds == 0 && self.ways.len() > 1 => {
+                // Where calls are few and long, the first of them counts.
+                self.queue = [1, 0].into_iter().chain(2..self.ways.len()).chain([0]).collect();
+            }
             None => self.queue = self.tried().collect(),
             Some(settled) if self.calls >= self.look => {
                 self.look = self.calls.saturating_mul(LATER_LOOKS);
@@ -212,6 +220,23 @@ impl Trials {
         if left < 2 || self.rounds == ROUNDS || self.measured + left > TRIALS {
             self.settle();
         }
+    }
+
+    /// After a measured call before a way is settled on: what has cost too much, or is much like what has, is tried no
+    /// further.
+    fn give_up_dear_ones(&mut self, way: usize, time: f64) {
+        let library = self.time(0);
+        if way != 0 && library.is_finite() {
+            self.excess += (time / library - 1.0).max(0.0);
+        }
+        let is_hopeless = |way: &Way| way.samples.typical().is_some_and(|time| time > library * HOPELESS);
+        if self.excess <= EXCESS && !(self.rounds == 0 && self.ways[1..].iter().any(is_hopeless)) {
+            return;
+        }
+        let slow: Vec<usize> = self.queue.iter().copied().filter(|&way| way != 0 && self.time(way) > library).collect();
+        slow.into_iter().for_each(|way| self.ways[way].dropped = true);
+        let ways = &self.ways;
+        self.queue.retain(|&way| !ways[way].dropped);
     }
 
     fn settle(&mut self) {

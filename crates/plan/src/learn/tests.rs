@@ -26,9 +26,8 @@ impl Noise {
     }
 }
 
-/// How many times as long the first call of a way takes as later ones, at most: of the library, which opens the
-/// connections, and of ours.
-const FIRST: [f64; 2] = [4.0, 1.6];
+/// How many times as long the first call of a way takes as later ones, at most: it opens connections.
+const FIRST: f64 = 2.0;
 
 /// Calls of a program: what was run, what it took in all, how many were measured before a way was settled on.
 struct Series {
@@ -48,7 +47,7 @@ fn play(ways: usize, calls: u64, noise: f64, seed: u64, times: impl Fn(u64, usiz
             series.trials.note(time);
         }
         let step = series.trials.next_step();
-        let first = if std::mem::replace(&mut seen[step.way], true) { 1.0 } else { FIRST[step.way.min(1)] };
+        let first = if std::mem::replace(&mut seen[step.way], true) { 1.0 } else { FIRST };
         let first = 1.0 + (first - 1.0) * random.unit();
         let time = random.call(times(call, step.way) * first, noise);
         series.total += time as f64 / 1e3;
@@ -85,7 +84,7 @@ fn the_best_is_found() {
 }
 
 /// Never more than twelve measured calls before a way is settled on, and a series of fifty calls, trials included,
-/// takes at most 1 / 0.93 of what the MPI library alone takes, where others are up to twice as slow.
+/// takes at most 1 / 0.93 of what the MPI library alone takes, where others are up to 2.4 times as slow.
 #[test]
 fn trying_costs_little() {
     let mut dear = 0;
@@ -93,7 +92,7 @@ fn trying_costs_little() {
         let mut random = Noise(seed);
         let ways = 2 + (random.unit() * 2.0) as usize;
         let times: Vec<f64> =
-            (0..ways).map(|way| if way == 0 { 100.0 } else { 100.0 + 100.0 * random.unit() }).collect();
+            (0..ways).map(|way| if way == 0 { 100.0 } else { 100.0 + 140.0 * random.unit() }).collect();
         let series = play(ways, 50, 0.0, seed, |_, way| times[way]);
         assert!(series.first_settled.unwrap() <= u64::from(TRIALS), "{:?}", series.trials);
         // Outliers, the same for the library, are not the cost of trying.
