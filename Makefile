@@ -4,6 +4,7 @@
 # make test-all the tests that take long as well
 # make check    formatting, lints, documentation, generated files
 # make bench    the tables and plots of docs/benchmarks.md; more than an hour
+# make bench-unknown   networks drawn at random, which nothing was fitted to, as series of calls; two hours
 # make kernels  FT and IS on two emulated clusters, stock and Nagare in turn; a few minutes
 # make conformance   mpi4py's own tests with Nagare and without on four MPIs, compared test by test
 # make fuzz     random MPI programs on four MPIs, every result computed a second time; some ten minutes
@@ -21,7 +22,7 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build libraries demo bench kernels test test-all conformance fuzz soak compatibility compatibility-tests check check-installed test-installed test-all-installed licences audit fuzz-parsers instructions startup packages-build packages-test FORCE
+.PHONY: build libraries demo bench bench-unknown kernels test test-all conformance fuzz soak compatibility compatibility-tests check check-installed test-installed test-all-installed licences audit fuzz-parsers instructions startup packages-build packages-test FORCE
 
 MPICC ?= $(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc)
 # Commands of the workspace, with the same dependencies as its tests.
@@ -53,6 +54,10 @@ demo: packages-build
 bench: packages-build
 	@$(MAKE) --no-print-directory build
 	@scripts/bench.sh
+
+bench-unknown: packages-build
+	@$(MAKE) --no-print-directory build
+	@scripts/bench-unknown.sh target/unknown
 
 kernels: packages-build
 	@$(MAKE) --no-print-directory build

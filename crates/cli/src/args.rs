@@ -140,6 +140,9 @@ pub struct RunArgs {
     /// The MPI the program uses, where neither launcher nor program tells
     #[arg(long, value_enum)]
     pub mpi: Option<Family>,
+    /// Further variables for the ranks.
+    #[arg(skip)]
+    pub environment: Vec<(String, String)>,
     /// A launcher with its arguments, or an MPI program
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<String>,

@@ -8,8 +8,8 @@ use crate::bench_table::{legend, network, root, series, suggestion, timings};
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::output::print;
-use crate::testbed_args::{Chosen, RunArgs};
-use crate::testbed_run;
+use crate::testbed_args::Chosen;
+use crate::{args, run, testbed_args, testbed_run};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use markdown::{TableArgs, table};
@@ -60,9 +60,9 @@ enum Action {
 #[derive(Args)]
 struct MeasureArgs {
     /// The fabric: one that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
-    #[arg(long, short, value_name = "NAME|FILE", required = true)]
+    #[arg(long, short, value_name = "NAME|FILE", required_unless_present = "launcher")]
     fabric: Option<String>,
-    /// Whose launcher: openmpi, mpich, or a launcher's path
+    /// Whose launcher: openmpi, mpich, or a launcher's path; beside srun, whose library
     #[arg(long, value_name = "openmpi|mpich|PATH", default_value = "openmpi")]
     mpi: String,
     /// Number of ranks [default: as many as --ppn or the host file give]
@@ -122,6 +122,11 @@ struct MeasureArgs {
     /// The program nagare-bench, in place of searching
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// In place of an emulated fabric: mpirun, mpiexec or srun with its options and no program, which says where the
+    /// ranks run
+    #[arg(last = true, value_name = "LAUNCHER",
+          conflicts_with_all = ["fabric", "np", "ppn", "map", "congestion", "untold"])]
+    launcher: Vec<String>,
 }
 
 #[derive(Args)]
@@ -131,7 +136,7 @@ struct DrawArgs {
 }
 
 /// Measures, or compares.
-pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+pub fn bench(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         Some(Action::Compare(args)) => compare(args),
         Some(Action::Draw(args)) => {
@@ -144,13 +149,17 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
-    let fabric = args.fabric.as_deref().context("--fabric is missing")?;
-    let chosen = Chosen::new(fabric)?;
-    let family = family(&args.mpi)?;
+    let chosen = args.fabric.as_deref().map(Chosen::new).transpose()?;
+    let launcher = args.launcher.first().map(|name| Launcher::identify(&resolve(name)?)).transpose()?;
+    // srun starts ranks of any MPI.
+    let family = match launcher.and_then(|launcher| launcher.family()) {
+        Some(family) => family,
+        None => family(&args.mpi)?,
+    };
     let program = find_program(family, args.program.as_deref())?;
     fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let out = args.out.canonicalize().with_context(|| args.out.display().to_string())?;
-    let name = args.name.as_deref().map_or_else(|| name(args, &chosen, family), name_from);
+    let name = args.name.as_deref().map_or_else(|| name(args, chosen.as_ref(), family), name_from);
     let lines = out.join(format!("{name}.jsonl"));
     let text = |path: &Path| path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()));
     let mut words = vec![text(&lines)?, "--budget".to_owned(), args.budget.to_string()];
@@ -170,24 +179,10 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     }
     // What an earlier run left must not pass for this one's.
     fs::write(&lines, "").with_context(|| lines.display().to_string())?;
-    let command = [text(&program)?].into_iter().chain(words).collect();
-    let run = RunArgs {
-        fabric: fabric.to_owned(),
-        np: args.np,
-        ppn: args.ppn,
-        map: args.map.clone(),
-        mpi: Some(args.mpi.clone()),
-        congestion: args.congestion.clone(),
-        stock: false,
-        lib: args.lib.clone(),
-        verbose: false,
-        untold: args.untold,
-        environment: environment(args, family),
-        command,
-    };
-    let outcome = testbed_run::run(&run).and_then(|code| {
+    let command = [text(&program)?].into_iter().chain(words);
+    let outcome = start(args, family, command).and_then(|code| {
         let complete = code == ExitCode::SUCCESS;
-        let results = results(&lines, name, args, &chosen.fabric, complete)?;
+        let results = results(&lines, name, args, chosen.as_ref().map(|chosen| &chosen.fabric), complete)?;
         finish(&results, &out)?;
         Ok(code)
     });
@@ -196,6 +191,33 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         fs::remove_file(&lines).with_context(|| lines.display().to_string())?;
     }
     outcome
+}
+
+/// Runs the program with its arguments, `command`, on an emulated fabric or by the user's launcher.
+fn start(args: &MeasureArgs, family: Family, command: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
+    let environment = environment(args, family);
+    let lib = args.lib.clone();
+    if let Some(fabric) = &args.fabric {
+        return testbed_run::run(&testbed_args::RunArgs {
+            fabric: fabric.clone(),
+            np: args.np,
+            ppn: args.ppn,
+            map: args.map.clone(),
+            mpi: Some(args.mpi.clone()),
+            congestion: args.congestion.clone(),
+            stock: false,
+            lib,
+            verbose: false,
+            untold: args.untold,
+            environment,
+            command: command.collect(),
+        });
+    }
+    let command = args.launcher.iter().cloned().chain(command).collect();
+    let run = args::RunArgs { verbose: false, dry_run: false, lib, mpi: Some(family), environment, command };
+    let Some(mut command) = run::command(&run)? else { return Ok(ExitCode::SUCCESS) };
+    let status = command.status().with_context(|| args.launcher[0].clone())?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The family of a launcher.
@@ -239,7 +261,8 @@ fn find_program(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf>
 }
 
 /// Such as `tree8-16x2-slot-openmpi`.
-fn name(args: &MeasureArgs, chosen: &Chosen, family: Family) -> String {
+fn name(args: &MeasureArgs, chosen: Option<&Chosen>, family: Family) -> String {
+    let Some(chosen) = chosen else { return format!("here-{}", family.directory()) };
     let ppn = args.ppn.unwrap_or(1);
     let ranks = args.np.unwrap_or(chosen.fabric.host_count() as u32 * ppn);
     let map = Path::new(&args.map).file_stem().unwrap_or_default().to_string_lossy();
@@ -247,15 +270,21 @@ fn name(args: &MeasureArgs, chosen: &Chosen, family: Family) -> String {
 }
 
 /// What the program wrote, with limits.
-fn results(lines: &Path, name: String, args: &MeasureArgs, fabric: &Fabric, complete: bool) -> anyhow::Result<Results> {
+fn results(
+    lines: &Path,
+    name: String,
+    args: &MeasureArgs,
+    fabric: Option<&Fabric>,
+    complete: bool,
+) -> anyhow::Result<Results> {
     let text = fs::read_to_string(lines).with_context(|| lines.display().to_string())?;
     let read = read_lines(&text);
     let read = read.map_err(|n| anyhow::anyhow!("{}:{n}: not a line of {PROGRAM}", lines.display()))?;
     let mut results = Results {
         schema: SCHEMA,
         name,
-        fabric: fabric.name().to_owned(),
-        map: args.map.clone(),
+        fabric: fabric.map_or("no emulation", Fabric::name).to_owned(),
+        map: if fabric.is_some() { args.map.clone() } else { "of the launcher".to_owned() },
         command: std::env::args().skip(1).fold("nagare".to_owned(), |line, word| line + " " + &word),
         machine: machine(),
         others: None,
@@ -276,9 +305,11 @@ fn results(lines: &Path, name: String, args: &MeasureArgs, fabric: &Fabric, comp
         }
     }
     ensure!(!results.job.hosts.is_empty(), "{PROGRAM} ended before it wrote anything; what it said is above");
-    // Where the ranks really were.
-    let placement = Placement::listed(fabric, &results.job.hosts).context("where the ranks ran")?;
-    annotate(&mut results, fabric, &placement);
+    if let Some(fabric) = fabric {
+        // Where the ranks really were.
+        let placement = Placement::listed(fabric, &results.job.hosts).context("where the ranks ran")?;
+        annotate(&mut results, fabric, &placement);
+    }
     Ok(results)
 }
 

@@ -14,6 +14,11 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// Columns by their `header`, and `rows` of as many cells.
+    pub fn new(header: Vec<String>, rows: Vec<Vec<String>>) -> Self {
+        Self { header, rows }
+    }
+
     /// For the terminal.
     pub fn boxed(&self) -> String {
         let mut table = table(&self.header);

@@ -99,12 +99,13 @@ Hosts and switches are network namespaces; rates, queues and routes are those of
 Latencies in the file are not emulated: they are for planning only. Works as root, and for other
 users where the kernel allows user namespaces.")]
     Testbed(TestbedArgs),
-    /// Measure stock MPI and Nagare side by side in one job on an emulated fabric, and what its links allow
+    /// Measure stock MPI and Nagare side by side in one job, on an emulated fabric or where you run
     #[command(after_help = "Examples:
   nagare bench --fabric tree8 --ppn 2 --out results
   nagare bench --fabric mlfm36 --np 32 --map balanced --mpi mpich --sizes 64K,1M,4M --collectives bcast,reduce
   nagare bench --fabric tree8 --ppn 2 --collectives allreduce --algorithms stock,default,ring
   nagare bench --fabric tree8 --ppn 2 --oracle --out results
+  nagare bench --series 50 --sizes 16K,1M -- mpirun -np 64      on your own nodes
   nagare bench --fabric torus16 --collectives allgather,reduce_scatter_block --sizes 64K,1M
   nagare bench compare before.json after.json
   nagare bench table --plots benchmarks docs/benchmarks/*.json
@@ -113,5 +114,5 @@ Every figure is the median over the iterations of the time of the slowest rank, 
 verified. The limit is the least time that the links allow whatever the algorithm, with 95.6 % of a
 link's rate for data (TCP over Ethernet). With --oracle the library's own algorithms and segment
 sizes are swept too.")]
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
 }

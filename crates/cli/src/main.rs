@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Testbed(args) => testbed::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => bench::bench(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("nagare: {error:#}");

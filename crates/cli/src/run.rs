@@ -26,6 +26,16 @@ struct Prepared {
 
 /// Replaces this process by the command, with the library preloaded into its ranks.
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let Some(mut command) = command(args)? else { return Ok(ExitCode::SUCCESS) };
+    let error = command.exec();
+    Err(anyhow!("{}: {error}", command.get_program().to_string_lossy()))
+}
+
+/// The command, with the library preloaded into its ranks; `None` if it was only to be shown.
+///
+/// # Errors
+/// If it is no launcher and no MPI program, or there is no library for it.
+pub fn command(args: &RunArgs) -> anyhow::Result<Option<Command>> {
     let prepared = prepare(args)?;
     let line = prepared.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let assignment = prepared.preload.as_ref().map_or_else(String::new, |value| format!("LD_PRELOAD={value} "));
@@ -37,19 +47,25 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     if args.dry_run {
         print(&format!("{assignment}{line}\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(None);
     }
     let mut command = Command::new(&prepared.words[0]);
     command.args(&prepared.words[1..]);
     command.envs(prepared.preload.map(|value| ("LD_PRELOAD", value)));
-    Err(anyhow!("{}: {}", prepared.words[0], command.exec()))
+    command.envs(args.environment.iter().map(|(name, value)| (name, value)));
+    Ok(Some(command))
 }
 
 fn prepare(args: &RunArgs) -> anyhow::Result<Prepared> {
     let (name, arguments) = args.command.split_first().context("the command is missing")?;
     let environment = utf8_variable("LD_PRELOAD")?;
     let slurm_export = utf8_variable("SLURM_EXPORT_ENV")?;
-    let names: Vec<String> = variables().into_iter().map(|(name, _)| name).collect();
+    let mut names: Vec<String> = variables().into_iter().map(|(name, _)| name).collect();
+    for (name, _) in &args.environment {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
     let path = resolve(name)?;
     let launcher = if is_launcher_name(name) { Some(Launcher::identify(&path)?) } else { None };
     let (family, what) = match &launcher {

@@ -2,11 +2,11 @@
 
 use super::disturbance;
 use crate::bench_compare::read;
-use crate::bench_table::{legend, network, root, suggestion, timings};
-use crate::output::print;
+use crate::bench_table::{Grid, legend, network, root, series, suggestion, timings};
+use crate::output::{bytes, print};
 use clap::Args;
 use nagare_bench::operation::Operation;
-use nagare_bench::record::Results;
+use nagare_bench::record::{DEFAULT, Results, STOCK};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,11 +19,18 @@ pub struct TableArgs {
     /// Also show the plots, which are in DIR as seen from the page
     #[arg(long, value_name = "DIR")]
     plots: Option<String>,
+    /// One table for all runs: how many times as fast as stock the default is
+    #[arg(long, conflicts_with = "plots")]
+    gains: bool,
 }
 
 /// Prints one section per file.
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let runs = args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<Results>>>()?;
+    if args.gains {
+        print(&gains(&runs))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let sections: Vec<String> = runs.iter().map(|run| section(run, args.plots.as_deref())).collect();
     print(&sections.join("\n"))?;
     Ok(ExitCode::SUCCESS)
@@ -34,10 +41,34 @@ macro_rules! line {
     ($text:expr, $($format:tt)*) => { { let _ = writeln!($text, $($format)*); } };
 }
 
+/// Stock's median by the default's: a row for each collective and size, a column for each run; `!` where the middle
+/// halves of the iterations do not overlap and the default is slower.
+fn gains(runs: &[Results]) -> String {
+    let mut cells: Vec<(Operation, u64)> =
+        runs.iter().flat_map(|run| &run.cells).map(|cell| (cell.collective, cell.bytes)).collect();
+    cells.sort_unstable();
+    cells.dedup();
+    let header = ["collective", "bytes"].into_iter().chain(runs.iter().map(|run| run.name.as_str()));
+    let header: Vec<String> = header.map(str::to_owned).collect();
+    let gain = |run: &Results, (collective, bytes)| {
+        let cell = run.cell(collective, bytes)?;
+        let (stock, default) = (cell.timing(STOCK)?, cell.timing(DEFAULT)?);
+        let mark = if default.quartile1 > stock.quartile3 { " !" } else { "" };
+        Some(format!("{:.2}{mark}", stock.median / default.median))
+    };
+    let row = |&cell: &(Operation, u64)| {
+        let gains = runs.iter().map(|run| gain(run, cell).unwrap_or_else(|| "-".to_owned()));
+        [cell.0.to_string(), bytes(cell.1)].into_iter().chain(gains).collect()
+    };
+    let rows = cells.iter().map(row).collect();
+    Grid::new(header, rows).markdown()
+        + "\nStock by default; ! slower, and the middle halves of the iterations do not overlap.\n"
+}
+
 fn section(run: &Results, plots: Option<&str>) -> String {
     let mut text = String::new();
     let ranks = run.job.hosts.len();
-    line!(text, "## {}: {ranks} ranks, map {}{}\n", run.fabric, run.map, root(run));
+    line!(text, "## {}: {ranks} ranks, map {}{}{}\n", run.fabric, run.map, root(run), series(run));
     let nagare = run.job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
     let congestion = run.job.congestion.as_deref().unwrap_or("unknown");
     line!(text, "{}, {nagare}; TCP congestion control {congestion}; {}.\n", run.job.mpi, run.machine);
