@@ -1,6 +1,6 @@
-//! The other end of the messages of a call: what is complete, whether it is what it should be, and what a rank does that
-//! waits. After a while it looks whether a message is there that meets none of its receives, or word of a rank that has
-//! given up.
+//! How the messages of a call complete: which requests are done, whether each received what it should, and what a rank
+//! does while it waits. After a while it looks for a message that matches none of its receives, and for a notice of a
+//! rank that has given up.
 
 use super::mpi_transport::{Channel, Line, MpiTransport, check};
 use super::wait::{self, LOOKS};

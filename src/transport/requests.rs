@@ -136,8 +136,8 @@ impl Requests {
         queue.last = at;
     }
 
-    /// Looks which of the requests that are shown are complete; how many. All requests must be active, and their buffers
-    /// valid.
+    /// Tests the requests that are shown to the library and returns how many are complete. All requests must be
+    /// active, and their buffers valid.
     ///
     /// # Errors
     /// The error of one that has failed.

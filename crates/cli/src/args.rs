@@ -71,7 +71,13 @@ pub struct PredictArgs {
     #[arg(long, short, value_name = "synthetic:LEVEL:N …", conflicts_with_all = ["fabric", "ppn"])]
     pub topology: Option<String>,
     /// Bytes of the vector, separated by commas, with suffix K, M or G
-    #[arg(long, value_delimiter = ',', default_value = "16K,64K,256K,1M,4M,16M", value_parser = byte_count, value_name = "BYTES,…")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "16K,64K,256K,1M,4M,16M",
+        value_parser = byte_count,
+        value_name = "BYTES,…"
+    )]
     pub sizes: Vec<u64>,
     /// Largest segment: NAGARE_SEGMENT's default stays within what the MPI library sends without asking, which Open
     /// MPI's TCP does below 64K

@@ -1,7 +1,7 @@
 //! Alltoall in an order in which no link is asked for more than it carries, kept by tokens.
 //!
 //! ```text
-//!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2       one after another at every rank
+//!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2   each rank: one at a time
 //!   then c→d over a link they share:                    b tells c when it has everything: 2→c₀ 3→c₁ 4→c₀
 //! ```
 //! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a

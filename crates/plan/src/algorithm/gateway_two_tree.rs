@@ -23,8 +23,8 @@
 //! ```text
 //!         u                     u                        u                     u
 //!      c/   \                 c/   \        or        c/   \                 c/   \
-//!      v     q       →       x     q                 q     v       →       x     v         (then x's way is through q,
-//!         c/   \               c/   \            c/   \  c/  \                  c/  \         so q goes below its sibling)
+//!      v     q       →       x     q                 q     v       →       x     v      (x's way is through q,
+//!         c/   \               c/   \            c/   \  c/  \                  c/  \      so q goes below v)
 //!         x     y             v     y           x     y  z                    q
 //!                                                                          c/   \
 //!                                                                          z     y

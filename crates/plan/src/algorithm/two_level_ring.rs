@@ -3,7 +3,7 @@
 //! ```text
 //!   for j in 0..nodes:  for k in 0..W:                          W: most ranks on a node; this is step j·W + k
 //!     slot l of node s sends to slot (l + k) mod w of node s + j and receives from slot (l - k) mod w' of node s - j
-//!     w, w': the larger of the two nodes' numbers of ranks; idle: a step k ≥ w, a slot that the smaller node has not got
+//!     w, w': the larger of the two nodes' numbers of ranks; idle: a step k ≥ w, a slot that the smaller node lacks
 //! ```
 //! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet
 //! at the port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node.

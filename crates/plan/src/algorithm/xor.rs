@@ -3,7 +3,8 @@
 //! ```text
 //!   three nodes with 2, 3 and 2 ranks: slots padded to 4, nodes to 4
 //!   vrank = node · 4 + slot       node 0: 0 1 - -    node 1: 4 5 6 -    node 2: 8 9 - -    (node 3 is missing)
-//!   step t = 4·a + b: every rank of node n talks to node n XOR a only, slot s to slot s XOR b; who is missing is an idle step
+//!   step t = 4·a + b: every rank of node n exchanges with node n XOR a only, slot s with slot s XOR b; without a
+//!   partner the step is idle
 //! ```
 //! With two partners a step has two XOR values, t and u: half of the ranks send along t and receive along u, half the
 //! other way.

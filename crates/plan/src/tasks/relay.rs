@@ -3,8 +3,8 @@
 //! ```text
 //!   scheduled last in a group: x→y      next: w→z, which would have to wait for a token from y
 //!
-//!     w ───► x ───► y ───► z            x→y has the same sender as the last one and waits for no token; w→x and y→z share
-//!                                       no link with it or with each other (tree networks); all parts are pipelined
+//!     w ───► x ───► y ───► z        x→y has the same sender as the last one and waits for no token; w→x and y→z share
+//!                                   no link with it or with each other (tree networks); all parts are pipelined
 //! ```
 //! In a Gather y and z are both the root. The first and the last part may be replaced in the same way. The tail of the
 //! data leaves the last host of a path H₀ H₁ … at
