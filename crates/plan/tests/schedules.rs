@@ -156,7 +156,7 @@ proptest! {
         }
     }
 
-    /// Section 3, for uneven nodes too: in every step all ranks of a node send to one node and each node hears from one
+    /// Also with uneven nodes: in every step all ranks of a node send to one node, and each node receives from one
     /// only; every pair of ranks meets once.
     #[test]
     fn two_level_ring_node_property(
@@ -178,8 +178,8 @@ proptest! {
         prop_assert_eq!((pairs.len(), moves.len()), (ranks * (ranks - 1), ranks * (ranks - 1)));
     }
 
-    /// Section 5: in every step all ranks of a node talk to ranks of one single node; steps are symmetric and meet
-    /// every rank once.
+    /// In every step all ranks of a node talk to ranks of one single node; steps are symmetric and meet every rank
+    /// once.
     #[test]
     fn xor_node_property(nodes in prop::collection::vec(0u32..9, 1..80), cores in prop::collection::vec(0u32..16, 80)) {
         let ranks = nodes.len() as u32;

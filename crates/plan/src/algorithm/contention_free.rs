@@ -6,7 +6,8 @@
 //! ```
 //! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a
 //! task come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks
-//! of a node exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
+//! of a node exchange their blocks beside the tasks of their node. Source: the thesis on contention-free communication
+//! in docs/provenance.md.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

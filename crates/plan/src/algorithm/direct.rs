@@ -6,8 +6,8 @@
 //!                                      and at most two blocks meet in its queue
 //! ```
 //! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders
-//! behind a shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are
-//! one group.
+//! behind a shared link. Source: the thesis on contention-free communication in docs/provenance.md: all tasks of a
+//! Gather use the root's link, so they are one group.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

@@ -33,8 +33,8 @@
 //! gateway ends one to three edges below the representative, and that tree of its family at most twice as deep as it
 //! was.
 //!
-//! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
-//! Source: algorithms document, section 1.7 (Nagare's own).
+//! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block. Our
+//! own (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

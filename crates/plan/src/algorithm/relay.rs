@@ -8,7 +8,8 @@
 //! two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see
 //! [`mod@super::chain`]), on a torus half of them on either way around, since one link of it is no faster than a part
 //! of the root's; only leaders talk between nodes, and the other ranks of a node hand their blocks to its leader. At
-//! most [`SLOTS`] blocks are in a relay's memory. Source: algorithms document, section 4.
+//! most [`SLOTS`] blocks are in a relay's memory. Source: the thesis on contention-free communication in
+//! docs/provenance.md.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

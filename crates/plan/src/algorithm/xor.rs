@@ -12,9 +12,9 @@
 //! ```text
 //!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
 //! ```
-//! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t
-//! choose the partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5
-//! (US11656920).
+//! Thanks to the padding all ranks of a node talk to one node per step, even where nodes have different numbers of
+//! ranks: the high bits of t alone choose the partner's node. Off powers of two it costs idle steps. Source: US patent
+//! 11656920 (docs/provenance.md).
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

@@ -8,7 +8,7 @@
 //! A line of a power of two is halved: in every step two nodes exchange halves of what both hold. A line of any other
 //! size is cut into as many positions as it has nodes, which go around, every step to the neighbour. In both each node
 //! combines what it receives and in the end owns one position; read backwards, the same steps spread what each owns to
-//! all. Source: algorithms document, section 2.
+//! all. Source: Japanese patent 7087953 (docs/provenance.md).
 
 use std::ops::Range;
 

@@ -10,8 +10,8 @@
 //! ```
 //! A host whose link is k times as fast as one of the torus needs k lanes to be kept busy. The hosts of one switch,
 //! which share its links, are a dimension that comes first in all lanes. Between groups of a tree all traffic of a node
-//! takes the same link, and one order crosses the thinnest links with the least: there is one lane. Source: algorithms
-//! document, section 2 (the order of dimensions, half of the data the other way).
+//! takes the same link, and one order crosses the thinnest links with the least: there is one lane. Source of the order
+//! of dimensions, and of sending half of the data the other way: Japanese patent 7087953 (docs/provenance.md).
 
 use crate::topology::{Dimension, Grid, Origin};
 

@@ -5,8 +5,8 @@
 //!                        far first    leaf node   much crosses them, in the first step and in the last
 //!                        both         half of the vector each: while one half is inside leaves the other crosses
 //! ```
-//! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source: algorithms
-//! document, section 2 (the order of dimensions, half of the data the other way).
+//! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source of the
+//! orders, and of sending half of the data the other way: Japanese patent 7087953 (docs/provenance.md).
 
 use super::lanes::Lane;
 

@@ -14,7 +14,8 @@
 //!   β(k, k+1) = max(α(k, k+1), γ(k-1, k))            γ(k, k+1) = β(k, k+1) + L(Hₖ→Hₖ₊₁)
 //!   T = Σ C + Σ Sync                                 over the tasks scheduled in a group so far
 //! ```
-//! and the path is taken on which that is earliest. Source: algorithms document, section 4.
+//! and the path is taken on which that is earliest. Source: the thesis on contention-free communication in
+//! docs/provenance.md.
 
 use super::{Groups, Task, Tasks};
 use std::collections::HashMap;
