@@ -1,4 +1,4 @@
-//! The border between C and Rust: a panic of ours ends the job where it happens; an exception of the program's goes
+//! The border between C and Rust: a panic in Nagare ends the job where it happens; an exception of the program passes
 //! through.
 //!
 //! ```text

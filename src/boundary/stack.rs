@@ -1,5 +1,6 @@
-//! A stack of our own for what takes much of one: MPICH's reductions and its making of communicators take 130 KiB each,
-//! and a program whose threads have small stacks makes none in the calls that make ours.
+//! A stack of our own for calls that need much: MPICH's reductions and constructors of communicators take 130 KiB of
+//! stack each. A program whose threads have small stacks may call only collectives that need less, and Nagare makes its
+//! communicators inside these.
 
 /// Runs `body` on such a stack, where the calling thread has too little left. What leaves `body` by an exception there
 /// ends the process: only agreements of ours and the making of communicators run here, in which no code of the program

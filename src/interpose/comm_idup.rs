@@ -1,4 +1,4 @@
-//! `MPI_Comm_idup` (MPI 4.0 section 7.4.2): passed on, and noted.
+//! `MPI_Comm_idup` (MPI 4.0 section 7.4.2): forwarded, and noted.
 //!
 //! While an `MPI_Comm_idup` is pending, a rank that makes a private communicator may wait for ever: each rank of Open
 //! MPI gives context ids to one new communicator after another, and works on pending duplicates inside other calls

@@ -6,8 +6,9 @@
 //!   MPICH      the tool interface (MPI_T, MPI 4.0 section 15.3), whose variables are all there from the start
 //! ```
 //!
-//! Open MPI's `MPI_T_init_thread` loads every component that is installed, in order to list its variables: on a shared
-//! file system a storm of files, for two or three numbers. A component it loads for that has no part in the job.
+//! Open MPI's `MPI_T_init_thread` loads every installed component in order to list its variables: it opens many files,
+//! perhaps on a shared file system, for two or three numbers. The job uses none of the components that it loads for
+//! that.
 
 use crate::real::Real;
 use once_cell::sync::OnceCell;

@@ -10,7 +10,7 @@ use mpi::ffi::MPI_Status;
 use nagare_plan::execute::Completed;
 use std::ffi::c_int;
 
-/// Fruitless looks at the requests between two looks for messages that meet none of them.
+/// Polls without success between two probes for messages that match none of the requests.
 const FRUITLESS: u32 = 1 << 7;
 
 impl MpiTransport<'_> {
@@ -22,9 +22,9 @@ impl MpiTransport<'_> {
 
     /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's
     /// segments: either ranks cut it differently, and what this rank waits for never comes, or it is of a later call
-    /// whose number looks the same in a tag. Messages of one rank meet their receives in order, so in the second case
-    /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
-    /// the two apart.
+    /// whose number looks the same in a tag. Messages of one rank match their receives in order, so in the second case
+    /// the one for this call has matched its receive already, and the receive can no longer be cancelled: trying it
+    /// tells the two apart.
     fn look_for_strays(&mut self) -> Result<(), Failure> {
         let comm = self.channel.private.comm;
         let streams: Vec<u32> = self.requests.streams().collect();

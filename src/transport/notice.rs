@@ -1,4 +1,5 @@
-//! What a rank that gives up a call tells the others, who would wait for it where the program's error handler returns.
+//! What a rank that gives up a call tells the others, which would wait for it where the program's error handler
+//! returns.
 //!
 //! ```text
 //!   rank 2 has no memory for call 7 of c ──► a notice (c, 7, class) to every rank of c,
@@ -8,8 +9,9 @@
 //!
 //! Notices do not travel on the communicator of the call: a rank that had nothing to wait for may have freed it, and
 //! the library may have given its context id to another communicator. A communicator on which a call has failed goes on
-//! failing, so one notice of a rank is enough. The rank takes the memory for it beforehand, since later there may be
-//! none. Where the library cannot send it, the program's next call on the communicator tries again, or its end does.
+//! failing, so one notice from each rank is enough. The rank allocates its memory beforehand, since later there may be
+//! none. If the library cannot send it, the program's next call on the communicator tries again, or freeing the
+//! communicator does.
 
 use super::agreement;
 use crate::boundary::failure::Failure;

@@ -1,9 +1,9 @@
-//! Communicators of ours over all ranks of the world, made at initialisation, for where none may be made later: where
-//! threads may be in several calls at once, and on Open MPI where the program has duplicates in the making.
+//! Private communicators over all ranks of the world, made in `MPI_Init` for calls in which none may be made: with
+//! `MPI_THREAD_MULTIPLE`, and on Open MPI while an `MPI_Comm_idup` of the program may be pending.
 //!
-//! A library may make communicators one after another only: Open MPI lets the one with the smallest number go first, on
-//! every rank by itself. A thread that makes one inside a Bcast, where the program makes none, can therefore wait for
-//! another thread of its process, which waits for a rank that waits for the first (docs/decisions/0013). So nothing is
+//! A library may be able to make only one communicator at a time: each rank of Open MPI lets the one whose parent has
+//! the smallest id go first. A thread that makes one inside a Bcast, where the program makes none, can therefore wait
+//! for another thread of its process, which waits for a rank that waits for the first (docs/decisions/0013). So none is
 //! made there: the ranks of a communicator agree on one of these that none of them uses.
 //!
 //! ```text

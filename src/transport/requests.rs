@@ -1,5 +1,5 @@
-//! The requests of a call that are under way. Those of one stream end in the order in which they were started, or are
-//! treated as if they did, so that only the oldest of each are shown to the library: a look costs the same however many
+//! The active requests of a call. Those of one stream complete in the order in which they were started, or the
+//! transport treats them as if they did, so it tests only the oldest of each: a poll costs the same however many
 //! segments a window has.
 //!
 //! ```text

@@ -112,8 +112,8 @@ impl Shim {
         }))
     }
 
-    /// The pause between two looks for messages, `None` where the MPI library does the waiting. Found out in MPI_Init,
-    /// where no other thread changes the library's variables.
+    /// The pause between two polls, `None` where the MPI library does the waiting. Found out in MPI_Init, where no
+    /// other thread changes the library's variables.
     pub fn pause(&self) -> Option<Duration> {
         *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
     }

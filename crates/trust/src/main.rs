@@ -1,4 +1,4 @@
-//! `nagare-trust`: runs what shows that programs see nothing else under Nagare, and writes down what was run.
+//! `nagare-trust`: runs the tests which show that programs see no difference under Nagare, and records what was run.
 //!
 //! ```text
 //!   conformance (mpi4py's tests) ─┐                                       ┌─► records ─► docs/compatibility.md

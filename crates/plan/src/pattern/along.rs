@@ -18,7 +18,7 @@ pub enum Pairs {
     /// Nodes as near as can be, so that no two exchanges of a line of 2 or 4 share a link of the ring.
     #[default]
     Near,
-    /// Nodes whose numbers differ in one bit, the lowest first: the document's.
+    /// Nodes whose numbers differ in one bit, the lowest bit first: the order of the patent.
     Bits,
 }
 

@@ -8,8 +8,8 @@
 //! ```
 //! Lanes are numbered through all aggregators of a node and have equal shares. A rail, which is a chunk of a lane, has
 //! a position for every node: the node's coordinates in the lane's order of dimensions, the first the most significant,
-//! each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: algorithms
-//! document, section 2.
+//! each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: Japanese patent
+//! 7087953 (docs/provenance.md).
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;

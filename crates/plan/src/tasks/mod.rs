@@ -1,4 +1,4 @@
-//! Contention-free task groups: in which order nodes talk, so that no link is asked for more than it carries.
+//! Contention-free task groups: in which order nodes exchange, so that no link receives more than it carries.
 //!
 //! ```text
 //!   Routes ─► Tasks ─► Groups (per link: what must take turns) ─► Order ─► Tokens ─► algorithm::contention_free
