@@ -3,7 +3,7 @@
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 
-/// Why a call of ours failed.
+/// Why a call that Nagare carries out has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// An error code of the MPI library.

@@ -3,11 +3,11 @@
 //! communicators inside these.
 
 /// Runs `body` on such a stack, where the calling thread has too little left. What leaves `body` by an exception there
-/// ends the process: only agreements of ours and the making of communicators run here, in which no code of the program
-/// is called but for the handler of an error that the MPI library itself meets in them.
+/// ends the process: only Nagare's agreements and constructors of communicators run here, in which no code of the
+/// program is called but for the handler of an error that the MPI library itself meets in them.
 #[cfg(mpi_family = "mpich")]
 pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
-    /// Below the stack: what goes beyond it ends the process instead of writing to somebody else's memory.
+    /// Below the stack: an overflow ends the process instead of overwriting other memory.
     const GUARD: usize = 64 << 10;
     if left().is_none_or(|left| left >= SIZE) {
         return body();

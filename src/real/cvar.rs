@@ -85,7 +85,7 @@ fn stored(real: &Real, name: &CStr) -> Option<*const c_void> {
     let mut index: c_int = -1;
     let mut at: *const c_void = ptr::null();
     // SAFETY: MPI is initialised, so the registry is, and this thread is in MPI_Init, so no other changes it; the
-    // functions only look, and write to the pointers given. The source of the value and its file are not asked for.
+    // functions only read, and write to the pointers given. The source of the value and its file are not asked for.
     let found = unsafe {
         (real.mpi.var_find_by_name)(name.as_ptr(), &raw mut index) == 0
             && (real.mpi.var_get_value)(index, &raw mut at, ptr::null_mut(), ptr::null_mut()) == 0

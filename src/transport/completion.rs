@@ -55,7 +55,7 @@ impl MpiTransport<'_> {
         u64::try_from(bytes).unwrap_or(0)
     }
 
-    /// What a rank does that has looked `looks` times in vain.
+    /// What a rank does after `looks` polls without success.
     #[cold]
     pub(super) fn wait(&mut self, looks: u32) -> Result<(), Failure> {
         if self.requests.is_empty() {

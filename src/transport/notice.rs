@@ -171,7 +171,7 @@ fn note(heard: &mut Vec<Heard>, new: Heard) {
 pub struct AbandonedCall {
     /// Room for it; none any more when it has begun.
     room: Option<Box<Notice>>,
-    /// What is to be said, and the ranks among which some have not been told.
+    /// The notice, and the range of ranks of which some have not been told.
     untold: Option<(&'static Notice, Range<Rank>)>,
 }
 
@@ -181,7 +181,7 @@ impl Default for AbandonedCall {
     }
 }
 
-/// Ranks that are told between two looks.
+/// Ranks that a rank tells between two polls.
 const LOOK_EVERY: usize = 16;
 
 /// Looks at the network after notices are on their way: the library may have connections to make first, and the program

@@ -84,7 +84,7 @@ impl Pool {
         Arc::new(Self { threads, comms, used: Mutex::new([false; SIZE]) })
     }
 
-    /// Whether calls of this process can have a communicator of ours at all; the same on all ranks.
+    /// Whether calls of this process can have a private communicator at all; the same on all ranks.
     pub fn serves(&self) -> bool {
         !self.threads || !self.comms.is_empty()
     }
@@ -97,7 +97,7 @@ impl Pool {
             let own = if first { self.take_from(from) } else { None };
             let proposal = broadcast(real, comm, own.as_ref().map_or(self.comms.len(), |lease| lease.index));
             let Some(proposal) = proposal.filter(|&index| index < self.comms.len()) else {
-                // The first rank's answer is all ranks' answer, also where it could not be told.
+                // All ranks follow the first rank's answer, also where its broadcast failed.
                 agreement::all_agree(real, comm, false);
                 return None;
             };
@@ -130,7 +130,7 @@ impl Pool {
     }
 }
 
-/// A number of the first rank of `comm`; `None` if it could not be told.
+/// A number that the first rank of `comm` broadcasts; `None` if the broadcast failed.
 fn broadcast(real: &Real, comm: MPI_Comm, number: usize) -> Option<usize> {
     let mut number = number as c_int;
     // SAFETY: one integer, valid handles; all ranks of `comm` are in this call.

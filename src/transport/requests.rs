@@ -26,15 +26,15 @@ pub struct Requests {
     null: MPI_Request,
     /// [`SHOWN`] requests for each place, null where there is none.
     front: Vec<MPI_Request>,
-    /// Whose places these are, [`NONE`] where nobody's.
+    /// The stream whose places these are, or [`NONE`].
     owners: Vec<u32>,
-    /// Places that are nobody's.
+    /// Places of no stream.
     vacant: Vec<u32>,
     /// The younger requests, as linked lists; entries that are not in use are linked from `unused`.
     later: Vec<Later>,
     unused: u32,
     under_way: usize,
-    /// What the last look found, as many as there are places for.
+    /// What the last poll found, as many as there are places for.
     finished: Vec<c_int>,
     statuses: Vec<MPI_Status>,
 }

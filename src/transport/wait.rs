@@ -28,7 +28,7 @@ pub fn patience(looks: u32) -> u32 {
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// The pause between two polls, `None` where the MPI library does the waiting: as configured, else by whether the
-/// library yields when idle, which it does when it was told to or has found more processes than cores.
+/// library yields when idle, which it does if its user says so or if it has found more processes than cores.
 pub fn pause(real: &Real, wait: Option<Wait>) -> Option<Duration> {
     let yields = || Variables::open(real).is_some_and(|v| v.is_on(c"mpi_yield_when_idle"));
     let pauses = wait.map_or_else(yields, |wait| wait == Wait::Pause);

@@ -47,7 +47,7 @@ pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Conf
     }
 }
 
-/// What a rank has heard of all.
+/// What a rank knows of the others so far.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     /// Builds.
@@ -179,7 +179,7 @@ impl Drop for Watch {
         *done.lock() = true;
         changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // It only ends; a panic in it has been told.
+            // It only ends; a panic in it has been reported.
             let _ = thread.join();
         }
     }

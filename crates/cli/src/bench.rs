@@ -90,7 +90,8 @@ struct MeasureArgs {
     /// Time for one collective and size, with all configurations; it makes at least three iterations
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
-    /// Also try each of the MPI library's own algorithms with each segment size; the best then take turns with the others
+    /// Also try each of the MPI library's own algorithms with each segment size; the best then take turns with the
+    /// others
     #[arg(long)]
     oracle: bool,
     /// Time for trying the library's own settings, for one collective and size [default: as --budget]
