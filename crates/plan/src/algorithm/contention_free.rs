@@ -1,4 +1,4 @@
-//! Alltoall in an order in which no link is asked for more than it carries, kept by tokens.
+//! Alltoall in an order in which no link gets more than it carries; tokens keep the order.
 //!
 //! ```text
 //!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2   each rank: one at a time
@@ -23,7 +23,7 @@ pub const SPEC: Spec = Spec {
     name: "contention_free",
     collectives: &[Collective::Alltoall, Collective::Alltoallv],
     needs: "a fabric; else groups, taken for a tree of equal links",
-    summary: "nodes exchange in an order in which no link is asked for more than it carries, kept by tokens",
+    summary: "nodes exchange in an order in which no link gets more than it carries; tokens keep the order",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "step",
     plan: |context, role| contention_free(context.exchange(), role.rank),

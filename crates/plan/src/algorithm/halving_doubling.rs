@@ -28,7 +28,7 @@ pub const SPEC: Spec = Spec {
         Collective::ReduceScatter,
     ],
     needs: "nothing",
-    summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several \
+    summary: "halving, then doubling, or one of the two, along every dimension of the network; on a torus in several \
               orders at the same time",
     source: "Japanese patent 7087953",
     round: "step",

@@ -22,7 +22,7 @@ pub const SPEC: Spec = Spec {
     name: "relay",
     collectives: &[Collective::Gather],
     needs: "nothing",
-    summary: "a pipeline of nodes to the root: each sends its own blocks, then passes on those from behind it",
+    summary: "a pipeline of nodes to the root: each sends its own blocks, then those that it receives",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "block",
     plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),

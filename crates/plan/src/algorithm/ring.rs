@@ -27,8 +27,8 @@ pub const SPEC: Spec = Spec {
         Collective::ReduceScatter,
     ],
     needs: "nothing",
-    summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a \
-              torus in both directions",
+    summary: "reduce-scatter, then allgather, or one of the two, around all nodes in hierarchy order, in segments; on \
+              a torus in both directions",
     source: "Patarasuk, Yuan 2009",
     round: "step",
     plan: |context, role| {
