@@ -22,7 +22,9 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build libraries demo bench bench-unknown kernels test test-all conformance fuzz soak compatibility compatibility-tests check check-installed test-installed test-all-installed licences audit fuzz-parsers instructions startup packages-build packages-test FORCE
+.PHONY: build libraries demo bench bench-unknown kernels instructions startup packages-build packages-test FORCE
+.PHONY: check check-installed test test-installed test-all test-all-installed fuzz-parsers licences audit
+.PHONY: conformance fuzz soak compatibility compatibility-tests
 
 MPICC ?= $(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc)
 # Commands of the workspace, with the same dependencies as its tests.
@@ -31,11 +33,13 @@ COMMAND = MPICC=$(MPICC) $(CARGO) build --quiet --workspace --target-dir target 
 build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
 ifeq ($(WRAPPERS),)
 	@family=$$(scripts/mpi-family.sh mpicc) && \
-	  MPICC=mpicc $(CARGO) build --release --target-dir target/$$family && echo "built target/$$family/release/libnagare.so"
+	  MPICC=mpicc $(CARGO) build --release --target-dir target/$$family && \
+	  echo "built target/$$family/release/libnagare.so"
 endif
 
 target/%/release/libnagare.so: FORCE
-	@$(if $(filter $*,$(firstword $(WRAPPERS))),,scripts/share-build.sh target/$(firstword $(WRAPPERS))/release target/$*/release)
+	@$(if $(filter $*,$(firstword $(WRAPPERS))),, \
+	  scripts/share-build.sh target/$(firstword $(WRAPPERS))/release target/$*/release)
 	@MPICC=mpicc.$* $(CARGO) build --quiet --release -p nagare --target-dir target/$*
 	@echo "built $@"
 
@@ -64,7 +68,8 @@ kernels: packages-build
 	@scripts/kernels.sh
 
 # What jobs of the tests preload, and what `nagare bench` starts.
-libraries: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so) $(foreach f,$(firstword $(WRAPPERS)),target/$(f)/release/nagare-bench)
+libraries: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so)
+libraries: $(foreach f,$(firstword $(WRAPPERS)),target/$(f)/release/nagare-bench)
 
 # Make starts again, since what is installed decides WRAPPERS.
 test test-all: packages-build packages-test
@@ -83,7 +88,8 @@ conformance fuzz soak compatibility-tests: packages-build packages-test
 	@$(MAKE) --no-print-directory compatibility
 
 compatibility:
-	@$(COMMAND) nagare-trust && target/debug/nagare-trust table > docs/compatibility.md.new && mv docs/compatibility.md.new docs/compatibility.md
+	@$(COMMAND) nagare-trust && target/debug/nagare-trust table > docs/compatibility.md.new && \
+	  mv docs/compatibility.md.new docs/compatibility.md
 
 check: packages-build
 	@$(MAKE) --no-print-directory check-installed
@@ -97,7 +103,8 @@ check-installed:
 	  echo "clippy for $$family"; \
 	  scripts/share-build.sh target/debug target/$$family/debug && \
 	  MPICC=mpicc.$$family $(LINT) --target-dir target/$$family -- -D warnings || exit 1; done
-	RUSTDOCFLAGS="-D warnings" MPICC=$(MPICC) $(CARGO) doc --quiet --workspace --exclude nagare-cli --no-deps --document-private-items --target-dir target
+	RUSTDOCFLAGS="-D warnings" MPICC=$(MPICC) $(CARGO) doc --quiet --workspace --exclude nagare-cli --no-deps \
+	  --document-private-items --target-dir target
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet -p nagare-cli --no-deps --document-private-items --target-dir target
 	@$(COMMAND) nagare-trust --bin nagare
 	target/debug/nagare env --markdown | diff -u docs/environment.md - || \
@@ -112,11 +119,13 @@ fuzz: fuzz-parsers
 # The tests of all parsers with three times as many cases.
 fuzz-parsers: export GARBLE_TIMES = 3
 fuzz-parsers:
-	$(CARGO) test --quiet --target-dir target -p nagare-plan -p nagare-config -p nagare-testbed -p nagare-bench --test 'parsers*'
+	$(CARGO) test --quiet --target-dir target -p nagare-plan -p nagare-config -p nagare-testbed -p nagare-bench \
+	  --test 'parsers*'
 	$(CARGO) test --quiet --target-dir target -p nagare-cli --bin nagare parsers
 
 licences:
-	@$(COMMAND) nagare-trust && target/debug/nagare-trust licences > docs/licences.md.new && mv docs/licences.md.new docs/licences.md
+	@$(COMMAND) nagare-trust && target/debug/nagare-trust licences > docs/licences.md.new && \
+	  mv docs/licences.md.new docs/licences.md
 
 audit:
 	@scripts/audit.sh

@@ -16,8 +16,8 @@ extern "C" {
 // Version of Nagare, such as "0.1.0"; never null.
 const char *nagare_version(void);
 
-// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: before `MPI_Init` and after
-// `MPI_Finalize`, switched off, of the wrong MPI family, or with a configuration that the ranks do not share.
+// 1 if Nagare handles the collectives of this process, 0 if it forwards all of them: before `MPI_Init` and after
+// `MPI_Finalize`, switched off, built for another MPI family, or with a configuration that differs between ranks.
 int nagare_active(void);
 
 // Describes what Nagare found in this process: MPI library, functions, configuration, problems.
@@ -42,9 +42,9 @@ size_t nagare_describe(MPI_Comm comm,
 
 // Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the
 // settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1
-// if the text is not understood, Nagare is not active, or no call can run on it (`MPI_THREAD_MULTIPLE` where
-// `MPI_Init_thread` saw no use for communicators of ours: all ranks on one node, and no algorithm asked for in the
-// environment); then nothing has changed.
+// if the text is not understood, Nagare is not active, or Nagare can carry out no call of the process (with
+// `MPI_THREAD_MULTIPLE`, if all ranks are on one node and `NAGARE_ALGORITHM` named no algorithm in `MPI_Init_thread`);
+// then nothing has changed.
 //
 // # Safety
 // `comm` must be a valid communicator and `rules` a C string or null.

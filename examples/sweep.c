@@ -121,7 +121,8 @@ static void what_ran(report_fn report, int collective, char *out, size_t length)
     int row = 0;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         char name[64], ran[64];
-        if (sscanf(line, "%63s %63s", name, ran) != 2 || strcmp(name, names[collective]) != 0 || strcmp(ran, "stock") == 0)
+        if (sscanf(line, "%63s %63s", name, ran) != 2 || strcmp(name, names[collective]) != 0 ||
+            strcmp(ran, "stock") == 0)
             continue;
         /* The columns from the right: max s, total s, total bytes, calls. */
         long calls = 0;
@@ -148,7 +149,8 @@ int main(int argc, char **argv)
     int iterations = argc > 2 ? atoi(argv[2]) : 7;
     if (largest < 4 || largest > 64 << 20 || iterations < 1 || iterations > MAX_ITERATIONS) {
         if (rank == 0)
-            fprintf(stderr, "sweep: expected the largest size (4 bytes to 64 MiB) and the iterations (1 to %d)\n", MAX_ITERATIONS);
+            fprintf(stderr, "sweep: expected the largest size (4 bytes to 64 MiB) and the iterations (1 to %d)\n",
+                    MAX_ITERATIONS);
         MPI_Finalize();
         return 2;
     }
@@ -183,7 +185,8 @@ int main(int argc, char **argv)
             if (rank == 0 && set_algorithm) {
                 qsort(nagare, (size_t)iterations, sizeof *nagare, ascending);
                 double s = stock[iterations / 2], n = nagare[iterations / 2];
-                printf("SWEEP %s %ld stock %.6f nagare %.6f ratio %.3f ran %s\n", names[collective], bytes, s, n, s / n, ran);
+                printf("SWEEP %s %ld stock %.6f nagare %.6f ratio %.3f ran %s\n", names[collective], bytes, s, n, s / n,
+                       ran);
             } else if (rank == 0) {
                 printf("SWEEP %s %ld stock %.6f\n", names[collective], bytes, stock[iterations / 2]);
             }

@@ -14,5 +14,6 @@ else
 fi
 "${command[@]}" && exit 0
 code=$?
-echo "audit: '${command[*]}' failed: advisories as listed above, or the advisory database could not be fetched (it needs the network)" >&2
+echo "audit: '${command[*]}' failed: it lists advisories above, or could not fetch the advisory database" \
+    "(which needs the network)" >&2
 exit $code

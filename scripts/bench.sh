@@ -93,7 +93,10 @@ for placement in "${placements[@]}"; do
   "$nagare" bench "${words[@]}" --out "$out" --name "$name"
   files+=("$out/$name.json")
 done
-[[ ${#files[@]} -gt 0 ]] || { echo "scripts/bench.sh: BENCH_ONLY=$BENCH_ONLY is none of the fabrics measured" >&2; exit 2; }
+if [[ ${#files[@]} -eq 0 ]]; then
+    echo "scripts/bench.sh: BENCH_ONLY=$BENCH_ONLY is none of the fabrics that it measures" >&2
+    exit 2
+fi
 
 if [[ -n $halving ]]; then
   echo "their tables: $nagare bench table --plots benchmarks ${files[*]}" >&2

@@ -1,6 +1,8 @@
-# Of callgrind's files: instructions spent in an object itself, and how often it starts sends and receives. A file is that of one process.
-#   awk -v object=libnagare.so -f scripts/callgrind.awk FILES     prints, for processes that only send, that only receive, and that do both:
-#                                                                 kind processes sent received instructions
+# Reads callgrind's files, one for each process: the instructions that an object itself executed, and how often it
+# started sends and receives.
+#   awk -v object=libnagare.so -f scripts/callgrind.awk FILES
+# prints one line each for processes that only send, that only receive, and that do both:
+#   kind processes sent received instructions
 
 # Names are told once, with a number that stands for them from then on.
 function name(names, text,    number) {

@@ -16,16 +16,16 @@ if [[ $# -eq 0 ]] && "$nagare" testbed up tree8 >"$work/testbed.log" 2>&1; then
     stock() { "$nagare" testbed run tree8 --np "$ranks" --ppn 2 --mpi openmpi --stock -- "$@"; }
     ours() { "$nagare" testbed run tree8 --np "$ranks" --ppn 2 --mpi openmpi -- "$@"; }
     where="16 ranks on the emulated cluster tree8: 8 hosts under two leaf switches, all links 100 Mbit/s"
-    note="The cluster is emulated on this machine (namespaces and rate-limited links), so ratios are those of its links, not of its
-processors; other programs on this machine disturb them."
+    note="This machine emulates the cluster (namespaces and rate-limited links): the ratios tell what its links allow,
+not its processors. Other programs on this machine disturb them."
 else
     export NAGARE_TOPOLOGY="synthetic:group:2 node:4 core:$(((ranks + 7) / 8))"
     mpirun=(mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 --mca btl "self,vader" -np "$ranks")
     stock() { "${mpirun[@]}" "$@"; }
     ours() { "$nagare" run -- "${mpirun[@]}" "$@"; }
     where="$ranks ranks on this host, pretended machine: ${NAGARE_TOPOLOGY#synthetic:} (2 groups of 4 nodes)"
-    note="These times are copies within one machine's memory: they show that the schedules run and what they cost, and are no claim
-about speed. What Nagare is for, several nodes behind shared links, is not here to be measured."
+    note="These are times of copies within one machine's memory: they show that the schedules run and what they cost,
+and say nothing about speed. Nagare is for several nodes behind shared links, and there are none here."
 fi
 
 progress() { printf '\r\033[K%s' "$*" >&2; }
@@ -67,7 +67,8 @@ progress "sweep of bcast, reduce, allreduce, alltoall, 1 KiB to 1 MiB"
 ours "$work/sweep" 1048576 5 >"$work/sweep.log" 2>&1 || fail sweep "$work/sweep.log"
 grep -q "SWEEP verified" "$work/sweep.log" || fail sweep "$work/sweep.log"
 while read -r _ collective bytes _ stock _ ours _ ratio _ algorithm; do
-    rows+=("$(printf '%-10s %10s %12.6f %12.6f %7.2f  %s' "$collective" "$bytes" "$stock" "$ours" "$ratio" "$algorithm")")
+    row=$(printf '%-10s %10s %12.6f %12.6f %7.2f  %s' "$collective" "$bytes" "$stock" "$ours" "$ratio" "$algorithm")
+    rows+=("$row")
 done < <(grep "^SWEEP [a-z]* [0-9]" "$work/sweep.log")
 
 progress ""

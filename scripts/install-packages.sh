@@ -20,7 +20,8 @@ done
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 
 if ! command -v apt-get >/dev/null; then
-    echo "install-packages: this system has no apt-get; the equivalents of these Debian packages are needed: ${missing[*]}" >&2
+    echo "install-packages: this system has no apt-get; install what corresponds to these Debian packages:" \
+        "${missing[*]}" >&2
     exit 0
 fi
 if [[ $(id -u) -ne 0 ]]; then

@@ -34,8 +34,9 @@ runs=$work/runs.txt
 run() { # fabric file, side, kernel, class
     local options=() log=$work/$3.$2
     [[ $2 == nagare ]] || options=(--stock)
-    NAGARE_REPORT=$work/$3.json timeout 600 "$nagare" testbed run "$1" --ppn "${PPN:-2}" --map "${MAP:-slot}" --mpi openmpi \
-        "${options[@]}" -- "$work/$3" "$4" >"$log" 2>&1 || fail "$3 class $4 ($2) failed" "$log"
+    NAGARE_REPORT=$work/$3.json timeout 600 \
+        "$nagare" testbed run "$1" --ppn "${PPN:-2}" --map "${MAP:-slot}" --mpi openmpi "${options[@]}" \
+        -- "$work/$3" "$4" >"$log" 2>&1 || fail "$3 class $4 ($2) failed" "$log"
     grep -q "verification SUCCESSFUL" "$log" || fail "$3 class $4 ($2) is not verified" "$log"
     echo "$2 $(tail -n 1 "$log")" >>"$runs"
 }
@@ -59,7 +60,9 @@ table() {
             half = int((count[key] + 1) / 2)
             return count[key] % 2 ? value[key, half] : (value[key, half] + value[key, half + 1]) / 2
         }
-        function range(key) { return sprintf("%.3f (%.3f to %.3f)", median(key), value[key, 1], value[key, count[key]]) }
+        function range(key) {
+            return sprintf("%.3f (%.3f to %.3f)", median(key), value[key, 1], value[key, count[key]])
+        }
         END {
             printf "  %-6s %-12s %26s %26s %7s\n", "", "", "stock s", "Nagare s", "ratio"
             for (i = 1; i <= n; i++) {
@@ -96,8 +99,9 @@ for fabric; do
     rm "$work/$name.toml"
     progress
     ranks=$(awk 'END { print $6 }' "$runs")
-    echo "$fabric, $ranks ranks, ${PPN:-2} per host, map ${MAP:-slot}, $rounds runs of each: median (least to most), ratio of medians"
+    echo "$fabric, $ranks ranks, ${PPN:-2} per host, map ${MAP:-slot}, $rounds runs of each:" \
+        "median (least to most), ratio of medians"
     tail -n "+$start" "$runs" | table
     printf '%s\n' "${ran[@]}"
 done
-echo "Each time is that of the rank for which it was longest; waiting for other ranks counts. All results were verified."
+echo "Each time is that of the slowest rank, with what it waits for others. All results were verified."

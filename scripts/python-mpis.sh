@@ -20,7 +20,8 @@ make_environment() {
 # pip asks the archive for its metadata, with the build system it names; neither is kept.
 fetch_tests() {
     local directory=$1 archive=$1/archive
-    "$directory/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary mpi4py --dest "$archive" "$mpi4py"
+    "$directory/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary mpi4py \
+        --dest "$archive" "$mpi4py"
     mkdir "$directory/tests"
     tar -xzf "$archive"/mpi4py-*.tar.gz -C "$directory/tests" --strip-components=2 --wildcards '*/test/*'
     rm -r "$archive"

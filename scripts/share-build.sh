@@ -9,11 +9,14 @@ fresh=$(mktemp -d "$(dirname "$to")/.share.XXXXXX")
 trap 'rm -rf "$fresh"' EXIT
 
 # Times of files tell cargo what is current. Programs, which are large, are of no use to another build.
-(cd "$from" && find .fingerprint build deps \( -path 'build/*' -o -path '.fingerprint/*' -o -name '*.rlib' -o -name '*.rmeta' -o -name '*.so' -o -name '*.d' \) \
+(cd "$from" && find .fingerprint build deps \
+    \( -path 'build/*' -o -path '.fingerprint/*' -o \
+    -name '*.rlib' -o -name '*.rmeta' -o -name '*.so' -o -name '*.d' \) \
     -type f -print0 | tar --create --null --files-from=- --file=-) | tar --extract --directory "$fresh"
 
 # What depends on an MPI: the raw bindings, and everything above them.
 for package in mpi-sys mpi nagare nagare-bench; do
-    find "$fresh/.fingerprint" "$fresh/build" -maxdepth 1 -regextype posix-extended -regex ".*/$package-[0-9a-f]{16}" -exec rm -r {} +
+    find "$fresh/.fingerprint" "$fresh/build" -maxdepth 1 -regextype posix-extended \
+        -regex ".*/$package-[0-9a-f]{16}" -exec rm -r {} +
 done
 mv "$fresh" "$to"

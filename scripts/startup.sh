@@ -8,7 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 TIMEFORMAT='%R %U %S'
 
 # A row of numbers per job: seconds in MPI_Init, seconds of the job, CPU seconds by rank.
@@ -26,7 +27,10 @@ job() { # file ranks launcher... -- variables...
 # Median and quartiles of a column, in milliseconds.
 summary() { # file column
     sort -n -k "$2,$2" "$1" | awk -v column="$2" '{ v[NR] = 1000 * $column }
-        function at(q, p, i) { p = 1 + (NR - 1) * q; i = int(p); return i == NR ? v[i] : v[i] + (p - i) * (v[i + 1] - v[i]) }
+        function at(q, p, i) {
+            p = 1 + (NR - 1) * q; i = int(p)
+            return i == NR ? v[i] : v[i] + (p - i) * (v[i + 1] - v[i])
+        }
         END { printf "%.0f (%.0f–%.0f)", at(0.5), at(0.25), at(0.75) }'
 }
 

@@ -26,11 +26,19 @@ touch "$TEST_FAULTS"
 part() {
     local name=$1 directory=$2 start=$SECONDS log=$logs/$1.log status counts cpu text
     shift 2
-    (cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@"; status=$?; times >&3; exit $status) >"$log" 2>&1 3>"$log.times" </dev/null
+    (
+        cd "$directory" && CARGO_MANIFEST_DIR=$directory "$@"
+        status=$?
+        times >&3
+        exit $status
+    ) >"$log" 2>&1 3>"$log.times" </dev/null
     status=$?
     # What all children have computed, user and system, as 1m2.345s each.
     cpu=$(awk -F '[ms ]+' 'NR == 2 { print int(60 * ($1 + $3) + $2 + $4) }' "$log.times")
-    counts=$(awk -F '[.; ]+' '/^test result: / { for (i = 2; i <= NF; i++) { if ($i == "passed") p += $(i - 1); if ($i == "failed") f += $(i - 1) } n++ }
+    counts=$(awk -F '[.; ]+' '/^test result: / {
+            for (i = 2; i <= NF; i++) { if ($i == "passed") p += $(i - 1); if ($i == "failed") f += $(i - 1) }
+            n++
+        }
         END { if (n) print p + 0, f + 0 }' "$log")
     [[ -n $counts ]] || counts=$([[ $status -eq 0 ]] && echo "1 0" || echo "0 0")
     # A program that ends before it has counted.
@@ -45,8 +53,11 @@ export -f part
 
 # A line NAME DIRECTORY PROGRAM of every test program, as cargo tells where it has put them.
 programs() {
+    local manifest='.*"manifest_path":"([^"]*)\/Cargo.toml",'
+    local target='"target":\{"kind":\["([a-z-]+)"\].*"name":"([^"]+)".*'
+    local test='"profile":\{[^}]*"test":true\}.*' executable='"executable":"([^"]+)"'
     cargo test --no-run --workspace --lib --bins --tests --target-dir target --message-format=json-render-diagnostics |
-        sed -nE 's/.*"manifest_path":"([^"]*)\/Cargo.toml","target":\{"kind":\["([a-z-]+)"\].*"name":"([^"]+)".*"profile":\{[^}]*"test":true\}.*"executable":"([^"]+)".*/\1 \2 \3 \4/p' |
+        sed -nE "s/$manifest$target$test$executable.*/\1 \2 \3 \4/p" |
         while read -r directory kind name program; do
             [[ $directory == "$PWD" ]] && crate=nagare || crate=nagare-${directory##*/}
             echo "$crate-$kind-$name $directory $program"
@@ -54,7 +65,8 @@ programs() {
 }
 
 compile() {
-    programs >"$logs/programs" && cargo build --workspace --bin nagare-trust --target-dir target && [[ -s $logs/programs ]]
+    programs >"$logs/programs" && cargo build --workspace --bin nagare-trust --target-dir target &&
+        [[ -s $logs/programs ]]
 }
 
 # Everything that can run at the same time as something else, what takes longest first: jobs of MPI start and end, which
@@ -85,4 +97,5 @@ echo "$((SECONDS - start)) s of tests, $SECONDS s with what was built for them"
 sort "$TEST_FAULTS"
 echo "faults of other libraries, each answered by a second run: $(wc -l <"$TEST_FAULTS")"
 awk '$3 > 0 { print "failed: " $1 " (target/test-logs/" $1 ".log)" }' "$logs/results"
-awk '{ passed += $2; failed += $3 } END { printf "tests: %d passed, %d failed\n", passed, failed; exit failed > 0 }' "$logs/results"
+awk '{ passed += $2; failed += $3 }
+    END { printf "tests: %d passed, %d failed\n", passed, failed; exit failed > 0 }' "$logs/results"

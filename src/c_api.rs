@@ -16,8 +16,8 @@ pub extern "C" fn nagare_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// 1 if Nagare handles the collectives of this process, 0 if it only passes them on: before `MPI_Init` and after
-/// `MPI_Finalize`, switched off, of the wrong MPI family, or with a configuration that the ranks do not share.
+/// 1 if Nagare handles the collectives of this process, 0 if it forwards all of them: before `MPI_Init` and after
+/// `MPI_Finalize`, switched off, built for another MPI family, or with a configuration that differs between ranks.
 #[unsafe(no_mangle)]
 pub extern "C" fn nagare_active() -> c_int {
     guard("nagare_active", || c_int::from(shim().is_some_and(active)))
@@ -65,9 +65,9 @@ pub unsafe extern "C" fn nagare_describe(
 
 /// Sets the algorithms of one communicator from now on, in the syntax of `NAGARE_ALGORITHM`; null returns to the
 /// settings of the environment. Collective over the communicator: all ranks must pass the same text. Returns 0, or -1
-/// if the text is not understood, Nagare is not active, or no call can run on it (`MPI_THREAD_MULTIPLE` where
-/// `MPI_Init_thread` saw no use for communicators of ours: all ranks on one node, and no algorithm asked for in the
-/// environment); then nothing has changed.
+/// if the text is not understood, Nagare is not active, or Nagare can carry out no call of the process (with
+/// `MPI_THREAD_MULTIPLE`, if all ranks are on one node and `NAGARE_ALGORITHM` named no algorithm in `MPI_Init_thread`);
+/// then nothing has changed.
 ///
 /// # Safety
 /// `comm` must be a valid communicator and `rules` a C string or null.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
         if rules.is_some() && !shim.pool().is_some_and(|pool| pool.serves()) {
             log::warn!(
                 "nagare_set_algorithm: with MPI_THREAD_MULTIPLE and all ranks on one node, algorithms can be set only \
-                 where NAGARE_ALGORITHM asks for one when the program starts, such as bcast=chain"
+                 where NAGARE_ALGORITHM names one when the program starts, such as bcast=chain"
             );
             return -1;
         }

@@ -1,4 +1,5 @@
-//! Nagare: preloaded under an MPI program, it runs the program's collectives on schedules that know the network.
+//! Nagare: preloaded into an MPI program, it carries out the program's collectives by schedules that are planned for
+//! the network.
 //!
 //! ```text
 //!   program ─► MPI_X, PMPI_X (interpose) ─► call: guard, decide, run ─► transport ─► the real PMPI_Isend, …

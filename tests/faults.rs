@@ -115,7 +115,11 @@ fn fabric_files_that_are_none() {
     let write = |name: &str, content: &[u8]| std::fs::write(path(name), content).expect("a file");
     write("empty", b"");
     write("binary", b"\x7fELF\0\0\xff\xfe");
-    write("fewer", b"hosts = [\"elsewhere-1\", \"elsewhere-2\"]\nswitches = [\"s\"]\nbandwidth = 1\n[[link]]\nfrom = \"elsewhere-[1-2]\"\nto = \"s\"\n");
+    write(
+        "fewer",
+        b"hosts = [\"elsewhere-1\", \"elsewhere-2\"]\nswitches = [\"s\"]\nbandwidth = 1\n\
+          [[link]]\nfrom = \"elsewhere-[1-2]\"\nto = \"s\"\n",
+    );
     write("foreign", b"");
     std::fs::File::create(path("huge")).and_then(|f| f.set_len(1 << 30)).expect("a sparse file");
     symlink(path("loop"), path("loop")).expect("a link");

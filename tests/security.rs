@@ -24,8 +24,9 @@ struct Deeds {
     sockets: BTreeMap<String, usize>,
 }
 
-const CALLS: &str = "trace=open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,link,linkat,symlink,\
-    symlinkat,truncate,chmod,fchmodat,chown,mknod,mknodat,execve,execveat,fork,vfork,clone,clone3,socket,connect,bind,listen,memfd_create,ptrace";
+const CALLS: &str = "trace=open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,\
+    link,linkat,symlink,symlinkat,truncate,chmod,fchmodat,chown,mknod,mknodat,execve,execveat,fork,vfork,clone,clone3,\
+    socket,connect,bind,listen,memfd_create,ptrace";
 
 /// Runs `program` on two ranks, each under strace, with the library in its ranks or without.
 fn deeds(program: &Program, library: bool, variables: &[(&str, &str)]) -> Deeds {

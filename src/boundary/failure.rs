@@ -1,9 +1,9 @@
-//! Why a call of ours failed, and what the program is told.
+//! Why a call that Nagare carries out has failed, and which error the program gets.
 
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 
-/// Why a call of ours failed.
+/// Why a call that Nagare carries out has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// An error code of the MPI library.
@@ -44,9 +44,9 @@ impl Failure {
         }
     }
 
-    /// Whether this rank is the first to know, and the others would wait for it. An error of the library's own is as
-    /// it is without us: other ranks have it too, or wait; and a library that has met one may not be good for another
-    /// message.
+    /// Whether this rank is the first to know, and the others would wait for it. An error of the library itself has the
+    /// same effect as without Nagare: other ranks get it too, or wait; and a library that has failed once may be unable
+    /// to send another message.
     pub const fn is_news(self) -> bool {
         matches!(self, Self::Memory | Self::Length { .. } | Self::Stalled | Self::Left)
     }

@@ -1,7 +1,7 @@
 //! The border to the program and to its system: panics, failures, standard error, stacks.
 //!
-//! May enter: what code of ours needs whatever call it works for. May not: anything that knows collectives,
-//! communicators or settings.
+//! May enter: what our code needs for every kind of call. May not: anything that knows collectives, communicators or
+//! settings.
 
 pub mod failure;
 pub mod panics;

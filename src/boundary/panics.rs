@@ -1,4 +1,4 @@
-//! The border between C and Rust: a panic of ours ends the job where it happens; an exception of the program's goes
+//! The border between C and Rust: a panic in Nagare ends the job where it happens; an exception of the program passes
 //! through.
 //!
 //! ```text
@@ -18,7 +18,7 @@ use std::time::Duration;
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 thread_local! {
-    /// The function of ours that the program called last in this thread.
+    /// Nagare's function that the program called last in this thread.
     static FUNCTION: Cell<&'static str> = const { Cell::new("a thread of its own") };
 }
 
@@ -31,7 +31,7 @@ pub fn abort(real: &Real, code: c_int) {
 }
 
 /// Runs the body of the C entry point `function`. Nothing is caught here: Rust cannot catch an exception of another
-/// language, and a panic of ours never gets this far ([`end_at_panics`]).
+/// language, and a panic in Nagare never gets this far ([`end_at_panics`]).
 #[inline]
 pub fn guard<R>(function: &'static str, body: impl FnOnce() -> R) -> R {
     FUNCTION.set(function);

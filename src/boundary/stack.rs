@@ -1,12 +1,13 @@
-//! A stack of our own for what takes much of one: MPICH's reductions and its making of communicators take 130 KiB each,
-//! and a program whose threads have small stacks makes none in the calls that make ours.
+//! A stack of our own for calls that need much: MPICH's reductions and constructors of communicators take 130 KiB of
+//! stack each. A program whose threads have small stacks may call only collectives that need less, and Nagare makes its
+//! communicators inside these.
 
 /// Runs `body` on such a stack, where the calling thread has too little left. What leaves `body` by an exception there
-/// ends the process: only agreements of ours and the making of communicators run here, in which no code of the program
-/// is called but for the handler of an error that the MPI library itself meets in them.
+/// ends the process: only Nagare's agreements and constructors of communicators run here, in which no code of the
+/// program is called but for the handler of an error that the MPI library itself meets in them.
 #[cfg(mpi_family = "mpich")]
 pub fn on_large<R>(body: impl FnOnce() -> R) -> R {
-    /// Below the stack: what goes beyond it ends the process instead of writing to somebody else's memory.
+    /// Below the stack: an overflow ends the process instead of overwriting other memory.
     const GUARD: usize = 64 << 10;
     if left().is_none_or(|left| left >= SIZE) {
         return body();

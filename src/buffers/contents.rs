@@ -1,8 +1,8 @@
 //! What a datatype was made of, as the MPI library remembers it (MPI 4.0 section 5.1.13).
 //!
-//! Nothing here is an error of the program, so nothing is asked that could be one: types made with large counts are
-//! asked about with large counts, and predefined types that have no name are not freed. What is not known, or too much
-//! to look at, is scattered.
+//! These inquiries are not the program's, so none of them may be erroneous: Nagare asks about types made with large
+//! counts with large counts, and does not free predefined types that have no name. It treats a type that it does not
+//! know, or that is too large to follow, as scattered.
 
 use super::typemap::{self, Bytes, Constructor, Inner};
 use crate::real::Real;

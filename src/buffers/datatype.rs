@@ -123,7 +123,8 @@ fn check(code: c_int) -> Result<(), c_int> {
     if code == 0 { Ok(()) } else { Err(code) }
 }
 
-/// Whether messages may use the type. MPI has no inquiry for it, but a message to nobody is checked like any other.
+/// Whether messages may use the type. MPI has no inquiry for it, but the library checks a message to `MPI_PROC_NULL`
+/// like any other.
 pub fn is_committed(real: &Real, private: MPI_Comm, datatype: MPI_Datatype) -> bool {
     if real.handles.type_class(datatype).is_some() {
         return true;

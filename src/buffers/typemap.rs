@@ -5,7 +5,7 @@
 //! before it ends:
 //!
 //! ```text
-//!   indexed, lengths 2 1 1, displacements 0 1 3, of an int      0 1|1|3    size and extent of four ints, but not four in a row
+//!   indexed, lengths 2 1 1, displacements 0 1 3, of an int      0 1|1|3   size and extent of four ints, not in a row
 //! ```
 
 /// The bytes of a type in the order of its type map.

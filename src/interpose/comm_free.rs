@@ -1,9 +1,10 @@
-//! `MPI_Comm_free` and `MPI_Comm_disconnect` (MPI 4.0 sections 7.4.3 and 11.10.4): passed on, while calls on the
-//! communicator are the library's.
+//! `MPI_Comm_free` and `MPI_Comm_disconnect` (MPI 4.0 sections 7.4.3 and 11.10.4): forwarded, and so are calls on the
+//! communicator in the meantime.
 //!
 //! The library deletes the communicator's attributes in an order of its own, which may differ from rank to rank: our
-//! record among them, and those of the program, whose callbacks may call collectives on the communicator. A record
-//! attached after ours was deleted would never be deleted, and the next communicator of that number would inherit it.
+//! record among them, and those of the program, whose callbacks may call collectives on the communicator. If a call
+//! attached a new record after the library has deleted ours, the library would never delete it, and the next
+//! communicator with the same handle would inherit it.
 
 use crate::boundary::panics::guard;
 use crate::comm::registry::Closing;

@@ -1,8 +1,8 @@
-//! `MPI_Comm_idup` (MPI 4.0 section 7.4.2): passed on, and noted.
+//! `MPI_Comm_idup` (MPI 4.0 section 7.4.2): forwarded, and noted.
 //!
-//! While an `MPI_Comm_idup` is under way, making a private communicator may wait for ever: Open MPI gives context ids to
-//! one new communicator after another, each rank by itself, and works on pending duplicates inside other calls
-//! (docs/decisions/0013-pool.md). MPICH does not, so this function is not wrapped there.
+//! While an `MPI_Comm_idup` is pending, a rank that makes a private communicator may wait for ever: each rank of Open
+//! MPI gives context ids to one new communicator after another, and works on pending duplicates inside other calls
+//! (docs/decisions/0013-pool.md). MPICH does not, so that Nagare leaves the function alone there.
 
 use crate::boundary::panics::guard;
 use crate::real;
@@ -15,7 +15,11 @@ use std::sync::atomic::Ordering;
 macro_rules! entry {
     ($idup:ident) => {
         super::next::exported! {
-            pub unsafe extern "C-unwind" fn $idup(comm: RawHandle, made: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+            pub unsafe extern "C-unwind" fn $idup(
+                comm: RawHandle,
+                made: *mut MPI_Comm,
+                request: *mut MPI_Request,
+            ) -> c_int {
                 guard(stringify!($idup), || {
                     if let Some(shim) = shim() {
                         shim.duplicates.store(true, Ordering::Release);

@@ -3,7 +3,7 @@
 //! Every function is exported as `MPI_X` and as `PMPI_X`: C programs call the first, the Fortran libraries of Open
 //! MPI the second (docs/decisions/0002-symbols.md).
 //!
-//! May enter: signatures, and what is passed on. May not: decisions and algorithms.
+//! May enter: signatures, and forwarding. May not: decisions and algorithms.
 
 mod collectives;
 mod comm_free;

@@ -1,5 +1,6 @@
 //! What follows our `MPI_X` in the order of symbols: a tool of the profiling interface that was loaded after us
-//! (docs/tools.md). It is called first, as without Nagare, and comes back by the `PMPI_X` that it finds, which is ours.
+//! (docs/tools.md). Our `MPI_X` calls it first, as without Nagare, and it calls the `PMPI_X` that it finds, which is
+//! ours.
 
 use crate::real::is_mpi_library;
 use std::ffi::{CStr, c_void};

@@ -6,8 +6,9 @@
 //!   MPICH      the tool interface (MPI_T, MPI 4.0 section 15.3), whose variables are all there from the start
 //! ```
 //!
-//! Open MPI's `MPI_T_init_thread` loads every component that is installed, in order to list its variables: on a shared
-//! file system a storm of files, for two or three numbers. A component it loads for that has no part in the job.
+//! Open MPI's `MPI_T_init_thread` loads every installed component in order to list its variables: it opens many files,
+//! perhaps on a shared file system, for two or three numbers. The job uses none of the components that it loads for
+//! that.
 
 use crate::real::Real;
 use once_cell::sync::OnceCell;
@@ -84,7 +85,7 @@ fn stored(real: &Real, name: &CStr) -> Option<*const c_void> {
     let mut index: c_int = -1;
     let mut at: *const c_void = ptr::null();
     // SAFETY: MPI is initialised, so the registry is, and this thread is in MPI_Init, so no other changes it; the
-    // functions only look, and write to the pointers given. The source of the value and its file are not asked for.
+    // functions only read, and write to the pointers given. The source of the value and its file are not asked for.
     let found = unsafe {
         (real.mpi.var_find_by_name)(name.as_ptr(), &raw mut index) == 0
             && (real.mpi.var_get_value)(index, &raw mut at, ptr::null_mut(), ptr::null_mut()) == 0

@@ -6,7 +6,7 @@ use crate::real::Real;
 /// Room for the library's own header in an eager message, bytes.
 const HEADER: u32 = 256;
 
-/// What holds where the library does not tell: small enough for every transport we have measured.
+/// The limit assumed where the library reveals none: small enough for every transport we have measured.
 pub const UNKNOWN: u32 = 8 << 10;
 
 /// Eager limits of one process, in bytes of user data.

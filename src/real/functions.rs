@@ -31,14 +31,13 @@ macro_rules! functions {
                 $(
                     $(#[$when])?
                     let $name = {
+                        type Real = unsafe extern "C-unwind" fn($($arg),*) -> c_int;
                         unsafe extern "C-unwind" fn $name($(_: $arg),*) -> c_int { MISSING }
                         // SAFETY: the symbol is the C function of that name, whose signature the MPI standard fixes.
-                        let found = unsafe {
-                            library.get::<unsafe extern "C-unwind" fn($($arg),*) -> c_int>(concat!(stringify!($symbol), "\0").as_bytes())
-                        };
+                        let found = unsafe { library.get::<Real>(concat!(stringify!($symbol), "\0").as_bytes()) };
                         match found {
                             Ok(symbol) => { bound.push(stringify!($symbol)); *symbol }
-                            Err(_) => { missing.push(stringify!($symbol)); $name as unsafe extern "C-unwind" fn($($arg),*) -> c_int }
+                            Err(_) => { missing.push(stringify!($symbol)); $name as Real }
                         }
                     };
                 )*

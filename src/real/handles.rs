@@ -229,7 +229,8 @@ impl Handles {
                    Byte: "ompi_mpi_byte" 0x4c00010d;
                    Address: "ompi_mpi_aint" 0x4c000843, "ompi_mpi_offset" 0x4c000844, "ompi_mpi_count" 0x4c000845;
                    Pair:
-                       "ompi_mpi_float_int" 0x8c000000, "ompi_mpi_double_int" 0x8c000001, "ompi_mpi_long_int" 0x8c000002,
+                       "ompi_mpi_float_int" 0x8c000000, "ompi_mpi_double_int" 0x8c000001,
+                       "ompi_mpi_long_int" 0x8c000002,
                        "ompi_mpi_short_int" 0x8c000003, "ompi_mpi_2int" 0x4c000816, "ompi_mpi_longdbl_int" 0x8c000004,
                        "ompi_mpi_2real" 0x4c000821, "ompi_mpi_2dblprec" 0x4c001023, "ompi_mpi_2integer" 0x4c000820;
                });

@@ -3,7 +3,7 @@
 //! Everything is found at run time, so that this library names no MPI library in its dynamic section. Inside Nagare
 //! every MPI call goes through [`Functions`]; the symbols `MPI_X` and `PMPI_X` are our own.
 //!
-//! May enter: what the library has and says of itself. May not: anything of ours.
+//! May enter: what the library has and says of itself. May not: anything of Nagare.
 
 pub mod cvar;
 pub mod eager;

@@ -1,12 +1,13 @@
-//! Where the report of a world goes. Decided when the world begins: a program may change its directory later, and may
-//! cut the ties to those who spawned it.
+//! Where the report of a world goes. Nagare decides it in `MPI_Init`: the program may change its directory later, and
+//! may disconnect from the processes that spawned it.
 //!
 //! ```text
 //!   NAGARE_REPORT=out/r.json    launched world   <directory at MPI_Init>/out/r.json
 //!                               spawned world    <directory at MPI_Init>/out/r.spawned-HOST-PROCESS.json
 //! ```
 //!
-//! Spawned processes inherit the variable: one name for all worlds would leave the report of the one that ended last.
+//! Spawned processes inherit the variable: with one name for all worlds only the report of the last to end would
+//! remain.
 
 use super::content::Report;
 use nagare_config::ReportTarget;

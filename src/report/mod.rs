@@ -1,6 +1,6 @@
 //! What ran, how often and how long: counters of one process, the report of all, and where it is written.
 //!
-//! May enter: numbers and words. May not: MPI; who collects the counters passes them on.
+//! May enter: numbers and words. May not: MPI; `world/collect.rs` gathers the counters and passes them on.
 
 pub mod content;
 pub mod destination;

@@ -1,6 +1,6 @@
-//! The other end of the messages of a call: what is complete, whether it is what it should be, and what a rank does that
-//! waits. After a while it looks whether a message is there that meets none of its receives, or word of a rank that has
-//! given up.
+//! How the messages of a call complete: which requests are done, whether each received what it should, and what a rank
+//! does while it waits. After a while it looks for a message that matches none of its receives, and for a notice of a
+//! rank that has given up.
 
 use super::mpi_transport::{Channel, Line, MpiTransport, check};
 use super::wait::{self, LOOKS};
@@ -10,7 +10,7 @@ use mpi::ffi::MPI_Status;
 use nagare_plan::execute::Completed;
 use std::ffi::c_int;
 
-/// Fruitless looks at the requests between two looks for messages that meet none of them.
+/// Polls without success between two probes for messages that match none of the requests.
 const FRUITLESS: u32 = 1 << 7;
 
 impl MpiTransport<'_> {
@@ -22,9 +22,9 @@ impl MpiTransport<'_> {
 
     /// Looks for a message of this call, in a stream that this rank receives from, that is none of the stream's
     /// segments: either ranks cut it differently, and what this rank waits for never comes, or it is of a later call
-    /// whose number looks the same in a tag. Messages of one rank meet their receives in order, so in the second case
-    /// the one for this call has met its receive already, and the receive can no longer be cancelled: trying it tells
-    /// the two apart.
+    /// whose number looks the same in a tag. Messages of one rank match their receives in order, so in the second case
+    /// the one for this call has matched its receive already, and the receive can no longer be cancelled: trying it
+    /// tells the two apart.
     fn look_for_strays(&mut self) -> Result<(), Failure> {
         let comm = self.channel.private.comm;
         let streams: Vec<u32> = self.requests.streams().collect();
@@ -55,7 +55,7 @@ impl MpiTransport<'_> {
         u64::try_from(bytes).unwrap_or(0)
     }
 
-    /// What a rank does that has looked `looks` times in vain.
+    /// What a rank does after `looks` polls without success.
     #[cold]
     pub(super) fn wait(&mut self, looks: u32) -> Result<(), Failure> {
         if self.requests.is_empty() {

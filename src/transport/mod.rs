@@ -1,4 +1,4 @@
-//! Messages of ours: on which communicators they travel, with which tags, how ranks wait for them, agree and give up.
+//! Nagare's messages: on which communicators they travel, with which tags, how ranks wait for them, agree and give up.
 //!
 //! ```text
 //!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
@@ -6,7 +6,7 @@
 //!        └─► wait ◄─ together                            where ranks measure a call
 //! ```
 //!
-//! `README.md` beside this file has the protocols: states, messages, and why nobody waits for ever.
+//! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.
 //!
 //! May enter: what moves bytes between ranks. May not: settings, decisions, and the communicators of the program,
 //! except as a list of ranks.

@@ -1,9 +1,9 @@
-//! The executor's transport over the MPI library's point-to-point calls, on the communicator's private duplicate.
+//! The executor's transport over the MPI library's point-to-point calls, on the private communicator.
 //!
 //! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of
-//! a message says what call it is of, how long it is and of how long a stream, so that it meets no receive of another
-//! call or length. (A receive of another length cannot be left to the library: Open MPI 4.1.4 writes what is too long
-//! behind the buffer when both ranks are on one host.) `completion.rs` has what happens then.
+//! a message names its call, its length and the length of its stream, so that it matches no receive of another call or
+//! length. (The library cannot be left to match another length: Open MPI 4.1.4 writes a message that is too long beyond
+//! the buffer when both ranks are on one host.) `completion.rs` has what happens then.
 
 use super::private::Private;
 use super::requests::{Queue, Requests};
@@ -96,7 +96,7 @@ pub struct MpiTransport<'r> {
     /// By hop.
     pub(super) lines: Vec<Line>,
     pub(super) requests: Requests,
-    /// Between two looks at the requests, where ranks wait by pausing.
+    /// Between two polls, where ranks pause while they wait.
     pub(super) pause: Option<Duration>,
 }
 
@@ -150,8 +150,7 @@ impl<'r> MpiTransport<'r> {
     }
 
     /// Gives up what is under way: takes back the receives, so that nothing more is written to the program's buffers,
-    /// waits a while for what has met its other end, and leaves the scratch memory to sends that may still be under
-    /// way.
+    /// waits a while for what has matched, and leaves the scratch memory to sends that may still be under way.
     fn give_up(&mut self) {
         let null = self.real.handles.request_null;
         let given_up = Instant::now();

@@ -1,4 +1,5 @@
-//! What a rank that gives up a call tells the others, who would wait for it where the program's error handler returns.
+//! What a rank that gives up a call tells the others, which would wait for it where the program's error handler
+//! returns.
 //!
 //! ```text
 //!   rank 2 has no memory for call 7 of c ──► a notice (c, 7, class) to every rank of c,
@@ -8,8 +9,9 @@
 //!
 //! Notices do not travel on the communicator of the call: a rank that had nothing to wait for may have freed it, and
 //! the library may have given its context id to another communicator. A communicator on which a call has failed goes on
-//! failing, so one notice of a rank is enough. The rank takes the memory for it beforehand, since later there may be
-//! none. Where the library cannot send it, the program's next call on the communicator tries again, or its end does.
+//! failing, so one notice from each rank is enough. The rank allocates its memory beforehand, since later there may be
+//! none. If the library cannot send it, the program's next call on the communicator tries again, or freeing the
+//! communicator does.
 
 use super::agreement;
 use crate::boundary::failure::Failure;
@@ -169,7 +171,7 @@ fn note(heard: &mut Vec<Heard>, new: Heard) {
 pub struct AbandonedCall {
     /// Room for it; none any more when it has begun.
     room: Option<Box<Notice>>,
-    /// What is to be said, and the ranks among which some have not been told.
+    /// The notice, and the range of ranks of which some have not been told.
     untold: Option<(&'static Notice, Range<Rank>)>,
 }
 
@@ -179,7 +181,7 @@ impl Default for AbandonedCall {
     }
 }
 
-/// Ranks that are told between two looks.
+/// Ranks that a rank tells between two polls.
 const LOOK_EVERY: usize = 16;
 
 /// Looks at the network after notices are on their way: the library may have connections to make first, and the program

@@ -1,9 +1,9 @@
-//! Communicators of ours over all ranks of the world, made at initialisation, for where none may be made later: where
-//! threads may be in several calls at once, and on Open MPI where the program has duplicates in the making.
+//! Private communicators over all ranks of the world, made in `MPI_Init` for calls in which none may be made: with
+//! `MPI_THREAD_MULTIPLE`, and on Open MPI while an `MPI_Comm_idup` of the program may be pending.
 //!
-//! A library may make communicators one after another only: Open MPI lets the one with the smallest number go first, on
-//! every rank by itself. A thread that makes one inside a Bcast, where the program makes none, can therefore wait for
-//! another thread of its process, which waits for a rank that waits for the first (docs/decisions/0013). So nothing is
+//! A library may be able to make only one communicator at a time: each rank of Open MPI lets the one whose parent has
+//! the smallest id go first. A thread that makes one inside a Bcast, where the program makes none, can therefore wait
+//! for another thread of its process, which waits for a rank that waits for the first (docs/decisions/0013). So none is
 //! made there: the ranks of a communicator agree on one of these that none of them uses.
 //!
 //! ```text
@@ -84,7 +84,7 @@ impl Pool {
         Arc::new(Self { threads, comms, used: Mutex::new([false; SIZE]) })
     }
 
-    /// Whether calls of this process can have a communicator of ours at all; the same on all ranks.
+    /// Whether calls of this process can have a private communicator at all; the same on all ranks.
     pub fn serves(&self) -> bool {
         !self.threads || !self.comms.is_empty()
     }
@@ -97,7 +97,7 @@ impl Pool {
             let own = if first { self.take_from(from) } else { None };
             let proposal = broadcast(real, comm, own.as_ref().map_or(self.comms.len(), |lease| lease.index));
             let Some(proposal) = proposal.filter(|&index| index < self.comms.len()) else {
-                // The first rank's answer is all ranks' answer, also where it could not be told.
+                // All ranks follow the first rank's answer, also where its broadcast failed.
                 agreement::all_agree(real, comm, false);
                 return None;
             };
@@ -130,7 +130,7 @@ impl Pool {
     }
 }
 
-/// A number of the first rank of `comm`; `None` if it could not be told.
+/// A number that the first rank of `comm` broadcasts; `None` if the broadcast failed.
 fn broadcast(real: &Real, comm: MPI_Comm, number: usize) -> Option<usize> {
     let mut number = number as c_int;
     // SAFETY: one integer, valid handles; all ranks of `comm` are in this call.

@@ -29,7 +29,7 @@ unsafe impl Send for Private {}
 unsafe impl Sync for Private {}
 
 impl Private {
-    /// What `rank` of the program's communicator is called in ours.
+    /// The rank in the private communicator of `rank` of the program's.
     #[inline]
     pub fn rank(&self, rank: Rank) -> c_int {
         match self.lease {

@@ -1,5 +1,5 @@
-//! The requests of a call that are under way. Those of one stream end in the order in which they were started, or are
-//! treated as if they did, so that only the oldest of each are shown to the library: a look costs the same however many
+//! The active requests of a call. Those of one stream complete in the order in which they were started, or the
+//! transport treats them as if they did, so it tests only the oldest of each: a poll costs the same however many
 //! segments a window has.
 //!
 //! ```text
@@ -26,15 +26,15 @@ pub struct Requests {
     null: MPI_Request,
     /// [`SHOWN`] requests for each place, null where there is none.
     front: Vec<MPI_Request>,
-    /// Whose places these are, [`NONE`] where nobody's.
+    /// The stream whose places these are, or [`NONE`].
     owners: Vec<u32>,
-    /// Places that are nobody's.
+    /// Places of no stream.
     vacant: Vec<u32>,
     /// The younger requests, as linked lists; entries that are not in use are linked from `unused`.
     later: Vec<Later>,
     unused: u32,
     under_way: usize,
-    /// What the last look found, as many as there are places for.
+    /// What the last poll found, as many as there are places for.
     finished: Vec<c_int>,
     statuses: Vec<MPI_Status>,
 }
@@ -136,8 +136,8 @@ impl Requests {
         queue.last = at;
     }
 
-    /// Looks which of the requests that are shown are complete; how many. All requests must be active, and their buffers
-    /// valid.
+    /// Tests the requests that are shown to the library and returns how many are complete. All requests must be
+    /// active, and their buffers valid.
     ///
     /// # Errors
     /// The error of one that has failed.

@@ -1,4 +1,4 @@
-//! Tags of our messages: what tells them apart.
+//! Tags of Nagare's messages: what tells them apart.
 //!
 //! ```text
 //!   | how long, and of how long a stream | call | stream |      as many bits as the library's tags have, 15 at least

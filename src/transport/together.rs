@@ -15,7 +15,7 @@ const UNIT: u64 = 32;
 /// which must be no place of the pool. `call`: the number of the call that begins.
 ///
 /// # Errors
-/// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then the number of nobody is known.
+/// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then no rank's number is known.
 pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Option<Duration>) -> Result<u64, Failure> {
     let (mpi, handles) = (&real.mpi, &real.handles);
     // The largest is the least of the negatives.

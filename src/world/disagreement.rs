@@ -1,4 +1,4 @@
-//! Why the ranks of a world leave all calls to the library.
+//! Why the ranks of a world leave all calls to the MPI library.
 
 use std::ffi::c_int;
 use thiserror::Error;

@@ -1,8 +1,8 @@
 //! Where in its host this process is bound: NUMA node and processor, in the system's numbering.
 //!
-//! Asked of the kernel alone, in a few calls that open nothing on a disk. hwloc would tell cores in the order of
-//! packages and caches, but opens its plugins and looks at the whole machine: as long as a good part of MPI_Init, in
-//! every process.
+//! Nagare asks only the kernel, in a few system calls that open no file on a disk. hwloc would list cores in the order
+//! of packages and caches, but opens its plugins and inspects the whole machine, which takes a good part of the time of
+//! `MPI_Init` in every process.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! Finding out that every rank of a communicator has this library, before anything that calls of ranks without it
+//! Finds out whether every rank of a communicator has this library, before any call that the calls of ranks without it
 //! could match.
 //!
-//! Ranks without the library are in the program, and its collectives on the communicator would be taken for ours:
-//! both would get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one
-//! that programs hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others
-//! wait and one line says for what.
+//! Ranks without the library are in the program, and its collectives on the communicator would match ours: both would
+//! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs
+//! hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line
+//! says for which.
 //!
 //! ```text
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody
@@ -47,7 +47,7 @@ pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Conf
     }
 }
 
-/// What a rank has heard of all.
+/// What a rank knows of the others so far.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     /// Builds.
@@ -159,8 +159,7 @@ impl Watch {
                 let then = if strict { "; the job ends (NAGARE_STRICT=1)" } else { "" };
                 say(&format!(
                     "nagare: rank {rank} of {size} has waited {seconds} s for rank {before} or one before it, which \
-                     does not answer; expected libnagare.so in all ranks, as `nagare run` makes sure, or in \
-                     none{then}\n"
+                     does not answer; expected libnagare.so in all ranks, as `nagare run` ensures, or in none{then}\n"
                 ));
                 if strict {
                     // Another thread is inside the MPI library: the launcher ends a job of which a rank ends like this.
@@ -180,7 +179,7 @@ impl Drop for Watch {
         *done.lock() = true;
         changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // It only ends; a panic in it has been told.
+            // It only ends; a panic in it has been reported.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! The world from its initialisation to its finalisation: settings, the meeting of all ranks, their facts, the state of
-//! this process.
+//! The world from `MPI_Init` to `MPI_Finalize`: settings, the meeting of all ranks, their facts, the state of this
+//! process.
 //!
 //! ```text
 //!   collect ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
@@ -7,7 +7,7 @@
 //!                └─► setup
 //! ```
 //!
-//! `README.md` beside this file has the meeting of all ranks: states, messages, and why nobody waits for ever.
+//! `README.md` beside this file has the meeting of all ranks: states, messages, and why no rank waits for ever.
 //!
 //! May enter: what holds for the whole process. May not: single communicators and calls, which read it.
 

@@ -1,4 +1,4 @@
-//! What this process is told by its environment and files: read once, before the ranks compare it.
+//! What the environment and the files of this process say: read once, before the ranks compare it.
 
 use nagare_config::{Config, Problem};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};

@@ -115,8 +115,8 @@ impl Shim {
         }))
     }
 
-    /// The pause between two looks for messages, `None` where the MPI library does the waiting. Found out in MPI_Init,
-    /// where no other thread changes the library's variables.
+    /// The pause between two polls, `None` where the MPI library does the waiting. Found out in MPI_Init, where no
+    /// other thread changes the library's variables.
     pub fn pause(&self) -> Option<Duration> {
         *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
     }
@@ -190,7 +190,7 @@ impl Shim {
         code == 0 && parent != none
     }
 
-    /// Communicators of ours over the world; none where Nagare is off.
+    /// Private communicators over the world; none where Nagare is off.
     pub fn pool(&self) -> Option<Arc<Pool>> {
         self.world()?.pool.clone()
     }
@@ -282,7 +282,7 @@ impl Shim {
         }
     }
 
-    /// Calls that any rule may accelerate are looked at, all others are passed on at once.
+    /// Nagare looks at calls that any rule may accelerate, and forwards all others at once.
     fn set_floors(&self, configured: &Rules, at_run_time: &HashMap<usize, [u64; Collective::ALL.len()]>) {
         for collective in Collective::ALL {
             let lowest = at_run_time.values().map(|floors| floors[collective as usize]).min().unwrap_or(u64::MAX);

@@ -165,7 +165,8 @@ def gather(count, root):
     strided.Free()
     got = empty(2 * count * SIZE)
     COMM.Gather([ints(RANK, count), count, MPI.INT], [got, 1, element] if RANK == root else None, root=root)
-    check(f"Gather vector {count} root={root}", (got[::2], got[1::2]), (want if RANK == root else empty(count * SIZE), empty(count * SIZE)))
+    gap = empty(count * SIZE)
+    check(f"Gather vector {count} root={root}", (got[::2], got[1::2]), (want if RANK == root else gap, gap))
     element.Free()
 
     if RANK == root:

@@ -44,7 +44,8 @@ static inline int avoids(void)
 /* Whether elements are made of different basic types. */
 static inline int several_basic_types(const struct layout *l)
 {
-    return l == &layouts[L_STRUCT] || l->item[0].kind == K_STRUCT || (kind_facts[l->item[0].kind].category == C_PAIR && l->item[0].kind != K_2INT);
+    return l == &layouts[L_STRUCT] || l->item[0].kind == K_STRUCT ||
+           (kind_facts[l->item[0].kind].category == C_PAIR && l->item[0].kind != K_2INT);
 }
 
 /* MPICH before 4.1 (Debian's 4.0.2) crashes in MPI_Reduce with MPI_IN_PLACE at a root other than 0 when several ranks
@@ -287,11 +288,12 @@ static inline int reduce_scatter_rest_kept(int commutes)
 }
 
 /* Names the case for failures and for the watchdog. */
-static inline void begin_case(const char *collective, const struct member *m, const char *type, const char *op, size_t count, int root,
-                              int in_place)
+static inline void begin_case(const char *collective, const struct member *m, const char *type, const char *op,
+                              size_t count, int root, int in_place)
 {
-    snprintf(check_current, sizeof check_current, "%s comm=%s comm_rank=%d/%d type=%s op=%s count=%zu root=%d in_place=%s", collective,
-             m->name, m->rank, m->size, type, op, count, root, in_place ? "yes" : "no");
+    snprintf(check_current, sizeof check_current,
+             "%s comm=%s comm_rank=%d/%d type=%s op=%s count=%zu root=%d in_place=%s", collective, m->name, m->rank,
+             m->size, type, op, count, root, in_place ? "yes" : "no");
 }
 
 /* Which roots of a communicator are tried: all, or the first, the last and the middle one. Returns how many. */

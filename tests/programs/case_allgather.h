@@ -5,7 +5,8 @@
 
 #include "case_alltoall.h"
 
-static inline void allgather_and_compare(const struct member *m, const struct side *out, const struct side *in, int in_place)
+static inline void allgather_and_compare(const struct member *m, const struct side *out, const struct side *in,
+                                         int in_place)
 {
     const size_t total = in->elements * (size_t)m->size;
     struct buffer want = buffer_new(in->layout, total), got = buffer_copy(&want);

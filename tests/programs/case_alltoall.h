@@ -26,7 +26,8 @@ static inline void fill_blocks(struct buffer *b, const struct side *s, int size,
                     (size_t)(outgoing ? peer : rank) * items);
 }
 
-static inline void alltoall_and_compare(const struct member *m, const struct side *out, const struct side *in, int in_place)
+static inline void alltoall_and_compare(const struct member *m, const struct side *out, const struct side *in,
+                                        int in_place)
 {
     const size_t in_total = in->elements * (size_t)m->size, out_total = out->elements * (size_t)m->size;
     struct buffer want = buffer_new(in->layout, in_total), got = buffer_copy(&want);

@@ -52,8 +52,8 @@ struct blocks {
     displacement_t displacement[256];
 };
 
-static inline struct blocks *blocks_new(struct form form, int pattern, size_t count, const struct member *m, uint64_t seed, int outgoing,
-                                        int symmetric, int placement)
+static inline struct blocks *blocks_new(struct form form, int pattern, size_t count, const struct member *m,
+                                        uint64_t seed, int outgoing, int symmetric, int placement)
 {
     struct blocks *b = calloc(1, sizeof *b);
     if (!b || m->size > 256)
@@ -61,7 +61,8 @@ static inline struct blocks *blocks_new(struct form form, int pattern, size_t co
     b->form = form;
     for (int k = 0; k < m->size; k++) {
         const int peer = placement == PACKED ? k : m->size - 1 - k;
-        b->units[peer] = amount(pattern, count, outgoing ? m->rank : peer, outgoing ? peer : m->rank, m->size, seed, symmetric);
+        b->units[peer] =
+            amount(pattern, count, outgoing ? m->rank : peer, outgoing ? peer : m->rank, m->size, seed, symmetric);
         b->total += placement == PACKED ? 0 : (size_t)(k % 3);
         b->at[peer] = b->total;
         b->total += b->units[peer];
@@ -69,7 +70,8 @@ static inline struct blocks *blocks_new(struct form form, int pattern, size_t co
     b->shift = placement == NEGATIVE ? b->total / 2 : 0;
     for (int peer = 0; peer < m->size; peer++) {
         b->count[peer] = (count_t)(b->units[peer] * form.counted);
-        b->displacement[peer] = (displacement_t)(b->at[peer] * form.counted) - (displacement_t)(b->shift * form.counted);
+        b->displacement[peer] =
+            (displacement_t)(b->at[peer] * form.counted) - (displacement_t)(b->shift * form.counted);
         /* What lies nowhere may be said to lie anywhere. */
         if (b->units[peer] == 0 && placement == REVERSED)
             b->displacement[peer] = 1 << 20;
@@ -96,8 +98,8 @@ static inline void blocks_fill(struct buffer *buffer, const struct blocks *b, co
                     outgoing ? m->rank : peer, (size_t)(outgoing ? peer : m->rank) * apart);
 }
 
-static inline void alltoallv_and_compare(const struct member *m, struct form out, struct form in, int pattern, size_t count,
-                                         uint64_t seed, int in_place, int placement)
+static inline void alltoallv_and_compare(const struct member *m, struct form out, struct form in, int pattern,
+                                         size_t count, uint64_t seed, int in_place, int placement)
 {
     struct blocks *to = blocks_new(out, pattern, count, m, seed, 1, in_place, placement);
     struct blocks *from = blocks_new(in, pattern, count, m, seed, 0, in_place, (placement + 1) % PLACEMENTS);
@@ -106,14 +108,14 @@ static inline void alltoallv_and_compare(const struct member *m, struct form out
     int code;
     if (in_place) {
         blocks_fill(&got, from, m, 1);
-        code = CALL_ALLTOALLV(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, blocks_address(from, &got), from->count, from->displacement,
-                              in.type, m->comm);
+        code = CALL_ALLTOALLV(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, blocks_address(from, &got), from->count,
+                              from->displacement, in.type, m->comm);
     } else {
         struct buffer mine = blocks_buffer(to);
         blocks_fill(&mine, to, m, 1);
         struct buffer sent = buffer_copy(&mine);
-        code = CALL_ALLTOALLV(blocks_address(to, &sent), to->count, to->displacement, out.type, blocks_address(from, &got), from->count,
-                              from->displacement, in.type, m->comm);
+        code = CALL_ALLTOALLV(blocks_address(to, &sent), to->count, to->displacement, out.type,
+                              blocks_address(from, &got), from->count, from->displacement, in.type, m->comm);
         buffer_expect(&sent, &mine, out.layout, to->total * out.per_unit, "send buffer");
         buffer_free(&sent);
         buffer_free(&mine);
@@ -128,14 +130,16 @@ static inline void alltoallv_and_compare(const struct member *m, struct form out
     check_cases++;
 }
 
-static inline void check_alltoallv(const struct member *m, const struct layout *l, int pattern, size_t count, uint64_t seed)
+static inline void check_alltoallv(const struct member *m, const struct layout *l, int pattern, size_t count,
+                                   uint64_t seed)
 {
     const struct form both = {l, 1, l->type, 1};
     for (int in_place = 0; in_place < 2; in_place++) {
         if (in_place && alltoall_in_place_broken(l, m->size, count))
             continue;
         begin_case("alltoallv", m, l->name, pattern_names[pattern], count, -1, in_place);
-        alltoallv_and_compare(m, both, both, pattern, count, seed, in_place, (int)((seed + (uint64_t)pattern) % PLACEMENTS));
+        alltoallv_and_compare(m, both, both, pattern, count, seed, in_place,
+                              (int)((seed + (uint64_t)pattern) % PLACEMENTS));
     }
 }
 

@@ -5,8 +5,8 @@
 #include "calls.h"
 
 /* `elements` of layout l, passed to MPI as `count` of `type` (the same bytes). */
-static inline void bcast_and_compare(const struct member *m, const struct layout *l, size_t elements, MPI_Datatype type, count_t count,
-                                     int root)
+static inline void bcast_and_compare(const struct member *m, const struct layout *l, size_t elements, MPI_Datatype type,
+                                     count_t count, int root)
 {
     struct buffer want = buffer_new(l, elements), data = buffer_copy(&want);
     /* Starting elsewhere for each size, so that data left over from another call does not pass. */

@@ -7,8 +7,8 @@
 
 /* What is not significant away from the root is nonsense there: a count below 0, no type, a null or a guarded
    buffer. */
-static inline void gather_and_compare(const struct member *m, const struct side *out, const struct side *in, int root, int in_place,
-                                      int null_elsewhere)
+static inline void gather_and_compare(const struct member *m, const struct side *out, const struct side *in, int root,
+                                      int in_place, int null_elsewhere)
 {
     const size_t items = out->elements * (size_t)out->layout->items, total = in->elements * (size_t)m->size;
     const int receives = m->rank == root;
@@ -26,7 +26,8 @@ static inline void gather_and_compare(const struct member *m, const struct side 
         if (receives)
             code = CALL_GATHER(sent.base, out->count, out->type, got.base, in->count, in->type, root, m->comm);
         else
-            code = CALL_GATHER(sent.base, out->count, out->type, null_elsewhere ? NULL : got.base, -1, MPI_DATATYPE_NULL, root, m->comm);
+            code = CALL_GATHER(sent.base, out->count, out->type, null_elsewhere ? NULL : got.base, -1,
+                               MPI_DATATYPE_NULL, root, m->comm);
         buffer_expect(&sent, &mine, out->layout, out->elements, "send buffer");
         buffer_free(&sent);
         buffer_free(&mine);

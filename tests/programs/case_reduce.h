@@ -36,8 +36,8 @@ static inline struct buffer contribution(const struct reduction *r, int rank, si
 
 /* root < 0: Allreduce. null_elsewhere: receive buffers away from the root are NULL, else they are guarded and must stay
    as they are. */
-static inline void reduce_and_compare(const struct member *m, const struct reduction *r, size_t count, int root, int in_place,
-                                      int null_elsewhere, const struct buffer *want)
+static inline void reduce_and_compare(const struct member *m, const struct reduction *r, size_t count, int root,
+                                      int in_place, int null_elsewhere, const struct buffer *want)
 {
     const struct layout *l = &layouts[r->layout];
     const int receives = root < 0 || m->rank == root;
@@ -53,7 +53,8 @@ static inline void reduce_and_compare(const struct member *m, const struct reduc
     if (root < 0)
         code = CALL_ALLREDUCE(send, got.base, (count_t)count, l->type, r->op, m->comm);
     else
-        code = CALL_REDUCE(send, receives || !null_elsewhere ? got.base : NULL, (count_t)count, l->type, r->op, root, m->comm);
+        code = CALL_REDUCE(send, receives || !null_elsewhere ? got.base : NULL, (count_t)count, l->type, r->op, root,
+                           m->comm);
     if (code != MPI_SUCCESS)
         fail("returned error code %d", code);
     buffer_expect(&got, receives ? want : &untouched, l, count, "receive buffer");
@@ -65,7 +66,8 @@ static inline void reduce_and_compare(const struct member *m, const struct reduc
     check_cases++;
 }
 
-static inline void check_reduce(const struct member *m, const struct reduction *r, size_t count, const int *roots, int n_roots)
+static inline void check_reduce(const struct member *m, const struct reduction *r, size_t count, const int *roots,
+                                int n_roots)
 {
     struct buffer want = {0};
     for (int i = 0; i < n_roots; i++) {

@@ -7,8 +7,8 @@
 #include "case_reduce.h"
 
 enum { S_BLOCK, S_EVEN, S_RANDOM, S_ZEROS, S_ONE, S_FEW, SHARES };
-static const char *const share_names[] = {"reduce_scatter_block", "reduce_scatter(even)", "reduce_scatter(random)", "reduce_scatter(zeros)",
-                                          "reduce_scatter(one)", "reduce_scatter(few)"};
+static const char *const share_names[] = {"reduce_scatter_block",  "reduce_scatter(even)", "reduce_scatter(random)",
+                                          "reduce_scatter(zeros)", "reduce_scatter(one)",  "reduce_scatter(few)"};
 
 /* Elements of a rank's block. */
 static inline size_t share(int shares, size_t count, int rank, int size)
@@ -27,7 +27,8 @@ static inline size_t share(int shares, size_t count, int rank, int size)
     }
 }
 
-static inline void reduce_scatter_and_compare(const struct member *m, const struct reduction *r, int shares, size_t count, int in_place)
+static inline void reduce_scatter_and_compare(const struct member *m, const struct reduction *r, int shares,
+                                              size_t count, int in_place)
 {
     const struct layout *l = &layouts[r->layout];
     count_t counts[256];
@@ -44,13 +45,15 @@ static inline void reduce_scatter_and_compare(const struct member *m, const stru
     const size_t own = (size_t)counts[m->rank];
     begin_case(share_names[shares], m, l->name, r->name, count, -1, in_place);
     struct buffer mine = contribution(r, m->rank, total), sent = buffer_copy(&mine);
-    struct buffer want = in_place ? buffer_copy(&mine) : buffer_new(l, own), got = in_place ? buffer_copy(&mine) : buffer_new(l, own);
+    struct buffer want = in_place ? buffer_copy(&mine) : buffer_new(l, own),
+                  got = in_place ? buffer_copy(&mine) : buffer_new(l, own);
     reduced_range(&want, r, m->size, first, own);
     const void *send = in_place ? MPI_IN_PLACE : sent.base;
     /* A rank without a block has no use for a buffer. */
     void *receive = own == 0 && !in_place && count % 2 ? NULL : got.base;
-    const int code = shares == S_BLOCK ? CALL_REDUCE_SCATTER_BLOCK(send, receive, (count_t)count, l->type, r->op, m->comm)
-                                       : CALL_REDUCE_SCATTER(send, receive, counts, l->type, r->op, m->comm);
+    const int code = shares == S_BLOCK
+                         ? CALL_REDUCE_SCATTER_BLOCK(send, receive, (count_t)count, l->type, r->op, m->comm)
+                         : CALL_REDUCE_SCATTER(send, receive, counts, l->type, r->op, m->comm);
     if (code != MPI_SUCCESS)
         fail("returned error code %d", code);
     if (in_place && !reduce_scatter_rest_kept(r->operation != O_MATRIX)) {

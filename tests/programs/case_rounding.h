@@ -66,8 +66,8 @@ static inline void check_rounding(const struct member *m, size_t doubles, int co
     const int receives = root < 0 || m->rank == root;
     const MPI_Datatype type = complex_numbers ? MPI_C_DOUBLE_COMPLEX : MPI_DOUBLE;
     const count_t count = (count_t)(complex_numbers ? doubles / 2 : doubles);
-    begin_case(root < 0 ? "allreduce" : "reduce", m, complex_numbers ? "complex" : "double", "sum(rounding)", (size_t)count, root,
-               in_place);
+    begin_case(root < 0 ? "allreduce" : "reduce", m, complex_numbers ? "complex" : "double", "sum(rounding)",
+               (size_t)count, root, in_place);
     double *send = malloc(doubles * sizeof *send + 1), *receive = malloc(doubles * sizeof *receive + 1);
     if (!send || !receive)
         fail("out of memory: %zu bytes", doubles * sizeof *send);
@@ -106,8 +106,9 @@ static inline void check_rounding_scatter(const struct member *m, size_t mean, i
     for (size_t i = 0; i < total; i++)
         send[i] = receive[i] = rounding_value(m->rank, i);
     const void *from = in_place ? MPI_IN_PLACE : send;
-    const int code = shares == S_BLOCK ? CALL_REDUCE_SCATTER_BLOCK(from, receive, counts[0], MPI_DOUBLE, MPI_SUM, m->comm)
-                                       : CALL_REDUCE_SCATTER(from, receive, counts, MPI_DOUBLE, MPI_SUM, m->comm);
+    const int code = shares == S_BLOCK
+                         ? CALL_REDUCE_SCATTER_BLOCK(from, receive, counts[0], MPI_DOUBLE, MPI_SUM, m->comm)
+                         : CALL_REDUCE_SCATTER(from, receive, counts, MPI_DOUBLE, MPI_SUM, m->comm);
     if (code != MPI_SUCCESS)
         fail("returned error code %d", code);
     expect_near(receive, m->size, first, (size_t)counts[m->rank]);

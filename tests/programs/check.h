@@ -127,8 +127,8 @@ static inline void message_barrier(MPI_Comm comm)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (int step = 1; step < size; step *= 2)
-        MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + step) % size, TAG_BARRIER, NULL, 0, MPI_BYTE, (rank - step + size) % size,
-                     TAG_BARRIER, comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + step) % size, TAG_BARRIER, NULL, 0, MPI_BYTE,
+                     (rank - step + size) % size, TAG_BARRIER, comm, MPI_STATUS_IGNORE);
 }
 
 /* Waits until every rank has verified everything, then rank 0 prints PASS with the number of cases over all ranks. */

@@ -1,4 +1,5 @@
-! The nine collectives through include 'mpif.h': no interfaces, every handle an integer. Needs -fallow-argument-mismatch.
+! The nine collectives through include 'mpif.h': no interfaces, every handle an integer. Compile it with
+! -fallow-argument-mismatch.
 program coll_mpif
    implicit none
    include 'mpif.h'

@@ -87,7 +87,8 @@ static inline value combine(enum kind kind, enum operation operation, value a, v
     switch (f->category) {
     case C_SIGNED:
     case C_UNSIGNED:
-        a.n = operation == O_USER ? (a.n + b.n) % modulus(f->part) : combine_integer(operation, a.n, b.n, f->category == C_SIGNED);
+        a.n = operation == O_USER ? (a.n + b.n) % modulus(f->part)
+                                  : combine_integer(operation, a.n, b.n, f->category == C_SIGNED);
         break;
     case C_BYTE:
     case C_CHARACTER:
@@ -134,7 +135,8 @@ static inline void print_value(char *out, size_t room, enum kind kind, value v)
         snprintf(out, room, "{%lld %.17g 0x%llx}", (long long)(v.n & 0xffffffff), v.y, (long long)(v.n >> 32));
         break;
     case C_MATRIX:
-        snprintf(out, room, "[%d %d;%d %d]", matrix_entry(&v, 0), matrix_entry(&v, 1), matrix_entry(&v, 2), matrix_entry(&v, 3));
+        snprintf(out, room, "[%d %d;%d %d]", matrix_entry(&v, 0), matrix_entry(&v, 1), matrix_entry(&v, 2),
+                 matrix_entry(&v, 3));
         break;
     default:
         snprintf(out, room, "0x%llx", (unsigned long long)v.n);

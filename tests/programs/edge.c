@@ -174,11 +174,11 @@ static void blocks_at_bottom(int count)
     MPI_Type_commit(&there);
     for (int absolute = 0; absolute < 2; absolute++) {
         if (check_rank != root)
-            MPI_Gather(absolute ? MPI_BOTTOM : mine, absolute ? 1 : count, absolute ? here : MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root,
-                       MPI_COMM_WORLD);
+            MPI_Gather(absolute ? MPI_BOTTOM : mine, absolute ? 1 : count, absolute ? here : MPI_INT, NULL, 0,
+                       MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
         else
-            MPI_Gather(mine, count, MPI_INT, absolute ? got : MPI_BOTTOM, absolute ? count : 1, absolute ? MPI_INT : there, root,
-                       MPI_COMM_WORLD);
+            MPI_Gather(mine, count, MPI_INT, absolute ? got : MPI_BOTTOM, absolute ? count : 1,
+                       absolute ? MPI_INT : there, root, MPI_COMM_WORLD);
         for (int r = 0; check_rank == root && r < check_size; r++)
             for (int i = 0; i < count; i++)
                 expect(r * count + i, got[r * count + i], contribution(r, i));
@@ -215,7 +215,8 @@ static void blocks_at_bottom(int count)
         from[r] = r * count;
     }
     MPI_Alltoallv(absolute_sender ? MPI_BOTTOM : mine, sent, from, absolute_sender ? element : MPI_INT,
-                  absolute_sender ? got : MPI_BOTTOM, received, from, absolute_sender ? MPI_INT : element, MPI_COMM_WORLD);
+                  absolute_sender ? got : MPI_BOTTOM, received, from, absolute_sender ? MPI_INT : element,
+                  MPI_COMM_WORLD);
     for (int r = 0; r < check_size; r++)
         for (int i = 0; i < count; i++)
             expect(r * count + i, got[r * count + i], i < received[r] ? contribution(r, check_rank * count + i) : -1);
@@ -259,7 +260,8 @@ static void transpose(int rows)
     MPI_Alltoall(matrix, 1, column, received, 1, column, MPI_COMM_WORLD);
     for (int row = 0; row < rows; row++)
         for (int from = 0; from < columns; from++)
-            expect(row * columns + from, received[row * columns + from], contribution(from, row * columns + check_rank));
+            expect(row * columns + from, received[row * columns + from],
+                   contribution(from, row * columns + check_rank));
     MPI_Type_free(&column);
     free(matrix);
     free(received);
@@ -334,7 +336,8 @@ static void between_groups(int count)
     }
     MPI_Alltoallv(blocks, counts, places, MPI_INT, received, counts, places, MPI_INT, inter);
     for (int r = 0; r < others; r++) {
-        const int own = low ? check_rank : check_rank - middle, at_sender = (low ? middle : check_size - middle) - 1 - own;
+        const int own = low ? check_rank : check_rank - middle,
+                  at_sender = (low ? middle : check_size - middle) - 1 - own;
         expect(r, received[places[r]], contribution(low ? middle + r : r, at_sender));
     }
 
@@ -343,7 +346,8 @@ static void between_groups(int count)
     result = ints_new(others * count);
     /* In the root's group nothing is sent: the arguments mean nothing there. */
     if (low)
-        MPI_Gather(NULL, 0, MPI_DATATYPE_NULL, result, count, MPI_INT, check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+        MPI_Gather(NULL, 0, MPI_DATATYPE_NULL, result, count, MPI_INT, check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL,
+                   inter);
     else
         MPI_Gather(data, count, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, 0, inter);
     for (int r = 0; check_rank == 0 && r < others; r++)

@@ -74,7 +74,8 @@ int main(int argc, char **argv)
         return 1;
     }
     if (sscanf(how, "level%d", &level) == 1) {
-        static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+        static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
+                                     MPI_THREAD_MULTIPLE};
         MPI_Init_thread(&argc, &argv, levels[level & 3], &provided);
     } else if (!initialized) {
         MPI_Init(&argc, &argv);

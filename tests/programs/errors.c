@@ -38,7 +38,10 @@ static MPI_Comm own;
 
 static void on_error(MPI_Comm *comm, int *code, ...)
 {
-    const char *on = *comm == own ? "own" : *comm == MPI_COMM_WORLD ? "world" : *comm == MPI_COMM_SELF ? "self" : "other";
+    const char *on = *comm == own              ? "own"
+                     : *comm == MPI_COMM_WORLD ? "world"
+                     : *comm == MPI_COMM_SELF  ? "self"
+                                               : "other";
     heard_calls++;
     heard_code = *code;
     snprintf(heard_on + strlen(heard_on), sizeof heard_on - strlen(heard_on), "%s%s", *heard_on ? "," : "", on);
@@ -80,14 +83,16 @@ static const char *still_works(MPI_Comm comm)
     return "works";
 }
 
-static void attempt(const struct names *by, enum collective which, const char *what, const char *handler, struct arguments a)
+static void attempt(const struct names *by, enum collective which, const char *what, const char *handler,
+                    struct arguments a)
 {
     char line[240];
     heard_calls = 0, heard_code = MPI_SUCCESS, *heard_on = '\0';
-    snprintf(check_current, sizeof check_current, "%s%s%s %s %s", by->before, collective_names[which], by->after, what, handler);
+    snprintf(check_current, sizeof check_current, "%s%s%s %s %s", by->before, collective_names[which], by->after, what,
+             handler);
     const int code = by->call(which, &a);
-    const int length = snprintf(line, sizeof line, "%s rank=%d %s calls=%d on=%s", check_current, check_rank, class_name(code),
-                                heard_calls, *heard_on ? heard_on : "none");
+    const int length = snprintf(line, sizeof line, "%s rank=%d %s calls=%d on=%s", check_current, check_rank,
+                                class_name(code), heard_calls, *heard_on ? heard_on : "none");
     snprintf(line + length, sizeof line - (size_t)length, " heard=%s %s", class_name(heard_code), still_works(own));
     print_line(line, sizeof line);
     check_cases++;
@@ -119,7 +124,8 @@ static void try_name(const struct names *by, const char *handler)
         }
         for (int used = 0; used < 2; used++)
             if (!stock_crashes(which, "comm_freed"))
-                attempt(by, which, used ? "comm_freed_used" : "comm_freed", handler, valid_arguments(freed_comm(by, which, used)));
+                attempt(by, which, used ? "comm_freed_used" : "comm_freed", handler,
+                        valid_arguments(freed_comm(by, which, used)));
         attempt(by, which, "valid_again", handler, valid_arguments(own));
     }
 }

@@ -4,9 +4,12 @@
 
 #include "check.h"
 
-enum collective { BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, ALLGATHER, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES };
-static const char *const collective_names[] = {"Bcast",  "Reduce",    "Allreduce",            "Alltoall",      "Alltoallv",
-                                               "Gather", "Allgather", "Reduce_scatter_block", "Reduce_scatter"};
+enum collective {
+    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, ALLGATHER, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES
+};
+static const char *const collective_names[] = {"Bcast",         "Reduce", "Allreduce", "Alltoall",
+                                               "Alltoallv",     "Gather", "Allgather", "Reduce_scatter_block",
+                                               "Reduce_scatter"};
 
 /* ELEMENTS of every block, which no library sends without asking. */
 enum { MOST_RANKS = 8, ELEMENTS = 20000 };

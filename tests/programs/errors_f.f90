@@ -1,4 +1,5 @@
-! Invalid calls through "use mpi": what each returns, and what a handler hears, to be compared with what the stock library does.
+! Invalid calls through "use mpi": the class that each returns and the class that the error handler gets. The test
+! compares both with a run on the stock library.
 program errors_f
    use mpi
    implicit none
@@ -73,10 +74,11 @@ contains
       integer :: told(3), from, class
       told = [class_of(code), heard_calls, class_of(heard_code)]
       do from = 0, ranks - 1
-         if (rank == 0 .and. from > 0) call MPI_Recv(told, 3, MPI_INTEGER, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, class)
+         if (rank == 0 .and. from > 0) &
+            call MPI_Recv(told, 3, MPI_INTEGER, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, class)
          if (rank == from .and. from > 0) call MPI_Send(told, 3, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, class)
-         if (rank == 0) print '(4a,i0,3(a,i0))', what, ' ', trim(by), ' rank=', from, ' class=', told(1), ' calls=', told(2), &
-            ' heard=', told(3)
+         if (rank == 0) print '(4a,i0,3(a,i0))', what, ' ', trim(by), ' rank=', from, ' class=', told(1), &
+            ' calls=', told(2), ' heard=', told(3)
       end do
       cases = cases + 1
       call begin()

@@ -20,7 +20,10 @@ enum {
 /* Handles of freed types and operations are not among them: no library checks those, all use what was freed. */
 static MPI_Datatype uncommitted, derived;
 
-static void count_negative(struct arguments *a) { a->count = a->last_count = a->receive_count = a->last_receive_count = -1; }
+static void count_negative(struct arguments *a)
+{
+    a->count = a->last_count = a->receive_count = a->last_receive_count = -1;
+}
 static void receive_count_negative(struct arguments *a) { a->receive_count = a->last_receive_count = -1; }
 static void one_count_negative(struct arguments *a) { a->last_count = -1; }
 static void one_receive_count_negative(struct arguments *a) { a->last_receive_count = -1; }
@@ -36,7 +39,10 @@ static void receive_type_of_other_kind(struct arguments *a) { a->receive_type = 
 static void op_of_other_kind(struct arguments *a) { a->op = (MPI_Op)(intptr_t)MPI_INT; }
 static void op_null(struct arguments *a) { a->op = MPI_OP_NULL; }
 static void op_one_sided(struct arguments *a) { a->op = MPI_REPLACE; }
-static void op_not_for_double(struct arguments *a) { a->op = MPI_BAND, a->type = MPI_DOUBLE, a->count = a->last_count = ELEMENTS / 2; }
+static void op_not_for_double(struct arguments *a)
+{
+    a->op = MPI_BAND, a->type = MPI_DOUBLE, a->count = a->last_count = ELEMENTS / 2;
+}
 static void op_not_for_pair(struct arguments *a) { a->op = MPI_MAXLOC; }
 static void op_not_for_derived(struct arguments *a) { a->type = derived; }
 static void root_too_large(struct arguments *a) { a->root = check_size; }

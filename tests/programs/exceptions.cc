@@ -1,7 +1,7 @@
-/* C++ exceptions that cross MPI calls: thrown by an error handler, by an operation of the program, by a callback that deletes an attribute. Each must
-   reach its catch, as it does where nothing stands between the program and the MPI library, and other communicators must go on working.
-   A line `caught what= rank=` for each. Options: throw=handler|operation|deletion ours=yes|no (whether Nagare carries out what commutes).
-   Ends like every program that verifies. */
+/* C++ exceptions that cross MPI calls: an error handler, an operation of the program or an attribute's delete callback
+   throws them. Each must reach its catch, as it does without Nagare, and other communicators must go on working.
+   Prints a line `caught what= rank=` for each. Options: throw=handler|operation|deletion ours=yes|no (whether Nagare
+   carries out the reductions that commute). Ends like every program that verifies. */
 #define _Noreturn __attribute__((noreturn))
 #define _Thread_local thread_local
 #include "check.h"

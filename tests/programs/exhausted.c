@@ -53,7 +53,8 @@ static int had_error(int code, int or_none)
     MPI_Error_class(code, &class);
     const int none = or_none && code == MPI_SUCCESS && heard == 0;
     if (!none && (class != MPI_ERR_NO_MEM || heard != 1 || heard_class != MPI_ERR_NO_MEM))
-        fail("error class %d, the handler was called %d times, with %d; expected MPI_ERR_NO_MEM (%d)", class, heard, heard_class, MPI_ERR_NO_MEM);
+        fail("error class %d, the handler was called %d times, with %d; expected MPI_ERR_NO_MEM (%d)", class, heard,
+             heard_class, MPI_ERR_NO_MEM);
     heard = 0;
     check_cases++;
     return !none;
@@ -152,9 +153,11 @@ int main(int argc, char **argv)
                 fail("code %d, the handler was called %d times", code, heard);
             if ((strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0) && own != 0)
                 continue;
-            const int bcast = strcmp(name, "bcast") == 0, results = strncmp(name, "reduce_scatter", 14) == 0 ? n : n * check_size;
+            const int bcast = strcmp(name, "bcast") == 0,
+                      results = strncmp(name, "reduce_scatter", 14) == 0 ? n : n * check_size;
             for (int i = 0; i < results; i++) {
-                const int got = bcast ? in[step * i] : out[step * i], want = bcast ? number(0, i) : expected(name, n, i);
+                const int got = bcast ? in[step * i] : out[step * i],
+                          want = bcast ? number(0, i) : expected(name, n, i);
                 if (got != want)
                     fail("element %d is %d, expected %d", i, got, want);
             }

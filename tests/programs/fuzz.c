@@ -67,14 +67,15 @@ static void describe(const struct test_case *c, const struct statement *s, const
 {
     char detail[200] = "";
     if (s->verb == V_CALL)
-        snprintf(detail, sizeof detail, " %s%s items=%zu kind=%s send=%s op=%s root=%d inplace=%d shape=%s salt=%d%s", s->start ? "i" : "",
-                 what_names[s->what], s->items, kind_facts[s->kind].name, form_facts[entry(&s->send, comm->rank)].name,
-                 reduces(s->what) ? operation_facts[s->operation].name : "-", s->root, s->in_place, shape_names[s->shape],
-                 s->salt, s->last ? " last" : "");
+        snprintf(detail, sizeof detail, " %s%s items=%zu kind=%s send=%s op=%s root=%d inplace=%d shape=%s salt=%d%s",
+                 s->start ? "i" : "", what_names[s->what], s->items, kind_facts[s->kind].name,
+                 form_facts[entry(&s->send, comm->rank)].name,
+                 reduces(s->what) ? operation_facts[s->operation].name : "-", s->root, s->in_place,
+                 shape_names[s->shape], s->salt, s->last ? " last" : "");
     if (s->verb == V_COMM)
         snprintf(detail, sizeof detail, " %s of=%d", make_names[s->make], s->of);
-    snprintf(check_current, sizeof check_current, "case=%d statement=%d line=%d thread=%d %s comm=%d comm_rank=%d/%d%s", c->id, s->id,
-             s->line, s->thread, verb_names[s->verb], s->comm, comm->rank, comm->size, detail);
+    snprintf(check_current, sizeof check_current, "case=%d statement=%d line=%d thread=%d %s comm=%d comm_rank=%d/%d%s",
+             c->id, s->id, s->line, s->thread, verb_names[s->verb], s->comm, comm->rank, comm->size, detail);
     memcpy(fuzz_where[s->thread], check_current, sizeof check_current);
 }
 
@@ -139,7 +140,8 @@ static void carry_out(struct run *run, int index)
             make.make = M_CREATE;
         if (s->make == M_IDUP && duplicating_in_threads_broken(run->c->threads))
             make.make = M_DUP;
-        create_comm(&run->comm[s->of], &make, comm, intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
+        create_comm(&run->comm[s->of], &make, comm,
+                    intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
         return;
     }
     if (comm->size == 0)
@@ -209,7 +211,8 @@ static void clean_up(struct run *run)
             continue;
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->comm, &pending, &status);
         if (pending)
-            fail("a message nobody sent is pending on communicator %d: source=%d tag=%d", k, status.MPI_SOURCE, status.MPI_TAG);
+            fail("a message nobody sent is pending on communicator %d: source=%d tag=%d", k, status.MPI_SOURCE,
+                 status.MPI_TAG);
         if (k >= run->c->threads)
             free_labelled(&comm->comm, k, 0);
         else if (k > 0)
@@ -285,9 +288,11 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, wanted, &provided);
     check_start("fuzz", "file,first,only,avoid,corrupt,byte", argc, argv);
     const unsigned seconds = (unsigned)option_number(argc, argv, "watchdog", 1000, 60);
-    const int first = (int)option_number(argc, argv, "first", 1000, 0), only = option(argc, argv, "only", 1000, NULL) != NULL;
+    const int first = (int)option_number(argc, argv, "first", 1000, 0),
+              only = option(argc, argv, "only", 1000, NULL) != NULL;
     const int number = (int)option_number(argc, argv, "only", 1000, 0);
-    const struct corruption corrupt = {(int)option_number(argc, argv, "corrupt", 1000, -1), option_number(argc, argv, "byte", 1000, -1)};
+    const struct corruption corrupt = {(int)option_number(argc, argv, "corrupt", 1000, -1),
+                                       option_number(argc, argv, "byte", 1000, -1)};
     avoid_stock_bugs = strcmp(option(argc, argv, "avoid", 1000, "stock"), "none") != 0;
     watch();
     fuzz_operations_create();

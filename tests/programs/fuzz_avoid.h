@@ -73,7 +73,8 @@ static inline void avoid_broken(struct statement *s, int size, int root, int mes
        MPICH (4.0.2, 5.0.2) cuts the blocks of its ring into pieces by the local counts: "Message truncated". */
     if (s->what == W_ALLGATHERV && types_differ(s))
         all_plain(s);
-    if (kind_facts[s->kind].category == C_UNSIGNED && unsigned_order_broken() && (s->operation == O_MAX || s->operation == O_MIN))
+    if (kind_facts[s->kind].category == C_UNSIGNED && unsigned_order_broken() &&
+        (s->operation == O_MAX || s->operation == O_MIN))
         s->operation = s->operation == O_MAX ? O_BOR : O_BAND;
     if ((s->what == W_ALLTOALL || s->what == W_ALLTOALLV) && alltoall_in_place_broken(l, size, s->items))
         s->in_place = 0;
@@ -103,7 +104,8 @@ static inline int rest_is_kept(const struct statement *s)
            (!s->start && reduce_scatter_rest_kept(commutes(s->operation)));
 }
 
-static inline void rest_accept(const struct buffer *got, struct buffer *want, const struct layout *l, size_t result, size_t total)
+static inline void rest_accept(const struct buffer *got, struct buffer *want, const struct layout *l, size_t result,
+                               size_t total)
 {
     const MPI_Aint behind = (MPI_Aint)result * l->extent + (l->item[0].at < 0 ? l->item[0].at : 0);
     /* The last element may end before its extent does. */

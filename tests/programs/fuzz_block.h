@@ -60,8 +60,9 @@ static inline size_t block_items(const struct statement *s, int size, int from, 
     case SHAPE_ZERO:
         return 0;
     case SHAPE_RARE: /* upwards only: the lower ranks can run ahead */
-        return from < to && ((uint64_t)s->salt + scramble((uint64_t)from, (uint64_t)to)) % (uint64_t)s->every == 0 ? (1 + h % (units + 1)) * unit
-                                                                                                                   : 0;
+        return from < to && ((uint64_t)s->salt + scramble((uint64_t)from, (uint64_t)to)) % (uint64_t)s->every == 0
+                   ? (1 + h % (units + 1)) * unit
+                   : 0;
     default:
         return s->items;
     }
@@ -105,7 +106,8 @@ static inline size_t data_index(const struct statement *s, int to)
 
 /* Writes block k as rank `from` has it for rank `to`. Where the type that sends it overlaps, what is sent twice is the
    same value: values are numbered by where they are sent from. */
-static inline void block_fill(struct buffer *buffer, const struct side_blocks *b, int k, const struct statement *s, int from, int to)
+static inline void block_fill(struct buffer *buffer, const struct side_blocks *b, int k, const struct statement *s,
+                              int from, int to)
 {
     const struct form_facts *f = &form_facts[entry(&s->send, from)];
     const struct layout *l = b->layout;
@@ -134,8 +136,8 @@ static inline enum flavour contribution_flavour(const struct statement *s)
 
 /* The contributions of ranks first .. last to the values from `item` on, combined in rank order, written to elements 0
    .. of `want`. */
-static inline void combined_fill(struct buffer *want, const struct layout *l, const struct statement *s, int last, size_t item,
-                                 size_t elements)
+static inline void combined_fill(struct buffer *want, const struct layout *l, const struct statement *s, int last,
+                                 size_t item, size_t elements)
 {
     const enum flavour flavour = contribution_flavour(s);
     size_t index = data_index(s, 0) + item;
@@ -149,18 +151,22 @@ static inline void combined_fill(struct buffer *want, const struct layout *l, co
 }
 
 /* What an item occupies without being part of its value: whatever `got` has there is right. */
-static inline void padding_accept(struct buffer *got, const struct buffer *want, const struct layout *l, size_t elements)
+static inline void padding_accept(struct buffer *got, const struct buffer *want, const struct layout *l,
+                                  size_t elements)
 {
     for (size_t e = 0; e < elements; e++)
         for (int k = 0; k < l->items; k++) {
             const struct kind_facts *f = &kind_facts[l->item[k].kind];
-            const size_t number = f->category == C_PAIR || f->category == C_FLOATING ? (f->floating ? number_bytes(f->part) : f->part) : f->size;
+            const size_t number = f->category == C_PAIR || f->category == C_FLOATING
+                                      ? (f->floating ? number_bytes(f->part) : f->part)
+                                      : f->size;
             unsigned char *at = item_at(got, l, e, k);
             const unsigned char *other = item_at(want, l, e, k);
             const size_t end = f->category == C_PAIR ? f->location : f->size;
             memcpy(at + number, other + number, end > number ? end - number : 0);
             if (f->category == C_PAIR)
-                memcpy(at + f->location + sizeof(int), other + f->location + sizeof(int), f->size - f->location - sizeof(int));
+                memcpy(at + f->location + sizeof(int), other + f->location + sizeof(int),
+                       f->size - f->location - sizeof(int));
         }
 }
 
@@ -178,8 +184,8 @@ static inline void zeros_accept(const struct buffer *b, const struct layout *l, 
 
 /* Accepts sums that are near the exact ones: P - 1 additions in any order, each with a relative error of at most
    epsilon. */
-static inline void rounding_accept(const struct buffer *got, struct buffer *want, const struct layout *l, const struct statement *s, int last,
-                                   size_t item, size_t elements)
+static inline void rounding_accept(const struct buffer *got, struct buffer *want, const struct layout *l,
+                                   const struct statement *s, int last, size_t item, size_t elements)
 {
     const long double epsilon = kind_facts[s->kind].part == sizeof(float) ? 1.1920929e-7L : 2.220446049250313e-16L;
     for (size_t e = 0; e < elements; e++) {
@@ -196,7 +202,8 @@ static inline void rounding_accept(const struct buffer *got, struct buffer *want
         const long double x = is.x - exact.x, y = (long double)is.y - exact.y;
         const long double bound = last * epsilon * magnitude, other_bound = last * epsilon * (other + 1e-6L);
         if (!(x <= bound && -x <= bound && y <= other_bound && -y <= other_bound))
-            fail("receive buffer index=%zu got=(%.17Lg,%.17g) expected=(%.20Lg,%.17g) +- %.3Lg", e, is.x, is.y, exact.x, exact.y, bound);
+            fail("receive buffer index=%zu got=(%.17Lg,%.17g) expected=(%.20Lg,%.17g) +- %.3Lg", e, is.x, is.y, exact.x,
+                 exact.y, bound);
         memcpy(item_at(want, l, e, 0), item_at(got, l, e, 0), l->extent > 0 ? (size_t)l->extent : 0);
     }
 }

@@ -60,7 +60,8 @@ static inline int sends(const struct pending *p)
 
 static inline int placement_of(const struct statement *s, int shift)
 {
-    const int displaced = s->what == W_ALLTOALLV || s->what == W_GATHERV || s->what == W_SCATTERV || s->what == W_ALLGATHERV;
+    const int displaced =
+        s->what == W_ALLTOALLV || s->what == W_GATHERV || s->what == W_SCATTERV || s->what == W_ALLGATHERV;
     return displaced ? (s->salt + shift) % 3 : PLACED_IN_ORDER;
 }
 
@@ -308,7 +309,8 @@ static inline void spoil(struct buffer *b, long byte)
 }
 
 /* Waits for a call that was started, compares, and forgets it. */
-static inline void call_end(struct pending *p, const struct fuzz_comm *comm, MPI_Comm own, const struct corruption *corrupt)
+static inline void call_end(struct pending *p, const struct fuzz_comm *comm, MPI_Comm own,
+                            const struct corruption *corrupt)
 {
     if (p->s.start)
         MPI_Wait(&p->request, MPI_STATUS_IGNORE);

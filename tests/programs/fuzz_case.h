@@ -13,12 +13,13 @@ enum make { M_DUP, M_IDUP, M_SPLIT, M_CART, M_SUB, M_GROUP, M_CREATE, M_MERGE, M
 static const char *const make_names[MAKES] = {"dup", "idup", "split", "cart", "sub", "group", "create", "merge"};
 
 enum what {
-    W_BCAST, W_REDUCE, W_ALLREDUCE, W_ALLTOALL, W_ALLTOALLV, W_GATHER, W_ALLGATHER, W_REDUCE_SCATTER_BLOCK, W_REDUCE_SCATTER,
-    W_BARRIER, W_SCATTER, W_GATHERV, W_SCATTERV, W_ALLGATHERV, W_SCAN, W_EXSCAN, WHATS
+    W_BCAST, W_REDUCE, W_ALLREDUCE, W_ALLTOALL, W_ALLTOALLV, W_GATHER, W_ALLGATHER, W_REDUCE_SCATTER_BLOCK,
+    W_REDUCE_SCATTER, W_BARRIER, W_SCATTER, W_GATHERV, W_SCATTERV, W_ALLGATHERV, W_SCAN, W_EXSCAN, WHATS
 };
-static const char *const what_names[WHATS] = {"bcast",   "reduce",  "allreduce",  "alltoall",  "alltoallv", "gather", "allgather",
-                                              "reduce_scatter_block", "reduce_scatter", "barrier", "scatter", "gatherv", "scatterv",
-                                              "allgatherv", "scan", "exscan"};
+static const char *const what_names[WHATS] = {"bcast",          "reduce",     "allreduce", "alltoall",
+                                              "alltoallv",      "gather",     "allgather", "reduce_scatter_block",
+                                              "reduce_scatter", "barrier",    "scatter",   "gatherv",
+                                              "scatterv",       "allgatherv", "scan",      "exscan"};
 
 enum shape { SHAPE_EVEN, SHAPE_RAGGED, SHAPE_SPARSE, SHAPE_ONE, SHAPE_ZERO, SHAPE_RARE, SHAPES };
 static const char *const shape_names[SHAPES] = {"even", "ragged", "sparse", "one", "zero", "rare"};
@@ -71,13 +72,14 @@ struct test_case {
 
 static inline int reduces(enum what what)
 {
-    return what == W_REDUCE || what == W_ALLREDUCE || what == W_REDUCE_SCATTER_BLOCK || what == W_REDUCE_SCATTER || what == W_SCAN ||
-           what == W_EXSCAN;
+    return what == W_REDUCE || what == W_ALLREDUCE || what == W_REDUCE_SCATTER_BLOCK || what == W_REDUCE_SCATTER ||
+           what == W_SCAN || what == W_EXSCAN;
 }
 
 static inline int rooted(enum what what)
 {
-    return what == W_BCAST || what == W_REDUCE || what == W_GATHER || what == W_SCATTER || what == W_GATHERV || what == W_SCATTERV;
+    return what == W_BCAST || what == W_REDUCE || what == W_GATHER || what == W_SCATTER || what == W_GATHERV ||
+           what == W_SCATTERV;
 }
 
 /* Whether a rank that sends has a block for each rank. */
@@ -89,7 +91,8 @@ static inline int sends_blocks(enum what what)
 /* Whether blocks of different ranks may differ in size. */
 static inline int shaped(enum what what)
 {
-    return what == W_ALLTOALLV || what == W_REDUCE_SCATTER || what == W_GATHERV || what == W_SCATTERV || what == W_ALLGATHERV;
+    return what == W_ALLTOALLV || what == W_REDUCE_SCATTER || what == W_GATHERV || what == W_SCATTERV ||
+           what == W_ALLGATHERV;
 }
 
 #endif

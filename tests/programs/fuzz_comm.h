@@ -238,8 +238,8 @@ static inline void check_grid(const struct fuzz_comm *c)
     grid_position(c, c->rank, want);
     for (int d = 0; d < c->dimensions; d++)
         if (dims[d] != c->dims[d] || !periods[d] != !c->periods[d] || mine[d] != want[d])
-            fail("dimension %d: size %d, period %d, position %d, expected %d, %d, %d", d, dims[d], periods[d], mine[d], c->dims[d],
-                 c->periods[d], want[d]);
+            fail("dimension %d: size %d, period %d, position %d, expected %d, %d, %d", d, dims[d], periods[d], mine[d],
+                 c->dims[d], c->periods[d], want[d]);
 }
 
 /* Which ranks a reordered grid has, and in which order, is the library's choice: each once. */
@@ -256,7 +256,8 @@ static inline void accept_reordering(const struct fuzz_comm *of, struct fuzz_com
 }
 
 /* Carries out `comm` and compares the new communicator with what is expected of it. */
-static inline void create_comm(const struct fuzz_comm *of, const struct statement *s, struct fuzz_comm *made, MPI_Comm own)
+static inline void create_comm(const struct fuzz_comm *of, const struct statement *s, struct fuzz_comm *made,
+                               MPI_Comm own)
 {
     memset(made, 0, sizeof *made);
     made->comm = MPI_COMM_NULL;
@@ -268,7 +269,8 @@ static inline void create_comm(const struct fuzz_comm *of, const struct statemen
     if (s->make == M_CART && s->reorder && made->comm == MPI_COMM_NULL)
         made->size = 0;
     if ((made->comm == MPI_COMM_NULL) != (made->size == 0))
-        fail("%s", made->size ? "no member of the new communicator" : "member of a communicator that should exclude it");
+        fail("%s",
+             made->size ? "no member of the new communicator" : "member of a communicator that should exclude it");
     if (made->size == 0)
         return;
     int size, world[MAX_RANKS];

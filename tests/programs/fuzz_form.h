@@ -6,8 +6,8 @@
 
 enum form_of_type {
     T_PLAIN, T_CONTIGUOUS, T_VECTOR, T_INDEXED, T_NEGATIVE_LB, T_WIDE, T_SUBARRAY, T_NESTED, T_STRUCT, T_DEEP,
-    T_OVERLAP, T_REPEATED, T_OVERLAP_STRUCT, T_SHRUNK,
-    T_LARGE_CONTIGUOUS, T_LARGE_VECTOR, T_LARGE_HVECTOR, T_LARGE_INDEXED, T_LARGE_STRUCT, T_LARGE_NESTED, T_LARGE_SUBARRAY, FORMS
+    T_OVERLAP, T_REPEATED, T_OVERLAP_STRUCT, T_SHRUNK, T_LARGE_CONTIGUOUS, T_LARGE_VECTOR, T_LARGE_HVECTOR,
+    T_LARGE_INDEXED, T_LARGE_STRUCT, T_LARGE_NESTED, T_LARGE_SUBARRAY, FORMS
 };
 
 /* Where the values of one element are, in extents of the kind, in type-map order. A type that sends a value more than
@@ -77,7 +77,8 @@ static inline MPI_Datatype large_type(MPI_Datatype old, MPI_Aint extent, enum fo
         LARGE(MPI_Type_indexed)(3, (type_count[]){2, 1, 3}, (type_count[]){5, 0, 9}, old, &type);
         break;
     case T_LARGE_STRUCT: /* without gaps */
-        LARGE(MPI_Type_create_struct)(2, (type_count[]){1, 2}, (type_distance[]){0, extent}, (MPI_Datatype[]){old, old}, &type);
+        LARGE(MPI_Type_create_struct)(2, (type_count[]){1, 2}, (type_distance[]){0, extent}, (MPI_Datatype[]){old, old},
+                                      &type);
         break;
     case T_LARGE_NESTED: /* inside a type that any constructor made */
         LARGE(MPI_Type_create_resized)(old, 0, 3 * extent, &inner);
@@ -85,7 +86,8 @@ static inline MPI_Datatype large_type(MPI_Datatype old, MPI_Aint extent, enum fo
         MPI_Type_free(&inner);
         break;
     default:
-        LARGE(MPI_Type_create_subarray)(2, (type_count[]){3, 4}, (type_count[]){2, 2}, (type_count[]){1, 1}, MPI_ORDER_C, old, &type);
+        LARGE(MPI_Type_create_subarray)(2, (type_count[]){3, 4}, (type_count[]){2, 2}, (type_count[]){1, 1},
+                                        MPI_ORDER_C, old, &type);
     }
     return type;
 }
@@ -145,7 +147,8 @@ static inline MPI_Datatype formed_type(MPI_Datatype old, MPI_Aint extent, enum f
         MPI_Type_vector(3, 1, 0, old, &type);
         break;
     case T_OVERLAP_STRUCT:
-        MPI_Type_create_struct(3, (int[]){2, 1, 3}, (MPI_Aint[]){0, extent, 3 * extent}, (MPI_Datatype[]){old, old, old}, &type);
+        MPI_Type_create_struct(3, (int[]){2, 1, 3}, (MPI_Aint[]){0, extent, 3 * extent},
+                               (MPI_Datatype[]){old, old, old}, &type);
         break;
     case T_SHRUNK: /* each element shares a value with the next */
         MPI_Type_contiguous(2, old, &type);

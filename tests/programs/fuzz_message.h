@@ -45,8 +45,8 @@ static inline int *message_room(const struct test_case *c, size_t *ints)
 /* Whether two messages are on the same communicator at the same time. */
 static inline int overlap(const struct test_case *c, int a, int b)
 {
-    return c->statement[a].verb == V_MESSAGE && c->statement[b].verb == V_MESSAGE && c->statement[a].comm == c->statement[b].comm &&
-           !is_finished(c, a, b) && !is_finished(c, b, a);
+    return c->statement[a].verb == V_MESSAGE && c->statement[b].verb == V_MESSAGE &&
+           c->statement[a].comm == c->statement[b].comm && !is_finished(c, a, b) && !is_finished(c, b, a);
 }
 
 /* A wildcard among messages that overlap makes all of them wildcards: which message such a receive takes is not known,
@@ -90,8 +90,8 @@ static inline void message_open(struct mailbox *box, int index, const struct fuz
     size_t ints;
     m->received = message_room(box->c, &ints);
     m->open = 1;
-    MPI_Irecv(m->received, (int)ints, MPI_INT, wild ? MPI_ANY_SOURCE : s->from % comm->size, wild ? MPI_ANY_TAG : s->tag, comm->comm,
-              &m->receive);
+    MPI_Irecv(m->received, (int)ints, MPI_INT, wild ? MPI_ANY_SOURCE : s->from % comm->size,
+              wild ? MPI_ANY_TAG : s->tag, comm->comm, &m->receive);
 }
 
 /* A receive has completed: which statement's message is it, and is it whole? */
@@ -101,19 +101,21 @@ static inline void message_check(struct mailbox *box, int index, const struct fu
     int count, found = -1;
     MPI_Get_count(status, MPI_INT, &count);
     for (int i = 0; i < box->c->statements; i++)
-        if (box->c->statement[i].verb == V_MESSAGE && box->c->statement[i].comm == box->c->statement[index].comm && count >= MESSAGE_HEAD &&
-            box->c->statement[i].id == m->received[0])
+        if (box->c->statement[i].verb == V_MESSAGE && box->c->statement[i].comm == box->c->statement[index].comm &&
+            count >= MESSAGE_HEAD && box->c->statement[i].id == m->received[0])
             found = i;
     if (found < 0)
-        fail("a receive matched a foreign message: source=%d tag=%d count=%d", status->MPI_SOURCE, status->MPI_TAG, count);
+        fail("a receive matched a foreign message: source=%d tag=%d count=%d", status->MPI_SOURCE, status->MPI_TAG,
+             count);
     const struct statement *s = &box->c->statement[found];
-    if (status->MPI_SOURCE != s->from % comm->size || status->MPI_TAG != s->tag || count != (int)s->items + MESSAGE_HEAD ||
-        comm->rank != s->to % comm->size || box->message[found].arrived)
-        fail("message %d came from %d with tag %d and %d values, expected from %d with tag %d and %zu values", s->id, status->MPI_SOURCE,
-             status->MPI_TAG, count - MESSAGE_HEAD, s->from % comm->size, s->tag, s->items);
+    if (status->MPI_SOURCE != s->from % comm->size || status->MPI_TAG != s->tag ||
+        count != (int)s->items + MESSAGE_HEAD || comm->rank != s->to % comm->size || box->message[found].arrived)
+        fail("message %d came from %d with tag %d and %d values, expected from %d with tag %d and %zu values", s->id,
+             status->MPI_SOURCE, status->MPI_TAG, count - MESSAGE_HEAD, s->from % comm->size, s->tag, s->items);
     for (size_t i = 0; i < s->items; i++)
         if (m->received[i + MESSAGE_HEAD] != message_value(s, (int)i))
-            fail("message %d index=%zu got=%d expected=%d", s->id, i, m->received[i + MESSAGE_HEAD], message_value(s, (int)i));
+            fail("message %d index=%zu got=%d expected=%d", s->id, i, m->received[i + MESSAGE_HEAD],
+                 message_value(s, (int)i));
     box->message[found].arrived = 1;
     m->open = 0;
     free(m->received);
@@ -126,7 +128,8 @@ static inline int receive_is_open(const struct mailbox *box, int index)
     const struct statement *s = &box->c->statement[index];
     for (int i = 0; i < box->c->statements; i++) {
         const struct statement *other = &box->c->statement[i];
-        const int alike = box->message[index].wild ? box->message[i].wild : other->from == s->from && other->tag == s->tag;
+        const int alike =
+            box->message[index].wild ? box->message[i].wild : other->from == s->from && other->tag == s->tag;
         if (box->message[i].open && other->comm == s->comm && alike)
             return 1;
     }

@@ -21,7 +21,8 @@ __attribute__((format(printf, 1, 2))) static inline _Noreturn void problem(const
     exit(2);
 }
 
-static inline int find_name(const char *what, const char *word, size_t length, const char *const *names, int n, const char *key)
+static inline int find_name(const char *what, const char *word, size_t length, const char *const *names, int n,
+                            const char *key)
 {
     for (int i = 0; i < n; i++)
         if (strlen(names[i]) == length && strncmp(names[i], word, length) == 0)
@@ -193,11 +194,13 @@ static inline void check_call(struct statement *s, const struct words *words)
         problem("reductions have one type: send=");
     const size_t part = kind_facts[s->kind].part;
     const enum category category = kind_facts[s->kind].category;
-    if (s->rounding && (!reduces(s->what) || s->operation != O_SUM || (category != C_FLOATING && category != C_COMPLEX) || part > 8))
+    if (s->rounding &&
+        (!reduces(s->what) || s->operation != O_SUM || (category != C_FLOATING && category != C_COMPLEX) || part > 8))
         problem("data=rounding is for sums of float, double, float_complex and complex");
     check_forms(s, &s->send);
     check_forms(s, &s->receive);
-    if ((s->shape == SHAPE_RARE) != (s->times > 1) || (s->times > 1 && (s->what != W_ALLTOALLV || s->in_place || s->start || s->last)))
+    if ((s->shape == SHAPE_RARE) != (s->times > 1) ||
+        (s->times > 1 && (s->what != W_ALLTOALLV || s->in_place || s->start || s->last)))
         problem("shape=rare and times= are for an alltoallv alone");
     if (s->last && s->start)
         problem("a last call is not started");

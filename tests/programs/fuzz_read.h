@@ -71,7 +71,8 @@ static inline void check_scope(struct test_case *c, struct scope *scope, int ind
             problem("keep= keeps no dimension");
         scope->exists[s->comm] = EXISTS;
         scope->thread[s->comm] = s->thread;
-        scope->is_cart[s->comm] = s->make == M_CART || s->make == M_SUB || ((s->make == M_DUP || s->make == M_IDUP) && scope->is_cart[s->of]);
+        scope->is_cart[s->comm] =
+            s->make == M_CART || s->make == M_SUB || ((s->make == M_DUP || s->make == M_IDUP) && scope->is_cart[s->of]);
         break;
     case V_FREE:
         expect_comm(scope, s->comm, s->thread);

@@ -35,7 +35,8 @@ static inline void fuzz_type_create(enum kind kind, enum form_of_type form)
     MPI_Aint lb, extent;
     MPI_Datatype basic = basic_type(kind), type = basic;
     MPI_Type_get_extent(basic, &lb, &extent);
-    *l = (struct layout){.name = form == T_PLAIN ? kind_facts[kind].name : form_facts[form].name, .items = form_facts[form].items};
+    *l = (struct layout){.name = form == T_PLAIN ? kind_facts[kind].name : form_facts[form].name,
+                         .items = form_facts[form].items};
     l->derived = form != T_PLAIN || kind == K_MATRIX || kind == K_STRUCT;
     if (form != T_PLAIN) {
         type = formed_type(basic, extent, form);

@@ -38,7 +38,8 @@ static void expect_word(uint64_t got, uint64_t want, size_t index)
 static void check_bcast(size_t words, int large_count)
 {
     const int root = check_size - 1;
-    snprintf(check_current, sizeof check_current, "bcast%s bytes=%zu root=%d", large_count ? "_c" : "", words * 8, root);
+    snprintf(check_current, sizeof check_current, "bcast%s bytes=%zu root=%d", large_count ? "_c" : "", words * 8,
+             root);
     uint64_t *data = words_new(words);
     memset(data, 0xA5, words * 8);
     if (check_rank == root)
@@ -63,13 +64,13 @@ static void check_bcast(size_t words, int large_count)
 /* In place, so that a rank needs one user buffer. root < 0: Allreduce. */
 static void check_sum(size_t words, int root, int large_count)
 {
-    snprintf(check_current, sizeof check_current, "%s%s bytes=%zu root=%d in_place=yes", root < 0 ? "allreduce" : "reduce",
-             large_count ? "_c" : "", words * 8, root);
+    snprintf(check_current, sizeof check_current, "%s%s bytes=%zu root=%d in_place=yes",
+             root < 0 ? "allreduce" : "reduce", large_count ? "_c" : "", words * 8, root);
     uint64_t *data = words_new(words);
     fill(data, 0, words, check_rank);
     if (root >= 0)
-        MPI_Reduce(check_rank == root ? MPI_IN_PLACE : data, check_rank == root ? data : NULL, (int)words, MPI_UINT64_T, MPI_SUM, root,
-                   MPI_COMM_WORLD);
+        MPI_Reduce(check_rank == root ? MPI_IN_PLACE : data, check_rank == root ? data : NULL, (int)words, MPI_UINT64_T,
+                   MPI_SUM, root, MPI_COMM_WORLD);
     else if (!large_count)
         MPI_Allreduce(MPI_IN_PLACE, data, (int)words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 #ifdef HAVE_LARGE_COUNT
@@ -98,7 +99,8 @@ static void check_alltoall(size_t words)
     MPI_Type_free(&unit);
     for (int peer = 0; peer < check_size; peer++)
         for (size_t i = 0; i < block; i++)
-            expect_word(receive[(size_t)peer * block + i], word(peer, (size_t)check_rank * block + i), (size_t)peer * block + i);
+            expect_word(receive[(size_t)peer * block + i], word(peer, (size_t)check_rank * block + i),
+                        (size_t)peer * block + i);
     free(send);
     free(receive);
     check_cases++;
@@ -126,7 +128,8 @@ static void check_alltoallv(size_t words)
     MPI_Type_free(&unit);
     for (int peer = 0; peer < 2; peer++) {
         /* Where the peer has this rank's block: its counts are ours exchanged. */
-        const size_t from = (check_rank == 0 ? units - (size_t)count[peer] : 0) * WORDS_PER_UNIT, to = (size_t)place[peer] * WORDS_PER_UNIT;
+        const size_t from = (check_rank == 0 ? units - (size_t)count[peer] : 0) * WORDS_PER_UNIT,
+                     to = (size_t)place[peer] * WORDS_PER_UNIT;
         for (size_t i = 0; i < (size_t)count[peer] * WORDS_PER_UNIT; i++)
             expect_word(receive[to + i], word(peer, from + i), to + i);
     }

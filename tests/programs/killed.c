@@ -42,7 +42,8 @@ int main(int argc, char **argv)
     pthread_t thread;
     how = option(argc, argv, "how", 2, "kill");
     milliseconds = option_number(argc, argv, "milliseconds", 4, 150);
-    if (strcmp(option(argc, argv, "when", 3, "inside"), "init") == 0 && launched_rank() == option_number(argc, argv, "rank", 1, 0) &&
+    if (strcmp(option(argc, argv, "when", 3, "inside"), "init") == 0 &&
+        launched_rank() == option_number(argc, argv, "rank", 1, 0) &&
         pthread_create(&thread, NULL, wait_and_die, NULL) != 0)
         return 1;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

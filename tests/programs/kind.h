@@ -11,7 +11,9 @@ enum kind {
 };
 
 /* Which operations a kind has (MPI-4, section 6.9.2). */
-enum category { C_SIGNED, C_UNSIGNED, C_BYTE, C_LOGICAL, C_CHARACTER, C_FLOATING, C_COMPLEX, C_PAIR, C_MATRIX, C_STRUCT };
+enum category {
+    C_SIGNED, C_UNSIGNED, C_BYTE, C_LOGICAL, C_CHARACTER, C_FLOATING, C_COMPLEX, C_PAIR, C_MATRIX, C_STRUCT
+};
 
 struct kind_facts {
     const char *name;
@@ -34,7 +36,8 @@ struct long_double_int { long double number; int location; };
 /* Elements with gaps, made of different basic types. */
 struct mixed { int number; char gap[12]; double other; char more[8]; char bytes[3]; };
 
-#define PAIR(name, first, floating) {#name, C_PAIR, sizeof(struct name), sizeof(first), floating, offsetof(struct name, location)}
+#define PAIR(name, first, floating)                                                                                    \
+    {#name, C_PAIR, sizeof(struct name), sizeof(first), floating, offsetof(struct name, location)}
 
 static const struct kind_facts kind_facts[KINDS] = {
     [K_INT] = {"int", C_SIGNED, sizeof(int), sizeof(int), 0, 0},
@@ -71,12 +74,13 @@ static inline MPI_Datatype kind_type(enum kind kind)
 {
     const MPI_Datatype types[KINDS] = {
         [K_INT] = MPI_INT, [K_DOUBLE] = MPI_DOUBLE, [K_BYTE] = MPI_BYTE, [K_INT64] = MPI_INT64_T,
-        [K_COMPLEX] = MPI_C_DOUBLE_COMPLEX, [K_DOUBLE_INT] = MPI_DOUBLE_INT, [K_2INT] = MPI_2INT, [K_MATRIX] = MPI_DATATYPE_NULL,
-        [K_INT8] = MPI_INT8_T, [K_INT16] = MPI_INT16_T, [K_UINT8] = MPI_UINT8_T, [K_UINT16] = MPI_UINT16_T,
-        [K_UINT32] = MPI_UINT32_T, [K_UINT64] = MPI_UINT64_T, [K_FLOAT] = MPI_FLOAT, [K_LONG_DOUBLE] = MPI_LONG_DOUBLE,
-        [K_FLOAT_COMPLEX] = MPI_C_FLOAT_COMPLEX, [K_BOOL] = MPI_C_BOOL, [K_CHAR] = MPI_CHAR, [K_FLOAT_INT] = MPI_FLOAT_INT,
-        [K_LONG_INT] = MPI_LONG_INT, [K_SHORT_INT] = MPI_SHORT_INT, [K_LONG_DOUBLE_INT] = MPI_LONG_DOUBLE_INT, [K_STRUCT] = MPI_DATATYPE_NULL,
-        [K_F90_REAL] = MPI_DATATYPE_NULL, [K_F90_INTEGER] = MPI_DATATYPE_NULL, [K_F90_COMPLEX] = MPI_DATATYPE_NULL,
+        [K_COMPLEX] = MPI_C_DOUBLE_COMPLEX, [K_DOUBLE_INT] = MPI_DOUBLE_INT, [K_2INT] = MPI_2INT,
+        [K_MATRIX] = MPI_DATATYPE_NULL, [K_INT8] = MPI_INT8_T, [K_INT16] = MPI_INT16_T, [K_UINT8] = MPI_UINT8_T,
+        [K_UINT16] = MPI_UINT16_T, [K_UINT32] = MPI_UINT32_T, [K_UINT64] = MPI_UINT64_T, [K_FLOAT] = MPI_FLOAT,
+        [K_LONG_DOUBLE] = MPI_LONG_DOUBLE, [K_FLOAT_COMPLEX] = MPI_C_FLOAT_COMPLEX, [K_BOOL] = MPI_C_BOOL,
+        [K_CHAR] = MPI_CHAR, [K_FLOAT_INT] = MPI_FLOAT_INT, [K_LONG_INT] = MPI_LONG_INT, [K_SHORT_INT] = MPI_SHORT_INT,
+        [K_LONG_DOUBLE_INT] = MPI_LONG_DOUBLE_INT, [K_STRUCT] = MPI_DATATYPE_NULL, [K_F90_REAL] = MPI_DATATYPE_NULL,
+        [K_F90_INTEGER] = MPI_DATATYPE_NULL, [K_F90_COMPLEX] = MPI_DATATYPE_NULL,
     };
     return types[kind];
 }

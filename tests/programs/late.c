@@ -40,8 +40,8 @@ static void print_in_order(const char *collective, size_t bytes, int sleeper, lo
     for (int r = 0; r < check_size; r++) {
         message_barrier(MPI_COMM_WORLD);
         if (r == check_rank)
-            printf("late collective=%s bytes=%zu sleeper=%d seconds=%ld rank=%d growth_kb=%ld anonymous_after_kb=%ld\n", collective,
-                   bytes, sleeper, seconds, r, growth, anonymous);
+            printf("late collective=%s bytes=%zu sleeper=%d seconds=%ld rank=%d growth_kb=%ld anonymous_after_kb=%ld\n",
+                   collective, bytes, sleeper, seconds, r, growth, anonymous);
         fflush(stdout);
     }
 }
@@ -59,7 +59,8 @@ int main(int argc, char **argv)
     if (!send || !receive)
         fail("out of memory");
     for (int which = 0; which < 3; which++) {
-        snprintf(check_current, sizeof check_current, "%s sleeper=%d bytes=%zu root=0", names[which], sleeper, count * sizeof *send);
+        snprintf(check_current, sizeof check_current, "%s sleeper=%d bytes=%zu root=0", names[which], sleeper,
+                 count * sizeof *send);
         /* All user pages are touched before the peak is reset. */
         for (size_t i = 0; i < count; i++) {
             send[i] = which == 0 && check_rank != 0 ? -1 : contribution(check_rank, i);

@@ -36,7 +36,8 @@ static inline void layout_basic(int which, const char *name, MPI_Datatype type, 
     MPI_Type_get_extent(type, &lb, &l->extent);
 }
 
-static inline void layout_derived(int which, const char *name, MPI_Datatype type, enum kind kind, int items, const MPI_Aint *at)
+static inline void layout_derived(int which, const char *name, MPI_Datatype type, enum kind kind, int items,
+                                  const MPI_Aint *at)
 {
     MPI_Type_commit(&type);
     layout_basic(which, name, type, kind);
@@ -81,7 +82,8 @@ static inline void layouts_create(void)
     MPI_Type_indexed(3, (int[]){2, 1, 3}, (int[]){5, 0, 9}, MPI_INT, &type);
     layout_derived(L_INDEXED, "indexed", type, K_INT, 6, (MPI_Aint[]){20, 24, 0, 36, 40, 44});
 
-    MPI_Type_create_struct(3, (int[]){1, 1, 3}, (MPI_Aint[]){0, 16, 32}, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE, MPI_BYTE}, &type);
+    MPI_Type_create_struct(3, (int[]){1, 1, 3}, (MPI_Aint[]){0, 16, 32},
+                           (MPI_Datatype[]){MPI_INT, MPI_DOUBLE, MPI_BYTE}, &type);
     layout_derived(L_STRUCT, "struct", type, K_BYTE, 5, (MPI_Aint[]){0, 16, 32, 33, 34});
     layouts[L_STRUCT].item[0].kind = K_INT;
     layouts[L_STRUCT].item[1].kind = K_DOUBLE;
@@ -150,8 +152,8 @@ static inline unsigned char *item_at(const struct buffer *b, const struct layout
 }
 
 /* Writes elements first .. first+elements as rank `origin` has them from item index `index` on. */
-static inline void buffer_fill(struct buffer *b, const struct layout *l, size_t first, size_t elements, enum flavour flavour,
-                               int origin, size_t index)
+static inline void buffer_fill(struct buffer *b, const struct layout *l, size_t first, size_t elements,
+                               enum flavour flavour, int origin, size_t index)
 {
     for (size_t e = first; e < first + elements; e++)
         for (int k = 0; k < l->items; k++) {
@@ -161,8 +163,8 @@ static inline void buffer_fill(struct buffer *b, const struct layout *l, size_t 
 }
 
 /* Fails at the first byte of `got` that differs from the expected image. */
-static inline void buffer_expect(const struct buffer *got, const struct buffer *want, const struct layout *l, size_t elements,
-                                 const char *which)
+static inline void buffer_expect(const struct buffer *got, const struct buffer *want, const struct layout *l,
+                                 size_t elements, const char *which)
 {
     if (memcmp(got->raw, want->raw, got->bytes) == 0)
         return;
@@ -180,7 +182,8 @@ static inline void buffer_expect(const struct buffer *got, const struct buffer *
             print_value(b, sizeof b, l->item[k].kind, load_value(l->item[k].kind, item_at(want, l, e, k)));
             fail("%s index=%zu item=%d got=%s expected=%s", which, e, k, a, b);
         }
-    fail("%s byte=%td of a gap or guard was overwritten, got=0x%02x expected=0x%02x", which, bad - got->base, *bad, want->raw[byte]);
+    fail("%s byte=%td of a gap or guard was overwritten, got=0x%02x expected=0x%02x", which, bad - got->base, *bad,
+         want->raw[byte]);
 }
 
 #endif

@@ -25,8 +25,8 @@ static int on_delete(MPI_Comm comm, int keyval, void *in, void *extra)
 static void expect_callbacks(long want_copies, long want_deletions, const char *when)
 {
     if (copies != want_copies || deletions != want_deletions)
-        fail("attribute callbacks %s: got copies=%ld deletions=%ld expected copies=%ld deletions=%ld", when, copies, deletions,
-             want_copies, want_deletions);
+        fail("attribute callbacks %s: got copies=%ld deletions=%ld expected copies=%ld deletions=%ld", when, copies,
+             deletions, want_copies, want_deletions);
 }
 
 static long resident_kb(void)
@@ -73,7 +73,8 @@ static MPI_Comm create(long cycle, MPI_Comm parent, MPI_Group world, int *dup)
         break;
     }
     default:
-        MPI_Comm_split(parent, check_rank == cycle / 4 % check_size && check_size > 1 ? MPI_UNDEFINED : 0, -check_rank, &comm);
+        MPI_Comm_split(parent, check_rank == cycle / 4 % check_size && check_size > 1 ? MPI_UNDEFINED : 0, -check_rank,
+                       &comm);
     }
     return comm;
 }
@@ -98,8 +99,8 @@ static void use(MPI_Comm comm, MPI_Group world, long cycle, int count, int *data
     for (int i = 0; i < count; i++)
         data[i] = contribution(check_rank, cycle, i);
     const int root = (int)(cycle % size), reduce = cycle / 2 % 2 == 0;
-    snprintf(check_current, sizeof check_current, "%s cycle=%ld size=%d comm_rank=%d count=%d root=%d", reduce ? "allreduce" : "bcast",
-             cycle, size, rank, count, root);
+    snprintf(check_current, sizeof check_current, "%s cycle=%ld size=%d comm_rank=%d count=%d root=%d",
+             reduce ? "allreduce" : "bcast", cycle, size, rank, count, root);
     if (reduce)
         MPI_Allreduce(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, comm);
     else
@@ -164,8 +165,8 @@ int main(int argc, char **argv)
     for (int r = 0; r < check_size; r++) {
         message_barrier(MPI_COMM_WORLD);
         if (r == check_rank)
-            printf("lifetime rank=%d cycles=%ld reused=%ld rss_kb_start=%ld rss_kb_end=%ld fds_start=%ld fds_end=%ld\n", r, cycles,
-                   reused, rss_start, rss_end, fds_start, fds_end);
+            printf("lifetime rank=%d cycles=%ld reused=%ld rss_kb_start=%ld rss_kb_end=%ld fds_start=%ld fds_end=%ld\n",
+                   r, cycles, reused, rss_start, rss_end, fds_start, fds_end);
         fflush(stdout);
     }
     MPI_Comm_free(&parent);

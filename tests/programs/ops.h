@@ -14,13 +14,15 @@ struct reduction {
     int large;
 };
 
-static inline void apply_to_elements(const struct layout *l, const void *in, void *inout, size_t n, enum operation operation)
+static inline void apply_to_elements(const struct layout *l, const void *in, void *inout, size_t n,
+                                     enum operation operation)
 {
     const struct buffer a = {.base = (unsigned char *)(uintptr_t)in}, b = {.base = inout};
     for (size_t e = 0; e < n; e++)
         for (int k = 0; k < l->items; k++) {
             const enum kind kind = l->item[k].kind;
-            const value v = combine(kind, operation, load_value(kind, item_at(&a, l, e, k)), load_value(kind, item_at(&b, l, e, k)));
+            const value v = combine(kind, operation, load_value(kind, item_at(&a, l, e, k)),
+                                    load_value(kind, item_at(&b, l, e, k)));
             store_value(kind, item_at(&b, l, e, k), &v);
         }
 }

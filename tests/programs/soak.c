@@ -134,7 +134,8 @@ int main(int argc, char **argv)
     const long cycles = option_number(argc, argv, "cycles", 0, 0), calls = option_number(argc, argv, "calls", 1, 0);
     const int count = (int)(option_number(argc, argv, "bytes", 2, 2048) / (long)sizeof(int));
     alarm((unsigned)option_number(argc, argv, "watchdog", 1000, 1800));
-    int *data = calloc((size_t)(count * check_size) + 1, sizeof *data), *result = calloc((size_t)(count * check_size) + 1, sizeof *result);
+    int *data = calloc((size_t)(count * check_size) + 1, sizeof *data),
+        *result = calloc((size_t)(count * check_size) + 1, sizeof *result);
     if (!data || !result || count < 1)
         fail("out of memory");
     int keyval;
@@ -150,7 +151,8 @@ int main(int argc, char **argv)
         if (k < calls) {
             /* From one element up: the number of elements has nothing to do with which collective it is. */
             snprintf(check_current, sizeof check_current, "call=%ld", k);
-            check_cases += one(MPI_COMM_WORLD, k, (int)(k % COLLECTIVES), 1 + (int)(k / COLLECTIVES * 37 % count), data, result);
+            check_cases +=
+                one(MPI_COMM_WORLD, k, (int)(k % COLLECTIVES), 1 + (int)(k / COLLECTIVES * 37 % count), data, result);
         }
         if (k == most / 10)
             start = look();
@@ -161,7 +163,8 @@ int main(int argc, char **argv)
         if (r == check_rank)
             printf("soak rank=%d rss_kb_start=%ld rss_kb_end=%ld fds_start=%ld fds_end=%ld maps_start=%ld maps_end=%ld "
                    "threads_start=%ld threads_end=%ld deleted=%ld\n",
-                   r, start.rss_kb, end.rss_kb, start.fds, end.fds, start.maps, end.maps, start.threads, end.threads, deletions);
+                   r, start.rss_kb, end.rss_kb, start.fds, end.fds, start.maps, end.maps, start.threads, end.threads,
+                   deletions);
         fflush(stdout);
     }
     MPI_Comm_free_keyval(&keyval);

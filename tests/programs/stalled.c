@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     check_start("stalled", "distance,trials,stop_ms,count", argc, argv);
-    const long distance = option_number(argc, argv, "distance", 0, 256), trials = option_number(argc, argv, "trials", 1, 1000);
+    const long distance = option_number(argc, argv, "distance", 0, 256),
+               trials = option_number(argc, argv, "trials", 1, 1000);
     stop_ms = option_number(argc, argv, "stop_ms", 2, 8);
     const int count = (int)option_number(argc, argv, "count", 3, 50);
     if (check_size < 2)
@@ -55,7 +56,8 @@ int main(int argc, char **argv)
                 receive_counts[0] = length;
             for (int i = 0; i < length; i++)
                 sent[i] = (int)(trial * 100003 + k * 31 + i), received[i] = -1;
-            MPI_Alltoallv(sent, send_counts, places, MPI_INT, received, receive_counts, places, MPI_INT, MPI_COMM_WORLD);
+            MPI_Alltoallv(sent, send_counts, places, MPI_INT, received, receive_counts, places, MPI_INT,
+                          MPI_COMM_WORLD);
             for (int i = 0; check_rank == 1 && i < length; i++)
                 if (received[i] != sent[i])
                     fail("element %d is %d, expected %d", i, received[i], sent[i]);

@@ -36,7 +36,8 @@ static void *work(void *argument)
     struct worker *w = argument;
     int size;
     MPI_Comm_size(w->comm, &size);
-    int *data = malloc((size_t)MOST * (size_t)size * sizeof *data), *result = malloc((size_t)MOST * (size_t)size * sizeof *result);
+    int *data = malloc((size_t)MOST * (size_t)size * sizeof *data),
+        *result = malloc((size_t)MOST * (size_t)size * sizeof *result);
     if (!data || !result)
         fail("out of memory");
     const double until = now() + w->seconds;
@@ -80,9 +81,10 @@ static long ring(double seconds)
         MPI_Recv(got, 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_INT, &count);
         const int left = (check_rank + check_size - 1) % check_size;
-        if (count != 3 || got[0] != left || got[1] != (int)round || status.MPI_SOURCE != left || status.MPI_TAG != round % 1000)
-            fail("wildcard receive matched a foreign message: source=%d tag=%d count=%d round=%ld", status.MPI_SOURCE, status.MPI_TAG,
-                 count, round);
+        if (count != 3 || got[0] != left || got[1] != (int)round || status.MPI_SOURCE != left ||
+            status.MPI_TAG != round % 1000)
+            fail("wildcard receive matched a foreign message: source=%d tag=%d count=%d round=%ld", status.MPI_SOURCE,
+                 status.MPI_TAG, count, round);
         on = got[2];
         if (check_rank != 0) {
             sent[2] = on;

@@ -45,7 +45,8 @@ static inline size_t bounded(int layout, size_t count)
     return count < LARGE || layouts[layout].extent <= 8 ? count : count * 8 / (size_t)layouts[layout].extent;
 }
 
-static inline void sweep_bcast(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots, int n)
+static inline void sweep_bcast(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots,
+                               int n)
 {
     for (int i = 0; i < n; i++) {
         for (int l = 0; l < LAYOUTS; l++) {
@@ -58,7 +59,8 @@ static inline void sweep_bcast(const struct sweep *s, const struct member *m, in
     }
 }
 
-static inline void sweep_reduce(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots, int n)
+static inline void sweep_reduce(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots,
+                                int n)
 {
     for (int i = 0; i < s->reductions; i++) {
         const struct reduction *r = &s->reduction[i];
@@ -118,12 +120,14 @@ static inline void sweep_alltoallv(const struct sweep *s, const struct member *m
 }
 
 /* Roots take turns among the layouts of a size. */
-static inline void sweep_gather(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots, int n)
+static inline void sweep_gather(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots,
+                                int n)
 {
     const size_t block = count < LARGE ? count : count / (size_t)m->size;
     for (int i = 0; i < n; i++) {
         for (int l = 0; l < LAYOUTS; l++) {
-            const int large = (l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD)) && (l + step) % n == i;
+            const int large =
+                (l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD)) && (l + step) % n == i;
             const int small = (l + i + step) % 3 == 0 && selected(s, m, (l + i * LAYOUTS) / 3, step, 4);
             if (listed(s->types, layouts[l].name) && (count < LARGE ? small : large))
                 check_gather(m, &layouts[l], bounded(l, block), roots[i]);

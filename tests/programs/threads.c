@@ -34,7 +34,8 @@ static void bcast(struct worker *w, MPI_Comm comm, int step, int count, int rank
 }
 
 /* root < 0: Allreduce. */
-static void reduce(struct worker *w, MPI_Comm comm, int step, int count, int rank, int size, int root, int *data, int *result)
+static void reduce(struct worker *w, MPI_Comm comm, int step, int count, int rank, int size, int root, int *data,
+                   int *result)
 {
     for (int i = 0; i < count; i++) {
         data[i] = contribution(rank, step, i);
@@ -60,7 +61,8 @@ static void alltoall(struct worker *w, MPI_Comm comm, int step, int count, int r
     MPI_Alltoall(data, block, MPI_INT, result, block, MPI_INT, comm);
     for (int peer = 0; peer < size; peer++)
         for (int i = 0; i < block; i++)
-            expect(w, step, "alltoall", peer * block + i, result[peer * block + i], contribution(peer, step, rank * block + i));
+            expect(w, step, "alltoall", peer * block + i, result[peer * block + i],
+                   contribution(peer, step, rank * block + i));
 }
 
 static void *work(void *argument)
@@ -128,8 +130,9 @@ static void exchange(int rounds)
         const int round = first + check_size * next[from]++;
         if (count != 3 || got[0] != from || got[1] != round || status.MPI_TAG != round % 1000 ||
             got[2] != contribution(from, round, check_rank))
-            fail("wildcard receive matched a foreign message: source=%d tag=%d count=%d got=%d,%d,%d expected=%d,%d,%d", from,
-                 status.MPI_TAG, count, got[0], got[1], got[2], from, round, contribution(from, round, check_rank));
+            fail("wildcard receive matched a foreign message: source=%d tag=%d count=%d got=%d,%d,%d expected=%d,%d,%d",
+                 from, status.MPI_TAG, count, got[0], got[1], got[2], from, round,
+                 contribution(from, round, check_rank));
         check_cases++;
     }
     free(next);
@@ -140,7 +143,8 @@ int main(int argc, char **argv)
     int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     check_start("threads", "threads,iterations", argc, argv);
-    const int threads = (int)option_number(argc, argv, "threads", 0, 3), iterations = (int)option_number(argc, argv, "iterations", 1, 60);
+    const int threads = (int)option_number(argc, argv, "threads", 0, 3),
+              iterations = (int)option_number(argc, argv, "iterations", 1, 60);
     if (provided < MPI_THREAD_MULTIPLE) {
         if (check_rank == 0)
             printf("SKIP threads: the MPI library does not provide MPI_THREAD_MULTIPLE\n");

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COVER(name, parameters)                                                                                                  \
-    int name parameters                                                                                                          \
-    {                                                                                                                            \
-        fprintf(stderr, "tool_covers: %s was called\n", #name);                                                                  \
-        abort();                                                                                                                 \
+#define COVER(name, parameters)                                                                                        \
+    int name parameters                                                                                                \
+    {                                                                                                                  \
+        fprintf(stderr, "tool_covers: %s was called\n", #name);                                                        \
+        abort();                                                                                                       \
     }
 COVER(PMPI_Isend, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request))
 COVER(PMPI_Issend, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request))

@@ -17,7 +17,8 @@ int main(int argc, char **argv)
     check_start("tooled", "rounds,count,init,load", argc, argv);
     const int count = (int)option_number(argc, argv, "count", 99, 20000);
     const long rounds = option_number(argc, argv, "rounds", 99, 3);
-    int *data = malloc((size_t)count * check_size * sizeof *data), *result = malloc((size_t)count * check_size * sizeof *result);
+    int *data = malloc((size_t)count * check_size * sizeof *data),
+        *result = malloc((size_t)count * check_size * sizeof *result);
     for (long round = 0; round < rounds; round++) {
         for (int which = 0; which < COLLECTIVES; which++)
             check_cases += one(MPI_COMM_WORLD, COLLECTIVES * round + which, which, count, data, result);

@@ -17,7 +17,8 @@ struct described {
 static struct described all[MOST_TYPES];
 static int types;
 
-static void add(const char *name, MPI_Datatype type, MPI_Datatype basic, int basic_cells, int extent, int cells, const int *cell)
+static void add(const char *name, MPI_Datatype type, MPI_Datatype basic, int basic_cells, int extent, int cells,
+                const int *cell)
 {
     if (types == MOST_TYPES || cells > MOST_CELLS)
         fail("no room for type %s", name);
@@ -105,10 +106,11 @@ static void arrays(void)
     INTS("subarray_rows", 12, 3, 4, 5, 6, 7, 8);
     MPI_Type_create_subarray(2, (int[]){4, 3}, (int[]){2, 3}, (int[]){1, 0}, MPI_ORDER_FORTRAN, MPI_INT, &t);
     INTS("subarray_fortran", 12, 1, 2, 5, 6, 9, 10);
-    MPI_Type_create_darray(1, 0, 1, (int[]){7}, (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){MPI_DISTRIBUTE_DFLT_DARG}, (int[]){1},
-                           MPI_ORDER_C, MPI_INT, &t);
+    MPI_Type_create_darray(1, 0, 1, (int[]){7}, (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){MPI_DISTRIBUTE_DFLT_DARG},
+                           (int[]){1}, MPI_ORDER_C, MPI_INT, &t);
     INTS("darray", 7, 0, 1, 2, 3, 4, 5, 6);
-    MPI_Type_create_darray(2, 1, 1, (int[]){7}, (int[]){MPI_DISTRIBUTE_CYCLIC}, (int[]){2}, (int[]){2}, MPI_ORDER_FORTRAN, MPI_INT, &t);
+    MPI_Type_create_darray(2, 1, 1, (int[]){7}, (int[]){MPI_DISTRIBUTE_CYCLIC}, (int[]){2}, (int[]){2},
+                           MPI_ORDER_FORTRAN, MPI_INT, &t);
     INTS("darray_cyclic", 7, 2, 3, 6);
 }
 
@@ -123,7 +125,8 @@ static void simple(void)
     INTS("indexed_block_overlap", 4, 0, 1, 1, 3);
     MPI_Type_create_hindexed_block(4, 1, (MPI_Aint[]){0, 8, 8, 12}, MPI_INT, &t);
     INTS("hindexed_block_overlap", 4, 0, 2, 2, 3);
-    MPI_Type_create_struct(3, (int[]){2, 1, 1}, (MPI_Aint[]){0, 4, 12}, (MPI_Datatype[]){MPI_INT, MPI_INT, MPI_INT}, &t);
+    MPI_Type_create_struct(3, (int[]){2, 1, 1}, (MPI_Aint[]){0, 4, 12}, (MPI_Datatype[]){MPI_INT, MPI_INT, MPI_INT},
+                           &t);
     INTS("struct_overlap", 4, 0, 1, 1, 3);
     MPI_Type_create_hvector(2, 2, 4, MPI_INT, &t);
     INTS("hvector_overlap", 3, 0, 1, 1, 2);
@@ -190,8 +193,8 @@ static void large(void)
     INTS("dense_subarray_c", 6, 0, 1, 2, 3, 4, 5);
     MPI_Type_create_subarray_c(2, COUNTS{4, 3}, COUNTS{2, 3}, COUNTS{1, 0}, MPI_ORDER_FORTRAN, MPI_INT, &t);
     INTS("subarray_fortran_c", 12, 1, 2, 5, 6, 9, 10);
-    MPI_Type_create_darray_c(1, 0, 1, COUNTS{7}, (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){MPI_DISTRIBUTE_DFLT_DARG}, (int[]){1},
-                             MPI_ORDER_C, MPI_INT, &t);
+    MPI_Type_create_darray_c(1, 0, 1, COUNTS{7}, (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){MPI_DISTRIBUTE_DFLT_DARG},
+                             (int[]){1}, MPI_ORDER_C, MPI_INT, &t);
     INTS("darray_c", 7, 0, 1, 2, 3, 4, 5, 6);
     MPI_Type_contiguous_c(2, MPI_INT, &in);
     MPI_Type_create_resized_c(in, -4, 8, &t);
@@ -242,7 +245,8 @@ static void parametrised(const char *const names[7], MPI_Datatype basic, int cel
 static MPI_Datatype usable(int code, const MPI_Datatype *type, int bytes)
 {
     int size = 0;
-    if (code != MPI_SUCCESS || *type == MPI_DATATYPE_NULL || MPI_Type_size(*type, &size) != MPI_SUCCESS || size != bytes)
+    if (code != MPI_SUCCESS || *type == MPI_DATATYPE_NULL || MPI_Type_size(*type, &size) != MPI_SUCCESS ||
+        size != bytes)
         return MPI_DATATYPE_NULL;
     return *type;
 }
@@ -255,18 +259,24 @@ static void fortran(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     const int codes[] = {MPI_Type_create_f90_integer(9, &integer), MPI_Type_create_f90_real(6, 30, &real),
                          MPI_Type_create_f90_complex(6, 30, &complex)};
-    const MPI_Datatype made[] = {usable(codes[0], &integer, 4), usable(codes[1], &real, 4), usable(codes[2], &complex, 8)};
+    const MPI_Datatype made[] = {usable(codes[0], &integer, 4), usable(codes[1], &real, 4),
+                                 usable(codes[2], &complex, 8)};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
-#define NAMES(kind) (const char *const[7]){"dense_dup_" kind, "dense_contiguous_" kind, "dense_vector_" kind, "dense_nested_" kind, \
-                                           "dense_struct_" kind, "dense_resized_" kind, "overlap_" kind}
+#define NAMES(kind)                                                                                                    \
+    (const char *const[7])                                                                                             \
+    {                                                                                                                  \
+        "dense_dup_" kind, "dense_contiguous_" kind, "dense_vector_" kind, "dense_nested_" kind, "dense_struct_" kind, \
+            "dense_resized_" kind, "overlap_" kind                                                                     \
+    }
     const char *const *const names[] = {NAMES("f90_integer"), NAMES("f90_real"), NAMES("f90_complex")};
     const char *const itself[] = {"dense_f90_integer", "dense_f90_real", "dense_f90_complex"};
     for (int k = 0; k < 3; k++) {
         if (made[k] == MPI_DATATYPE_NULL)
             continue;
         parametrised(names[k], made[k], k == 2 ? 2 : 1);
-        all[types++] = (struct described){itself[k], made[k], made[k], k == 2 ? 2 : 1, k == 2 ? 2 : 1, k == 2 ? 2 : 1, {0, 1}};
+        all[types++] =
+            (struct described){itself[k], made[k], made[k], k == 2 ? 2 : 1, k == 2 ? 2 : 1, k == 2 ? 2 : 1, {0, 1}};
     }
 }
 
@@ -325,7 +335,8 @@ static void expect(const char *what, size_t at, int got, int want)
 }
 
 /* Cells of block `block` of `elements` elements each as `rank` sent them. */
-static void expect_plain(const char *what, const struct described *d, const int *got, int rank, size_t block, size_t elements)
+static void expect_plain(const char *what, const struct described *d, const int *got, int rank, size_t block,
+                         size_t elements)
 {
     for (size_t k = 0; k < elements * (size_t)d->cells; k++)
         expect(what, k, got[k], value(rank, (int)cell_at(d, block * elements * (size_t)d->cells + k)));
@@ -387,7 +398,8 @@ static void send_typed(const struct described *d, int elements)
 
 static void receive_typed(const struct described *d, int elements)
 {
-    const size_t n = (size_t)elements, cells = n * (size_t)d->cells, ranks = (size_t)check_size, bytes = room(d, n * ranks);
+    const size_t n = (size_t)elements, cells = n * (size_t)d->cells, ranks = (size_t)check_size,
+                 bytes = room(d, n * ranks);
     const int plain = (int)(cells / (size_t)d->basic_cells), root = check_size / 2;
     int *mine = new_cells(cells), *got = new_cells(bytes), *want = new_cells(bytes);
     snprintf(check_current, sizeof check_current, "into %s elements=%d", d->name, elements);

@@ -1,5 +1,6 @@
-! Types made of Fortran 90's parametrised ones, which are predefined and have no name: nested, dense, with gaps, overlapping. Sent as
-! they are and received as plain values, which every rank compares with its own; the index within an element of each value is given.
+! Types made of Fortran 90's parametrised ones, which are predefined and have no name: nested, dense, with gaps,
+! overlapping. Each is sent as it is and received as plain values, and every rank compares these with what it computes
+! from the index that each value has within an element.
 program typemaps_f
    use mpi
    implicit none
@@ -100,8 +101,8 @@ contains
                got = data((element*size(at) + k - 1)*words + w)
                want = of*1000003 + ((block*n + element)*extent + at(k) - 1)*words + w
                if (got == want) cycle
-               print '(a,i0,2a,3(a,i0))', 'FAIL typemaps_f: rank=', rank, ' ', what, ' element=', element, ' got=', got, &
-                  ' expected=', want
+               print '(a,i0,2a,3(a,i0))', 'FAIL typemaps_f: rank=', rank, ' ', what, ' element=', element, &
+                  ' got=', got, ' expected=', want
                call MPI_Abort(MPI_COMM_WORLD, 1, ierror)
             end do
          end do

@@ -9,7 +9,8 @@
 enum flavour { F_DATA, F_SUM, F_PRODUCT, F_BITS, F_AND, F_OR, F_LOCATION, F_RESIDUE, F_ROUNDING };
 
 enum operation {
-    O_SUM, O_PROD, O_MAX, O_MIN, O_BAND, O_BOR, O_BXOR, O_LAND, O_LOR, O_LXOR, O_MINLOC, O_MAXLOC, O_USER, O_MATRIX, O_FIRST, OPERATIONS
+    O_SUM, O_PROD, O_MAX, O_MIN, O_BAND, O_BOR, O_BXOR, O_LAND, O_LOR, O_LXOR, O_MINLOC, O_MAXLOC, O_USER, O_MATRIX,
+    O_FIRST, OPERATIONS
 };
 
 /* Whatever its kind: x is a number, the first of a pair, or the real part; n is an integer, the location of a pair, or
@@ -66,7 +67,12 @@ static inline void store_integer(size_t bytes, void *at, int64_t n)
     const int8_t a = (int8_t)n;
     const int16_t b = (int16_t)n;
     const int32_t c = (int32_t)n;
-    memcpy(at, bytes == 1 ? (const void *)&a : bytes == 2 ? (const void *)&b : bytes == 4 ? (const void *)&c : &n, bytes);
+    memcpy(at,
+           bytes == 1   ? (const void *)&a
+           : bytes == 2 ? (const void *)&b
+           : bytes == 4 ? (const void *)&c
+                        : &n,
+           bytes);
 }
 
 static inline long double load_number(size_t bytes, const void *at)
@@ -229,11 +235,14 @@ static inline value make_value(enum kind kind, enum flavour flavour, int origin,
         v.n = flavour == F_AND || flavour == F_OR ? n != 0 : (int64_t)(h >> 7 & 1);
         break;
     case C_FLOATING:
-        v.x = fitted_number(f->part, flavour == F_ROUNDING ? rounding_number(h) : flavour == F_DATA ? (long double)(h >> 12) / 3 : n);
+        v.x = fitted_number(f->part, flavour == F_ROUNDING ? rounding_number(h)
+                                     : flavour == F_DATA   ? (long double)(h >> 12) / 3
+                                                           : n);
         break;
     case C_COMPLEX:
         v.x = fitted_number(f->part, flavour == F_ROUNDING ? rounding_number(h) : flavour == F_SUM ? n : n % 1000);
-        v.y = (double)fitted_number(f->part, flavour == F_ROUNDING ? rounding_number(scramble(h, index)) : (int)((h >> 20) % 1000) - 400);
+        v.y = (double)fitted_number(f->part, flavour == F_ROUNDING ? rounding_number(scramble(h, index))
+                                                                   : (int)((h >> 20) % 1000) - 400);
         if (flavour == F_PRODUCT) { /* powers of i, and few of 1 + i */
             v.x = origin < 20 && h % 8 == 0 ? 1 : (h % 4 == 0) - (h % 4 == 2);
             v.y = origin < 20 && h % 8 == 0 ? 1 : (h % 4 == 1) - (h % 4 == 3);

@@ -1,9 +1,9 @@
 //! How many processors other programs keep busy: what the processors spent on programs, less what the job's own had.
 //!
-//! Interrupts carry the emulated links on behalf of the job and are left out; most kernels count those that meet a
-//! program running as that program's time, here the job's. What is told is therefore rather too little than too much.
-//! User time alone would not do: how a kernel divides a process's time between user and system is an estimate over its
-//! whole life.
+//! Interrupts carry the emulated links on behalf of the job, so they are left out; most kernels count an interrupt as
+//! time of the program that it interrupts, here the job. The figure is therefore too low rather than too high. User
+//! time alone would not do: how a kernel divides a process's time between user and system is an estimate over its whole
+//! life.
 
 use serde::{Deserialize, Serialize};
 

@@ -75,7 +75,8 @@ pub fn svg(results: &Results, operation: Operation) -> Option<String> {
     let mut text = String::new();
     line!(
         text,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">"#
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" {}>"#,
+        r#"font-family="sans-serif" font-size="13""#
     );
     line!(text, r##"<rect width="100%" height="100%" fill="#ffffff"/>"##);
     let (ranks, fabric) = (results.job.hosts.len(), escaped(&results.fabric));
@@ -198,9 +199,10 @@ fn names(text: &mut String, scale: &Scale, curves: &[Curve]) {
         let weight = if curve.stroke.0 > 2.0 { "bold" } else { "normal" };
         line!(
             text,
-            r#"<polyline points="{:.1},{y:.1} {edge:.1},{y:.1} {:.1},{place:.1}" fill="none" stroke="{colour}" stroke-width="0.7"/>"#,
+            r#"<polyline points="{:.1},{y:.1} {edge:.1},{y:.1} {:.1},{place:.1}" fill="none" stroke="{colour}" {}/>"#,
             x + 4.0,
-            start - 3.0
+            start - 3.0,
+            r#"stroke-width="0.7""#
         );
         line!(text, r#"<text x="{start}" y="{:.1}" fill="{colour}" font-weight="{weight}">{name}</text>"#, place + 4.5);
     }

@@ -1,5 +1,4 @@
-//! Which of an operation's settings is tried next, and which not at all: size after size, with what is known from
-//! before.
+//! Which of an operation's settings to try next, and which not at all: size after size, by what earlier sizes showed.
 //!
 //! ```text
 //!   at a near size within reach of the fastest   by that time, the fastest first

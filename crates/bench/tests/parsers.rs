@@ -9,18 +9,18 @@ use proptest::prelude::*;
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
-const LINES: &[&str] = &[
-    "{\"line\":\"job\",\"nagare\":\"0.1.0\",\"mpi\":\"Open MPI v4.1.4\",\"hosts\":[\"n0\",\"n1\"],\"root\":0}\n\
+const LINES: &[&str] =
+    &["{\"line\":\"job\",\"nagare\":\"0.1.0\",\"mpi\":\"Open MPI v4.1.4\",\"hosts\":[\"n0\",\"n1\"],\"root\":0}\n\
      {\"line\":\"goodput\",\"test\":\"pair\",\"flows\":[[0,1]],\"bytes\":1048576,\"seconds\":0.1}\n\
      {\"line\":\"message\",\"test\":\"latency\",\"flows\":[[0,1]],\"bytes\":8,\"microseconds\":90.5}\n\
      {\"line\":\"others\",\"processors\":0.1}\n\
-     {\"line\":\"cell\",\"collective\":\"bcast\",\"bytes\":8,\"block\":8,\"timings\":[{\"configuration\":\"stock\",\"ran\":\"stock\",\
-     \"iterations\":3,\"median\":1.0,\"quartile1\":1.0,\"quartile3\":1.0,\"fastest\":1.0}]}\n{\"line\":\"end\"}\n",
-];
-const RESULTS: &[&str] = &[
-    "{\"schema\":1,\"name\":\"a\",\"fabric\":\"tree8\",\"map\":\"slot\",\"command\":\"nagare\",\"machine\":\"m\",\"complete\":true,\
-     \"job\":{\"nagare\":null,\"mpi\":\"x\",\"hosts\":[]},\"goodput\":[],\"cells\":[]}",
-];
+     {\"line\":\"cell\",\"collective\":\"bcast\",\"bytes\":8,\"block\":8,\
+     \"timings\":[{\"configuration\":\"stock\",\"ran\":\"stock\",\
+     \"iterations\":3,\"median\":1.0,\"quartile1\":1.0,\"quartile3\":1.0,\"fastest\":1.0}]}\n{\"line\":\"end\"}\n"];
+const RESULTS: &[&str] =
+    &["{\"schema\":1,\"name\":\"a\",\"fabric\":\"tree8\",\"map\":\"slot\",\"command\":\"nagare\",\"machine\":\"m\",\
+     \"complete\":true,\
+     \"job\":{\"nagare\":null,\"mpi\":\"x\",\"hosts\":[]},\"goodput\":[],\"cells\":[]}"];
 const STATS: &[&str] = &[
     "cpu  1728407 200 1231012 1371712 2700 0 275768 1638 7 0\ncpu0 845660 83 617043 697693 655 0 140743 826 0 0\nintr \
      12 cpu\n",
@@ -53,7 +53,10 @@ proptest! {
     }
 
     #[test]
-    fn counters_of_the_kernel(before in texts(STATS, &["cpu ", "cpu7", ") "]), after in texts(STATS, &["cpu ", "cpu7", ") "])) {
+    fn counters_of_the_kernel(
+        before in texts(STATS, &["cpu ", "cpu7", ") "]),
+        after in texts(STATS, &["cpu ", "cpu7", ") "]),
+    ) {
         checked(&(before, after), |(before, after)| {
             let own = own_ticks(after).unwrap_or(0);
             if let Some((before, after)) = Ticks::of_machine(before).zip(Ticks::of_machine(after)) {
@@ -65,7 +68,10 @@ proptest! {
     #[test]
     fn command_lines(line in texts(COMMANDS, &["--sizes", "--budget", " ", "nan", "--root"])) {
         checked(line.as_str(), |line| match Arguments::parse(line.split(' ').map(str::to_owned)) {
-            Ok(arguments) => assert!(!arguments.out.is_empty() && arguments.sizes.iter().all(|bytes| (4..=1 << 30).contains(bytes))),
+            Ok(arguments) => {
+                assert!(!arguments.out.is_empty());
+                assert!(arguments.sizes.iter().all(|bytes| (4..=1 << 30).contains(bytes)));
+            }
             Err(message) => assert!(!message.is_empty()),
         });
     }

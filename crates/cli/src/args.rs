@@ -25,8 +25,8 @@ pub struct ScheduleArgs {
     /// Root of the collectives that have one
     #[arg(long, default_value_t = 0)]
     pub root: u32,
-    /// Steps of an exchange under way at the same time, as NAGARE_STEPS; without it the library goes by bytes, much
-    /// like two
+    /// Steps of an exchange under way at the same time, as NAGARE_STEPS (unset, ranks limit the bytes under way, which
+    /// comes close to two steps)
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=32))]
     pub steps: u32,
     /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
@@ -52,7 +52,7 @@ pub struct RanksArgs {
     /// Ranks per host [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_NODES as i64))]
     pub ppn: Option<u32>,
-    /// How ranks are put on hosts
+    /// How ranks are placed on hosts
     #[arg(long, value_enum, default_value_t = Map::Slot, requires = "fabric")]
     pub map: Map,
     /// Dimensions of the torus that the nodes are on, with or without names, as NAGARE_TORUS
@@ -71,10 +71,15 @@ pub struct PredictArgs {
     #[arg(long, short, value_name = "synthetic:LEVEL:N …", conflicts_with_all = ["fabric", "ppn"])]
     pub topology: Option<String>,
     /// Bytes of the vector, separated by commas, with suffix K, M or G
-    #[arg(long, value_delimiter = ',', default_value = "16K,64K,256K,1M,4M,16M", value_parser = byte_count, value_name = "BYTES,…")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "16K,64K,256K,1M,4M,16M",
+        value_parser = byte_count,
+        value_name = "BYTES,…"
+    )]
     pub sizes: Vec<u64>,
-    /// Largest segment: NAGARE_SEGMENT's default stays within what the MPI library sends without asking, which Open
-    /// MPI's TCP does below 64K
+    /// Largest segment; in a job the eager limit of the MPI library bounds it, below 64K with Open MPI over TCP
     #[arg(long, default_value = "32K", value_parser = byte_count)]
     pub segment: u64,
 }
@@ -128,16 +133,16 @@ pub struct EnvArgs {
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// Tell on standard error which MPI and library were found and what is run
+    /// Print to standard error which MPI and library were found and what is run
     #[arg(long, short)]
     pub verbose: bool,
     /// Print the command and do not run it
     #[arg(long)]
     pub dry_run: bool,
-    /// libnagare.so, or the directory it is in, in place of searching
+    /// libnagare.so, or the directory it is in, instead of searching
     #[arg(long, value_name = "PATH")]
     pub lib: Option<PathBuf>,
-    /// The MPI the program uses, where neither launcher nor program tells
+    /// The MPI that the program uses, if neither launcher nor program shows it
     #[arg(long, value_enum)]
     pub mpi: Option<Family>,
     /// Further variables for the ranks.
@@ -156,7 +161,7 @@ pub struct DoctorArgs {
     /// Seconds to wait for the ranks of a probe
     #[arg(long, default_value = "30", value_parser = seconds)]
     pub timeout: Duration,
-    /// libnagare.so, or the directory it is in, in place of searching
+    /// libnagare.so, or the directory it is in, instead of searching
     #[arg(long, value_name = "PATH")]
     pub lib: Option<PathBuf>,
     /// This process is a rank of the probe

@@ -26,12 +26,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Variable that says whether the default is learnt in the run.
+/// Variable that says whether Nagare measures calls to choose its default.
 const LEARN: &str = "NAGARE_LEARN";
 
-/// File name of the program that is measured with.
+/// File name of the program that measures.
 const PROGRAM: &str = "nagare-bench";
-/// Processors kept busy by other programs above which figures cannot be trusted.
+/// If other programs keep more processors than this busy, the figures are not reliable.
 const BUSY: f64 = 0.25;
 
 #[derive(Args)]
@@ -71,19 +71,18 @@ struct MeasureArgs {
     /// Ranks per host [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     ppn: Option<u32>,
-    /// How ranks are put on hosts, as for `nagare testbed run`
+    /// How ranks are placed on hosts, as for `nagare testbed run`
     #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
     map: String,
     /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
     #[arg(long, value_name = "NAME")]
     congestion: Option<String>,
-    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks all of them
-    /// together, so that 1M on 16 ranks is blocks of 64K [default: 8 to 4M in powers of two]
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks, the sum of these:
+    /// 1M on 16 ranks is blocks of 64K [default: 8 to 4M in powers of two]
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
     /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, reduce_scatter_block,
-    /// reduce_scatter, separated by commas [default: all but alltoallv_sparse, in which a quarter of the counts is
-    /// zero]
+    /// reduce_scatter, separated by commas [default: all but alltoallv_sparse, where a quarter of the counts is zero]
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
     /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by
@@ -93,7 +92,7 @@ struct MeasureArgs {
     /// Root of the collectives that have one
     #[arg(long, value_name = "RANK", default_value_t = 0)]
     root: u32,
-    /// Time for one collective and size, with all configurations; three iterations are made in any case
+    /// Time for one collective and size, with all configurations; it makes at least three iterations
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
     /// Measure series of so many calls, each on a new communicator: what a program sees where Nagare learns in the run,
@@ -103,23 +102,23 @@ struct MeasureArgs {
     /// Do not tell Nagare the fabric: it finds out about nodes only
     #[arg(long)]
     untold: bool,
-    /// Also tell the MPI library what to run: each of its own algorithms with each segment size, the best of them by
-    /// turns with the others
+    /// Also try each of the MPI library's own algorithms with each segment size; the best then take turns with the
+    /// others
     #[arg(long)]
     oracle: bool,
-    /// Time for trying what the library can be told, for one collective and size [default: as --budget]
+    /// Time for trying the library's own settings, for one collective and size [default: as --budget]
     #[arg(long, value_name = "SECONDS", requires = "oracle")]
     oracle_budget: Option<f64>,
-    /// Directory for NAME.json and NAME-COLLECTIVE.svg, made if there is none
+    /// Directory for NAME.json and NAME-COLLECTIVE.svg; made if it does not exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// What the files are called [default: from fabric, ranks, map and MPI]
+    /// NAME of these files [default: from fabric, ranks, map and MPI]
     #[arg(long)]
     name: Option<String>,
-    /// libnagare.so, or the directory it is in, in place of searching
+    /// libnagare.so, or the directory it is in, instead of searching
     #[arg(long, value_name = "PATH")]
     lib: Option<PathBuf>,
-    /// The program nagare-bench, in place of searching
+    /// The program nagare-bench, instead of searching
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
     /// In place of an emulated fabric: mpirun, mpiexec or srun with its options and no program, which says where the
@@ -232,8 +231,8 @@ fn family(mpi: &str) -> anyhow::Result<Family> {
     }
 }
 
-/// What ranks need so that the library can be told what to run. Nagare's default is measured as it is predicted, unless
-/// the caller says otherwise or asks for series: of a few samples most would be trials of something else.
+/// Variables that the ranks need for `--oracle`, and NAGARE_LEARN=off unless the caller has set it or asks for series:
+/// with so few samples most calls of the default would be measured calls on other candidates.
 fn environment(args: &MeasureArgs, family: Family) -> Vec<(String, String)> {
     let told = args.oracle && family == Family::Openmpi;
     let rules = told.then(|| (format!("OMPI_MCA_{DYNAMIC_RULES}"), "1".to_owned()));

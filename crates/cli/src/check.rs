@@ -83,7 +83,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     } else {
         let proof = match &wrong {
             None => {
-                "right: it ends though every send waits for its receive, and every contribution arrives exactly once"
+                "right: it ends even if every send waits for its receive, and every contribution arrives exactly once"
             }
             Some(error) => &format!("WRONG: {error}"),
         };

@@ -5,8 +5,7 @@ use crate::bench::BenchArgs;
 use crate::testbed::TestbedArgs;
 use clap::{Parser, Subcommand};
 
-/// Topology-aware MPI collectives under unmodified programs: plan them, check them, run with them, find out what is
-/// wrong
+/// Topology-aware MPI collectives under unmodified programs: plan them, check them, run with them, diagnose problems
 #[derive(Parser)]
 #[command(
     name = "nagare",
@@ -43,10 +42,10 @@ sends to rank 2 and rank 2 to rank 4. Rounds of a tree recur for every block of 
   nagare check alltoall --algorithm xor --fabric ./cluster.toml --bytes 64K --json
 
 Two transfers of one round conflict when they share a direction of a link that has fewer cables than
-transfers. An exchange (alltoall) is played in time as well: when it is done, and which links get
-more than they can pass on, from when to when.
+transfers. For an exchange (alltoall) the command also plays the messages in time: when the last rank
+is done, and which links receive more than they can carry, from when to when.
 Exit status: 0 if the schedule ends and every result is right, 1 if not (or on conflicts with
---deny-conflicts), 2 if it could not be checked.")]
+--deny-conflicts), 2 if the check could not run.")]
     Check(CheckArgs),
     /// Predict what each algorithm takes on a network, and show which one the default chooses
     #[command(after_help = "Examples:
@@ -55,8 +54,8 @@ Exit status: 0 if the schedule ends and every result is right, 1 if not (or on c
   nagare predict reduce --topology 'synthetic:group:4 node:8 core:16'
 
 The prediction comes from the fabric's rates and routes and from its message_latency and
-message_gap, which `nagare bench` measures. The default choice of the library is the fastest by the
-same prediction, from the thresholds of docs/algorithms.md on.")]
+message_gap, which `nagare bench` measures. From the thresholds of docs/algorithms.md on, a job starts
+with the algorithm of the least predicted time; its first calls are then measured (NAGARE_LEARN).")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]
@@ -64,13 +63,13 @@ same prediction, from the thresholds of docs/algorithms.md on.")]
     /// List the networks that come with Nagare
     #[command(after_help = "Example:\n  nagare fabrics")]
     Fabrics,
-    /// List the environment variables, what they are set to here, and what is wrong with them
+    /// List the environment variables with their values here, and report wrong ones
     #[command(after_help = "Examples:
   nagare env
-  NAGARE_LOG=loud nagare env       the problem is named, exit status 1
+  NAGARE_LOG=loud nagare env       names the problem, exit status 1
   nagare env --markdown            the table of docs/environment.md")]
     Env(EnvArgs),
-    /// Run an MPI program with the fitting library preloaded into its ranks, also on remote nodes
+    /// Run an MPI program with the fitting library preloaded into its ranks, on remote nodes too
     #[command(after_help = "Examples:
   nagare run -- mpirun -np 16 ./app
   nagare run -v -- mpiexec -n 4 ./a : -n 12 ./b
@@ -82,7 +81,7 @@ The command takes the place of nagare: its exit status and signals are its own. 
 already use, in the environment or among the launcher's arguments, is kept and comes before Nagare.
 If nagare itself fails, the exit status is 125.")]
     Run(RunArgs),
-    /// Find out which MPI there is, which library fits it, what is configured, and whether two ranks see Nagare
+    /// Report which MPI is installed, which library fits it, what is configured, and whether two ranks see Nagare
     #[command(after_help = "Examples:
   nagare doctor
   nagare doctor --no-probe               without starting any rank

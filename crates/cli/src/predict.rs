@@ -15,7 +15,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let collective = args.collective;
     let profiles = planner.profiles(collective);
     let names: Vec<String> = profiles.iter().map(|(a, _)| format!("{a} ms")).collect();
-    ensure!(!names.is_empty(), "the algorithm for {collective} is not chosen by cost");
+    ensure!(!names.is_empty(), "Nagare does not choose the algorithm for {collective} by predicted time");
     let mut rows = table(["bytes".to_owned()].into_iter().chain(names).chain(["choice".into(), "segment".into()]));
     let segments = Segments::AtMost(args.segment);
     for &bytes in &args.sizes {
@@ -27,7 +27,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let message = planner.message();
     print(&format!(
-        "{collective}, {} ranks\n{}\na message: {} microseconds, and {} to the next\n\n{rows}\n",
+        "{collective}, {} ranks\n{}\nmessage latency {} microseconds, gap to the next message {}\n\n{rows}\n",
         machine.topology.ranks(),
         machine.description,
         message.latency / 1e3,

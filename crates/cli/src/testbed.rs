@@ -33,7 +33,7 @@ pub enum Action {
         #[arg(long, value_name = "NAME")]
         congestion: Option<String>,
     },
-    /// Take a testbed down, with every process in it; also what a crash has left
+    /// Take a testbed down, with every process in it, or remove what a crash has left
     #[command(after_help = "Examples:
   nagare testbed down            the only one that is up
   nagare testbed down tree8

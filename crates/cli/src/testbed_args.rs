@@ -19,9 +19,9 @@ pub struct RunArgs {
     /// Ranks per host [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ppn: Option<u32>,
-    /// How ranks are put on hosts: slot (fill a host, then the next), node (one per host, round after round), balanced
-    /// (consecutive ranks, spread evenly over as few groups of hosts as hold them), or a file with lines HOST, HOST:N
-    /// or `HOST slots=N` in the order of the ranks
+    /// How ranks are placed on hosts: slot (fill a host, then the next), node (one per host, round after round),
+    /// balanced (consecutive ranks, spread evenly over as few groups of hosts as hold them), or a file with lines HOST,
+    /// HOST:N or `HOST slots=N` in the order of the ranks
     #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
     pub map: String,
     /// Whose launcher: openmpi, mpich, or a launcher's path [default: that of the library the program is linked to]
@@ -33,10 +33,10 @@ pub struct RunArgs {
     /// Without Nagare
     #[arg(long)]
     pub stock: bool,
-    /// libnagare.so, or the directory it is in, in place of searching
+    /// libnagare.so, or the directory it is in, instead of searching
     #[arg(long, value_name = "PATH")]
     pub lib: Option<PathBuf>,
-    /// Tell on standard error what is run where
+    /// Print to standard error what is run where
     #[arg(long, short)]
     pub verbose: bool,
     /// Whether ranks are not told the fabric.

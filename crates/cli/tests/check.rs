@@ -1,4 +1,4 @@
-//! `nagare check` finds the conflicts of section 1.3 of the algorithms document, and counts bytes.
+//! `nagare check` finds the conflicts that docs/fabrics.md tells of the p = 6 mesh, and counts bytes.
 
 use crate::common::{failure_of, nagare, rows, stdout, stdout_of};
 use serde_json::Value;

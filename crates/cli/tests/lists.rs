@@ -16,7 +16,7 @@ fn every_command_explains_itself_with_an_example() {
 fn fabrics_with_hosts_switches_and_levels() {
     let rows = rows(&stdout_of(&["fabrics"]));
     let mesh = rows.iter().find(|row| row[0] == "mlfm36").unwrap();
-    // Section 1.3: 36 servers, 18 switches, four groups.
+    // docs/fabrics.md: 36 hosts, 18 switches, four groups.
     assert_eq!(mesh[1..5], ["36", "18", "72", "group 4"]);
 }
 

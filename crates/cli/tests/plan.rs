@@ -1,4 +1,4 @@
-//! `nagare plan` prints the worked examples of the algorithms document.
+//! `nagare plan` prints the worked examples of docs/algorithms.md.
 
 use crate::common::{failure_of, rows, stdout_of};
 use nagare_plan::algorithm::Algorithm;

@@ -76,7 +76,7 @@ fn ranks_sit_where_they_should() {
         assert_eq!(on_tree8(&["--np", "10", "--ppn", "2", "--map", "node"]).unwrap(), by_node, "{mpi}");
         let by_slot = names(Placement::by_slot(&bed.fabric, 9, 2).unwrap());
         assert_eq!(on_tree8(&["--np", "9", "--ppn", "2"]).unwrap(), by_slot, "{mpi}");
-        // 8 + 8 + 8 + 8 of 9 + 9 + 9 + 9: the last host of each group stays free (section 1.4).
+        // 8 + 8 + 8 + 8 of 9 + 9 + 9 + 9: the last host of each group stays free.
         let balanced: Vec<String> = (0..36).filter(|host| host % 9 != 8).map(|host| format!("n{host}")).collect();
         let options = ["--np", "32", "--map", "balanced"];
         assert_eq!(hosts_of_ranks("mlfm36", mpi, &options).unwrap(), balanced, "{mpi}");

@@ -1,4 +1,4 @@
-//! An allocator that counts what each thread has, and refuses to go on where it is far too much.
+//! An allocator that counts the memory of each thread, and fails the test where it is far too much.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,8 +1,8 @@
-//! Faults of third-party libraries that strike a job now and then, with Nagare or without: each is known by the
-//! library's own words.
+//! Faults of third-party libraries that fail a job now and then, with Nagare or without: the library's own message
+//! identifies each.
 //!
-//! A job that fails with these words is run once more, and the fault is told in the summary of the tests. A fault comes
-//! into the table with the words and with where they were seen; what Nagare says is never among them.
+//! A job that fails with such a message runs once more, and the summary of the tests counts the fault. A row of the
+//! table has the message and where it was seen; a message of Nagare's is never among them.
 
 use super::launcher::Ended;
 use super::mpi::{Family, Mpi};

@@ -1,4 +1,5 @@
-//! How many jobs of a process run at once: one more than cores, since a job that starts or ends mostly waits.
+//! How many jobs of a process run at once: one more than there are cores, since a job mostly waits while it starts or
+//! ends.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::available_parallelism;

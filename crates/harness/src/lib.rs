@@ -6,7 +6,7 @@
 //!                                          its turn among the jobs (gate), a second run after a known fault
 //! ```
 //!
-//! What only a broken build or installation can cause is a panic that says what to do.
+//! A fault that only a broken build or installation can cause is a panic that says what to do.
 
 mod fault;
 mod gate;

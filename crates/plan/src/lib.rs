@@ -14,7 +14,8 @@
 //! * [`topology`], [`fabric`]: where ranks are, and what connects them.
 //! * [`collective`], [`algorithm`]: what can be planned, one file for each algorithm; [`pattern`], [`tree`] and
 //!   [`tasks`] are what these are built from.
-//! * [`Planner`]: plans, and [`cost`]s; [`choice`]: which algorithm a call gets, and why.
+//! * [`Planner`]: plans, and [`cost`]s; [`choice`]: rules, thresholds and reasons; [`decision`]: the algorithm of one
+//!   call, its segment and window; [`learn`]: which candidate is the fastest by measured times.
 //! * [`schedule`]: the plans; [`execute`]: carrying them out, between threads for tests.
 //!
 //! A Bcast from rank 0 of 64 ranks, four to a node, and what rank 4 does in it:

@@ -10,8 +10,8 @@ use crate::schedule::{Pacing, RankPlan, Schedule};
 use crate::topology::Topology;
 use std::sync::{Arc, OnceLock};
 
-/// Bytes from which on a collective runs on ours where all nodes are on one switch: below, the library's own, which
-/// share no link there either, are as fast. Measured on star16.
+/// Smallest size for which Nagare carries out a collective where all nodes are on one switch: below, the library's own
+/// algorithms, which share no link there either, are as fast. Measured on star16.
 const fn smallest_on_one_switch(collective: Collective) -> u64 {
     match collective {
         Collective::Allreduce => 128 << 10,
@@ -20,18 +20,19 @@ const fn smallest_on_one_switch(collective: Collective) -> u64 {
     }
 }
 
-/// Ranks up to which Allgather and Reduce_scatter run on ours by default: a plan has a part for every slice of every
-/// block.
+/// Most ranks for which Nagare carries out Allgather and Reduce_scatter by default: a plan has a part for every slice
+/// of every block.
 const MOST_BLOCKS: u32 = 1 << 15;
 
-/// Predicted times up to this ratio are alike: the first in the table, which needs less luck, is taken.
+/// Predicted times within this ratio of the least count as equal: Nagare takes the first in the table, which depends
+/// least on overlap.
 const ALIKE: f64 = 1.02;
 
-/// Of the least predicted time, what takes at most this may still be the fastest: predictions know no noise, no other
-/// jobs and no processors.
+/// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
+/// noise, no other jobs and no processors.
 const WORTH_TRYING: f64 = 1.5;
 
-/// Algorithms tried in the calls of a program, at most.
+/// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
 
 /// Pieces in which halving and doubling cuts the share of a lane where no size is given.
@@ -164,7 +165,7 @@ impl Planner {
     }
 
     /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first;
-    /// `None` if the choice for this collective is not made by cost.
+    /// `None` if Nagare does not choose by predicted time for this collective.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
         let predicted = candidates.filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));

@@ -288,7 +288,8 @@ proptest! {
             prop_assert_eq!(blocks.len(), on(here) * on(there));
             for (own, own_node, other) in [(*from, here, there), (*to, there, here)] {
                 prop_assert!(slots[own as usize] < leaders);
-                prop_assert_eq!(*partners.entry((own_node, other)).or_insert(own), own, "one leader for both directions");
+                let leader = *partners.entry((own_node, other)).or_insert(own);
+                prop_assert_eq!(leader, own, "one leader for both directions");
             }
         }
         prop_assert_eq!(between.len(), used.len() * (used.len() - 1));

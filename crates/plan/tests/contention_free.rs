@@ -187,7 +187,9 @@ proptest! {
     /// The same on networks, where links have rates and latencies, with ranks in any order.
     #[test]
     fn every_block_arrives_once_on_networks(
-        (name, hosts) in prop::sample::select(vec![("mlfm36", 36u32), ("torus16", 16), ("wan2x8", 16), ("fattree", 16)]),
+        (name, hosts) in prop::sample::select(
+            vec![("mlfm36", 36u32), ("torus16", 16), ("wan2x8", 16), ("fattree", 16)],
+        ),
         on in prop::collection::vec(0u32..36, 1..50),
         pace in paces(),
     ) {

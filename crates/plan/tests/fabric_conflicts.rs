@@ -1,5 +1,5 @@
-//! The contention facts of the algorithms document, section 1.3, with two-trees built here from its rule in section 1.1
-//! and not by the library: what is tested is fabrics, routes and the checker.
+//! What docs/fabrics.md says of conflicts in the p = 6 mesh. The two-trees are built here, from their rule, and not by
+//! the library: these are tests of fabrics, routes and the checker.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Halving and doubling along dimensions: the document's worked examples, what links carry, and that every contribution
-//! arrives exactly once.
+//! Halving and doubling along dimensions: the worked examples of the patent, what links carry, and that every
+//! contribution arrives exactly once.
 
 use crate::support::network;
 use nagare_plan::Planner;

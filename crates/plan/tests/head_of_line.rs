@@ -1,4 +1,4 @@
-//! Head-of-line blocking by the model of the algorithms document, section 3, and its figures.
+//! Head-of-line blocking: the model and the figures of docs/algorithms.md, "Exchanges in time".
 
 use crate::support::document;
 use nagare_plan::Planner;

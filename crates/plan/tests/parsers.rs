@@ -111,7 +111,10 @@ proptest! {
     }
 
     #[test]
-    fn addresses_of_slurm(address in texts(ADDRESSES, &[".", "s0", "node"]), pattern in texts(PATTERNS, &[".", "switch", "node"])) {
+    fn addresses_of_slurm(
+        address in texts(ADDRESSES, &[".", "s0", "node"]),
+        pattern in texts(PATTERNS, &[".", "switch", "node"]),
+    ) {
         checked(&(address, pattern), |(address, pattern)| match SlurmAddress::parse(address, pattern) {
             Ok(parsed) => {
                 assert_eq!(parsed.switches().chain([parsed.node()]).collect::<Vec<_>>().join("."), *address);
@@ -129,7 +132,11 @@ proptest! {
 
     /// Whatever machine was understood, and whatever torus the nodes are said to be on: every rank has its plans.
     #[test]
-    fn plans_on_any_machine(machine in texts(MACHINES, &["node", "core", ":2"]), torus in texts(DIMS, &["x", "2"]), ranks in 1u32..9) {
+    fn plans_on_any_machine(
+        machine in texts(MACHINES, &["node", "core", ":2"]),
+        torus in texts(DIMS, &["x", "2"]),
+        ranks in 1u32..9,
+    ) {
         checked(&(machine, torus, ranks), |(machine, torus, ranks)| {
             let Ok(source) = Source::synthetic(machine) else { return };
             let ranks = u64::from(*ranks).min(source.place(u64::from(*ranks) - 1, "").map_or(1, |_| u64::from(*ranks)));

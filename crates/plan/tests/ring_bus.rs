@@ -1,6 +1,5 @@
-//! The XOR exchange between NUMA nodes on a ring bus with a clockwise and a counter-clockwise path (algorithms
-//! document, section 5, claim 3): how many transfers of a step meet on one part of a path, by trying all choices there
-//! are.
+//! The XOR exchange between NUMA nodes on a ring bus with a clockwise and a counter-clockwise path (docs/algorithms.md,
+//! xor, "NUMA nodes"): how many transfers of a step meet on one part of a path, found by trying every choice.
 
 use nagare_plan::pattern::VirtualRanks;
 use nagare_plan::topology::Topology;

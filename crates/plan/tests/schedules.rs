@@ -156,10 +156,13 @@ proptest! {
         }
     }
 
-    /// Section 3, for uneven nodes too: in every step all ranks of a node send to one node and each node hears from one
+    /// Also with uneven nodes: in every step all ranks of a node send to one node, and each node receives from one
     /// only; every pair of ranks meets once.
     #[test]
-    fn two_level_ring_node_property(nodes in prop::collection::vec(0u32..9, 2..80), cores in prop::collection::vec(0u32..16, 80)) {
+    fn two_level_ring_node_property(
+        nodes in prop::collection::vec(0u32..9, 2..80),
+        cores in prop::collection::vec(0u32..16, 80),
+    ) {
         let cores = cores[..nodes.len()].to_vec();
         let planner = Planner::new(Topology::new(vec!["node".into()], vec![nodes], cores).expect("one level"));
         let moves = planner.schedule(Collective::Alltoall, Algorithm::TwoLevelRing, 0).expect("implemented").moves();
@@ -175,13 +178,13 @@ proptest! {
         prop_assert_eq!((pairs.len(), moves.len()), (ranks * (ranks - 1), ranks * (ranks - 1)));
     }
 
-    /// Section 5: in every step all ranks of a node talk to ranks of one single node; steps are symmetric and meet
-    /// every rank once.
+    /// In every step all ranks of a node talk to ranks of one single node; steps are symmetric and meet every rank
+    /// once.
     #[test]
     fn xor_node_property(nodes in prop::collection::vec(0u32..9, 1..80), cores in prop::collection::vec(0u32..16, 80)) {
         let ranks = nodes.len() as u32;
-        let topology = Topology::new(vec!["node".into()], vec![nodes], cores[..ranks as usize].to_vec()).expect("one level");
-        let planner = Planner::new(topology);
+        let cores = cores[..ranks as usize].to_vec();
+        let planner = Planner::new(Topology::new(vec!["node".into()], vec![nodes], cores).expect("one level"));
         let v = planner.context().virtual_ranks();
         prop_assert!(v.steps().is_power_of_two());
         let node = planner.topology().nodes();

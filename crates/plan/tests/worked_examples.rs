@@ -1,4 +1,4 @@
-//! The worked examples of the algorithms document, literally.
+//! The worked examples of docs/algorithms.md, literally.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
@@ -22,7 +22,7 @@ fn round(schedule: &Schedule, stage: usize, colour: u32) -> Moves {
     send_tables(schedule)[stage].rounds[&colour].iter().copied().collect()
 }
 
-/// Section 1.1: ranks 0..7, root 0.
+/// `two_tree`: ranks 0..7, root 0.
 #[test]
 fn two_tree_of_eight() {
     let planner = Planner::new(Topology::of_nodes((0..8).collect()).unwrap());
@@ -45,7 +45,7 @@ fn two_tree_of_eight() {
     assert_eq!(round(&bcast, 0, 1), swapped(&colour_1));
 }
 
-/// Section 1.2: 32 ranks in four groups of eight.
+/// `grouped_two_tree`: 32 ranks in four groups of eight.
 #[test]
 fn grouped_two_tree_of_four_groups() {
     let groups: Vec<u32> = (0..32).map(|r| r / 8).collect();

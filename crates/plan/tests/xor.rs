@@ -169,7 +169,8 @@ proptest! {
         let mut by_first: Vec<(u32, u32)> = first_of.into_iter().map(|(node, first)| (first, node)).collect();
         by_first.sort_unstable();
         let on = |node: u32| -> Vec<u32> {
-            let mut on: Vec<u32> = (0..members.len() as u32).filter(|&r| nodes[members[r as usize] as usize] == node).collect();
+            let is_on = |&r: &u32| nodes[members[r as usize] as usize] == node;
+            let mut on: Vec<u32> = (0..members.len() as u32).filter(is_on).collect();
             on.sort_by_key(|&r| (cores[members[r as usize] as usize], r));
             on
         };

@@ -88,9 +88,10 @@ fn allowed(licence: &str) -> Result<(), String> {
 fn markdown(rows: &Rows) -> String {
     let mut text = format!(
         "# Licences of dependencies\n\n\
-         Written by `make licences` from the lock file; do not edit. Nagare itself is under MIT or Apache-2.0. \
-         `build`: runs when Nagare is built, and is no part of it. Allowed are {}, and any expression that they \
-         fulfil; `make check` refuses others.\n\n\
+         Written by `make licences` from the lock file; do not edit. Nagare itself is under MIT or Apache-2.0.\n\
+         `build`: runs when Nagare is built, and is no part of it.\n\
+         Allowed are {}, and any expression that they fulfil;\n\
+         `make check` refuses others.\n\n\
          | package | version | licence | part of |\n|---|---|---|---|\n",
         ALLOWED.join(", ")
     );

@@ -1,7 +1,7 @@
-//! `nagare-trust`: runs what shows that programs see nothing else under Nagare, and writes down what was run.
+//! `nagare-trust`: runs the tests which show that programs see no difference under Nagare, and records what was run.
 //!
 //! ```text
-//!   conformance (mpi4py's tests) ─┐                                       ┌─► the record ─► table (docs/compatibility.md)
+//!   conformance (mpi4py's tests) ─┐                                       ┌─► records ─► docs/compatibility.md
 //!   fuzz (random programs) ───────┼─► jobs, with Nagare and without ──────┤
 //!   soak, tests ──────────────────┘                                       └─► what differs, fails or grows
 //! ```

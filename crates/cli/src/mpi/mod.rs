@@ -1,4 +1,4 @@
-//! What there is to know about MPI installations from outside: launchers, libraries, and how to preload into ranks.
+//! MPI installations as seen from outside: launchers, libraries, and how to preload into ranks.
 
 pub mod elf;
 pub mod launcher;

@@ -43,7 +43,13 @@ proptest! {
     fn command_lines_of_launchers(line in texts(LINES, &["-x", "-genv", "-env", "--export=", ":", "LD_PRELOAD="])) {
         checked(line.as_str(), |line| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let preload = Preload { library: "/n/libnagare.so", environment: Some("e.so"), slurm_export: None, variables: &["NAGARE_LOG".to_owned()] };
+            let variables = ["NAGARE_LOG".to_owned()];
+            let preload = Preload {
+                library: "/n/libnagare.so",
+                environment: Some("e.so"),
+                slurm_export: None,
+                variables: &variables,
+            };
             for kind in [Kind::OpenMpi, Kind::Hydra, Kind::Srun] {
                 let Ok(arguments) = preload.arguments(kind, &words) else { continue };
                 assert!(arguments.iter().any(|word| word.contains("/n/libnagare.so")), "{kind:?} {arguments:?}");
@@ -56,7 +62,11 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn damaged_programs(changes in vec((select(&[64usize, 1024, 1 << 20][..]), any::<prop::sample::Index>(), any::<u8>()), 1..40), cut in any::<prop::sample::Index>(), whole in any::<bool>()) {
+    fn damaged_programs(
+        changes in vec((select(&[64usize, 1024, 1 << 20][..]), any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        cut in any::<prop::sample::Index>(),
+        whole in any::<bool>(),
+    ) {
         let mut bytes = std::fs::read("/bin/true").expect("a program");
         for (within, at, byte) in &changes {
             let within = (*within).min(bytes.len());

@@ -17,7 +17,7 @@
 //!
 //! Both kinds of messages are in rank order. So what comes from a node whose ranks are consecutive is received in
 //! place, and what ranks dealt out to nodes in turn send inside the node needs no copy either. A node of one rank has
-//! nothing to aggregate and sends as ever. Source: algorithms document, section 3 (A. Naruse and others, 2010).
+//! nothing to aggregate and sends every block directly. Source: A. Naruse and others, 2010 (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

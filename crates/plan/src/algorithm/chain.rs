@@ -9,7 +9,7 @@
 //! the price is the fill, N - 2 segments. The line is the hierarchy order turned so that it starts at the root: it then
 //! enters and leaves every group at most twice, the root's own at its two ends. On a torus the line is a cycle of
 //! neighbours and each half of the vector takes one direction of it: links are full duplex, so the two chains share
-//! none. Inside a node see [`Node`]. Source: algorithms document, section 1.6.
+//! none. Inside a node see [`Node`]. A pipeline along a line is common practice (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

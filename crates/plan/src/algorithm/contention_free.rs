@@ -1,12 +1,13 @@
-//! Alltoall in an order in which no link is asked for more than it carries, kept by tokens.
+//! Alltoall in an order in which no link gets more than it carries; tokens keep the order.
 //!
 //! ```text
-//!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2       one after another at every rank
+//!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2   each rank: one at a time
 //!   then c→d over a link they share:                    b tells c when it has everything: 2→c₀ 3→c₁ 4→c₀
 //! ```
 //! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a
 //! task come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks
-//! of a node exchange their blocks beside the tasks of their node. Source: algorithms document, section 4.
+//! of a node exchange their blocks beside the tasks of their node. Source: the thesis on contention-free communication
+//! in docs/provenance.md.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
@@ -22,7 +23,7 @@ pub const SPEC: Spec = Spec {
     name: "contention_free",
     collectives: &[Collective::Alltoall, Collective::Alltoallv],
     needs: "a fabric; else groups, taken for a tree of equal links",
-    summary: "nodes exchange in an order in which no link is asked for more than it carries, kept by tokens",
+    summary: "nodes exchange in an order in which no link gets more than it carries; tokens keep the order",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "step",
     plan: |context, role| contention_free(context.exchange(), role.rank),

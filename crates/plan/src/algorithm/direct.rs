@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   root    token→1   token→2   ⟨1 received⟩ token→3   ⟨2 received⟩ token→4 …
-//!   1, 2    ════════▶ ════════▶               the next but one starts when a block is there: the root's link never idles, and no
-//!                                              more than two blocks meet in its queue
+//!   1, 2    ════════▶ ════════▶        a block received starts the sender after the next: the root's link never idles,
+//!                                      and at most two blocks meet in its queue
 //! ```
 //! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders
-//! behind a shared link. Source: algorithms document, section 4: all tasks of a Gather use the root's link, so they are
-//! one group.
+//! behind a shared link. Source: the thesis on contention-free communication in docs/provenance.md: all tasks of a
+//! Gather use the root's link, so they are one group.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

@@ -23,8 +23,8 @@
 //! ```text
 //!         u                     u                        u                     u
 //!      c/   \                 c/   \        or        c/   \                 c/   \
-//!      v     q       →       x     q                 q     v       →       x     v         (then x's way is through q,
-//!         c/   \               c/   \            c/   \  c/  \                  c/  \         so q goes below its sibling)
+//!      v     q       →       x     q                 q     v       →       x     v      (x's way is through q,
+//!         c/   \               c/   \            c/   \  c/  \                  c/  \      so q goes below v)
 //!         x     y             v     y           x     y  z                    q
 //!                                                                          c/   \
 //!                                                                          z     y
@@ -33,8 +33,8 @@
 //! gateway ends one to three edges below the representative, and that tree of its family at most twice as deep as it
 //! was.
 //!
-//! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block.
-//! Source: algorithms document, section 1.7 (Nagare's own).
+//! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block. Our
+//! own (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

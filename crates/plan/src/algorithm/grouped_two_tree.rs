@@ -9,8 +9,8 @@
 //! level in one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
 //!
 //! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so
-//! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P). Source: algorithms document,
-//! sections 1.2 and 1.5 (patent application JP2020-178181).
+//! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P). Source: Japanese patent
+//! application JP2020-178181 (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;

@@ -7,7 +7,7 @@
 //! (4 × 4 nodes with A aggregators each.) All halvings come before all doublings, so what is moved shrinks through all
 //! dimensions. Lanes go through the dimensions in different orders at the same time, so that while one uses the links
 //! of a dimension the other uses those of another; chunks of a lane follow one another, so that there is something to
-//! send while a step waits for its last segment. Source: algorithms document, section 2.
+//! send while a step waits for its last segment. Source: Japanese patent 7087953 (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
@@ -28,7 +28,7 @@ pub const SPEC: Spec = Spec {
         Collective::ReduceScatter,
     ],
     needs: "nothing",
-    summary: "halving, then doubling, along every dimension of the network, each also alone; on a torus in several \
+    summary: "halving, then doubling, or one of the two, along every dimension of the network; on a torus in several \
               orders at the same time",
     source: "Japanese patent 7087953",
     round: "step",

@@ -4,11 +4,12 @@
 //!   root ◄── node 1 ◄── node 2 ◄── node 3          node 1 sends its own blocks first, then node 2's, then node 3's:
 //!            1        2 1        3 2 1              the root's link is busy from the first moment to the last
 //! ```
-//! This is the relay of the task groups taken to its end: each sender goes through the one scheduled before it, so no
-//! two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain (see
-//! [`mod@super::chain`]), on a torus half of them on either way around, since one link of it is no faster than a part
-//! of the root's; only leaders talk between nodes, and the other ranks of a node hand their blocks to its leader. At
-//! most [`SLOTS`] blocks are in a relay's memory. Source: algorithms document, section 4.
+//! This applies the relay of the task groups (`tasks/relay.rs`) to every sender: each sends through the one scheduled
+//! before it, so no two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain
+//! (see [`mod@super::chain`]), on a torus half of them on either way around, since one link of it is no faster than a
+//! part of the root's; only leaders talk between nodes, and the other ranks of a node hand their blocks to its leader.
+//! At most [`SLOTS`] blocks are in a relay's memory. Source: the thesis on contention-free communication in
+//! docs/provenance.md.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
@@ -21,7 +22,7 @@ pub const SPEC: Spec = Spec {
     name: "relay",
     collectives: &[Collective::Gather],
     needs: "nothing",
-    summary: "a pipeline of nodes to the root: each sends its own blocks, then passes on those from behind it",
+    summary: "a pipeline of nodes to the root: each sends its own blocks, then those that it receives",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "block",
     plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),

@@ -7,7 +7,7 @@
 //! Every node sends and receives 2n(N-1)/N: what Allreduce needs at least on one link per node. Every link between
 //! groups is crossed by one pair of neighbours per direction. On a torus two rings, of N parts each, go around the
 //! cycle in opposite directions. The ranks of a node combine each part before it is needed and get it when it is
-//! finished (see [`Node`]). Source: algorithms document, section 1.6.
+//! finished (see [`Node`]). Source: Patarasuk, Yuan 2009 (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
@@ -27,8 +27,8 @@ pub const SPEC: Spec = Spec {
         Collective::ReduceScatter,
     ],
     needs: "nothing",
-    summary: "reduce-scatter and allgather around all nodes in hierarchy order, in segments, each also alone; on a \
-              torus in both directions",
+    summary: "reduce-scatter, then allgather, or one of the two, around all nodes in hierarchy order, in segments; on \
+              a torus in both directions",
     source: "Patarasuk, Yuan 2009",
     round: "step",
     plan: |context, role| {

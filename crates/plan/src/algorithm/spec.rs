@@ -15,7 +15,7 @@ pub struct Spec {
     pub name: &'static str,
     /// What it can implement.
     pub collectives: &'static [Collective],
-    /// What ranks and network must have for it to be worth its name.
+    /// What ranks and network need for it to differ from a simpler algorithm.
     pub needs: &'static str,
     /// One line for lists.
     pub summary: &'static str,
@@ -29,15 +29,15 @@ pub struct Spec {
     pub stages: fn(&Context, Collective) -> Vec<String>,
     /// In how many chunks the share of a lane is cut for a vector of so many bytes; none where there are no lanes.
     pub chunks: Option<fn(&Context, u64) -> u32>,
-    /// An exchange whose ranks are kept from filling the queues of switches: what they do to them.
+    /// For an exchange whose ranks must not fill the queues of switches: how they use these.
     pub senders: Option<fn(&Context) -> Senders>,
-    /// A default, taken without a comparison where this holds.
+    /// A default where this holds, without comparing times.
     pub fits: Option<fn(&Context, Collective) -> bool>,
     /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
     pub cost: Option<fn(&Context, Collective) -> Option<Profile>>,
 }
 
-/// What the ranks of an exchange do to queues.
+/// How the ranks of an exchange use queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Senders {
     /// Which of them can meet at a link.
@@ -54,7 +54,7 @@ impl Spec {
     }
 }
 
-/// Whose part of which collective a plan is.
+/// For which collective and rank to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
     /// The collective, one of those of the algorithm.

@@ -3,13 +3,13 @@
 //! ```text
 //!   for j in 0..nodes:  for k in 0..W:                          W: most ranks on a node; this is step j·W + k
 //!     slot l of node s sends to slot (l + k) mod w of node s + j and receives from slot (l - k) mod w' of node s - j
-//!     w, w': the larger of the two nodes' numbers of ranks; idle: a step k ≥ w, a slot that the smaller node has not got
+//!     w, w': the larger of the two nodes' numbers of ranks; idle: a step k ≥ w, a slot that the smaller node lacks
 //! ```
 //! In every step all ranks of a node send to one node, and all that it receives comes from one node: no two nodes meet
 //! at the port of a third, which is what a plain ring does whenever its step is no multiple of the ranks per node.
 //! Nodes are in hierarchy order: with two groups of g nodes the link between them carries 1, 2, … g, … 2, 1 messages,
-//! so it is never idle. Source: algorithms document, section 3 (A. Naruse and others, 2010), there for the same number
-//! of ranks on every node.
+//! so it is never idle. Source: A. Naruse and others, 2010 (docs/provenance.md), there for the same number of ranks on
+//! every node.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

@@ -3,7 +3,8 @@
 //! ```text
 //!   three nodes with 2, 3 and 2 ranks: slots padded to 4, nodes to 4
 //!   vrank = node · 4 + slot       node 0: 0 1 - -    node 1: 4 5 6 -    node 2: 8 9 - -    (node 3 is missing)
-//!   step t = 4·a + b: every rank of node n talks to node n XOR a only, slot s to slot s XOR b; who is missing is an idle step
+//!   step t = 4·a + b: every rank of node n exchanges with node n XOR a only, slot s with slot s XOR b; without a
+//!   partner the step is idle
 //! ```
 //! With two partners a step has two XOR values, t and u: half of the ranks send along t and receive along u, half the
 //! other way.
@@ -11,9 +12,9 @@
 //! ```text
 //!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
 //! ```
-//! The padding is what gives the node property for any, even uneven, number of ranks per node: the high bits of t
-//! choose the partner's node alone. It costs idle steps off powers of two. Source: algorithms document, section 5
-//! (US11656920).
+//! Thanks to the padding all ranks of a node talk to one node per step, even where nodes have different numbers of
+//! ranks: the high bits of t alone choose the partner's node. Off powers of two it costs idle steps. Source: US patent
+//! 11656920 (docs/provenance.md).
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

@@ -1,4 +1,4 @@
-//! What the plans of one communicator are made from: its topology, what the user says, and indexes over both.
+//! What algorithms plan from, for one communicator: its topology, the user's options, and indexes over both.
 
 mod rails;
 

@@ -1,30 +1,31 @@
 //! The executor: keeps every link of a rank busy while never having more than a window of segments under way per
 //! stream.
 //!
-//! Each hop of the plan is a stream of segments. What completes makes hops *due*: those that work on the same data
-//! (`Dependencies::followers`) and those that waited for it as a whole. Only these are looked at: they combine what has
-//! arrived, post the receives of the window, and join the sends that are ready, which start lowest segment first, so
-//! that two children are served alternately. An event costs the same however many hops, streams and segments there
+//! Each hop of the plan is a stream of segments. A completion makes hops *due*: those that work on the same data
+//! (`Dependencies::followers`) and those that waited for it as a whole. The executor visits only these: they combine
+//! what has arrived, post the receives of the window, and join the sends that are ready, of which the lowest segment
+//! starts first, so that two children take turns. An event costs the same however many hops, streams and segments there
 //! are.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
-//! nothing. On each stream about every half window one segment is sent synchronously, and with two of these unfinished
-//! the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer together (a ring
-//! has many, each short), except that a stream with nothing under way may still send one segment, synchronously: two
-//! streams never wait for one another. [`Credits`] carries the counts from call to call, so that many short calls are
-//! bounded as one long call is. A send without credit is parked with its peer until a confirmation comes.
+//! nothing. On each stream the executor sends one segment per half window synchronously, and with two of these
+//! unfinished the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer
+//! together (a ring has many, each short), except that a stream with nothing under way may still send one segment,
+//! synchronously: two streams never wait for one another. [`Credits`] carries the counts from call to call, so that
+//! many short calls are bounded as one long call is. A send without credit is parked with its peer until a confirmation
+//! comes.
 //!
-//! **Flow.** An exchange has many streams, each short, and what they have under way together is bounded as
-//! [`crate::schedule::Flow`] says: segments are sent synchronously, so that their completion tells that they have left
-//! the network, and a send waits while more than a block before it in the list is still to be received. The first
-//! unfinished send always goes on, so the bounds never wait for one another.
+//! **Flow.** An exchange has many streams, each short, and [`crate::schedule::Flow`] bounds what they have under way
+//! together: the executor sends segments synchronously, so that their completion shows that they have left the network,
+//! and a send waits while more than a block that precedes it in the list is still to be received. The first unfinished
+//! send always goes on, so the bounds never wait for one another.
 //!
 //! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so
 //! results are the same from run to run.
 //!
-//! **No deadlock.** Receives of the first [`ACTIVE_HOPS`] unfinished hops are posted whatever else happens, and the
-//! list order is one partial order for all ranks: the earliest unfinished transfer always has both its ends in the two
-//! ranks' windows.
+//! **No deadlock.** The executor posts the receives of the first [`ACTIVE_HOPS`] unfinished hops whatever else happens,
+//! and the list order is one partial order for all ranks: the earliest unfinished transfer always has both its ends in
+//! the two ranks' windows.
 
 use super::credits::{Credits, Peer};
 use super::flow::Bounds;

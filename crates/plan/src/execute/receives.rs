@@ -1,4 +1,4 @@
-//! What an executor does but sending: it receives, combines and copies.
+//! What an executor does besides sending: it receives, combines and copies.
 
 use super::executor::Executor;
 use super::scratch::{is_free, owns_ring};

@@ -1,7 +1,7 @@
 //! A transport between ranks of one process: for tests with threads, and for playing a schedule in one thread.
 //!
-//! Units are 64-bit integers and the operation is wrapping addition, so giving rank r a random weight makes every sum
-//! of ranks recognisable: it is right exactly if every contribution is in it once.
+//! Units are 64-bit integers and the operation is wrapping addition. Each rank has a random weight, so a sum is right
+//! exactly if it contains every contribution once.
 
 use super::layout::Layout;
 use super::transport::{Completed, Label, Place, Region, Transport};

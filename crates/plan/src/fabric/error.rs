@@ -1,4 +1,4 @@
-//! What can be wrong with a fabric, as one clear line.
+//! What can be wrong with a fabric, each as one line.
 
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 //! ```toml
 //! name = "two racks"                       # optional
 //! queue = 128                              # packets per port, for an emulation; optional
-//! message_latency = 90                     # microseconds a message costs beyond its bytes; optional, see `nagare bench`
+//! message_latency = 90                     # microseconds a message costs beyond its bytes; optional (`nagare bench`)
 //! message_gap = 20                         # microseconds between the messages of a host; optional
 //! hosts = ["n[0-7]"]                       # numbered in this order
 //! switches = ["l[0-1]", "s0"]

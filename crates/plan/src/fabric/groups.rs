@@ -1,4 +1,4 @@
-//! Which hosts belong together, read off the network.
+//! Which hosts belong together, derived from the network.
 //!
 //! An *upper switch* has no hosts. Hosts whose leaves are joined to the same set of upper switches form a group; a leaf
 //! joined to no upper switch is a group by itself. The same rule applied to groups and the tier of upper switches above

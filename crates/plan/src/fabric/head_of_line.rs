@@ -7,8 +7,8 @@
 //!   node Z ──3/8──►                   its queue: α(1 − α) of the time. The step takes Ta = 1 / (1 − α(1 − α)) = 1.306
 //! ```
 //! With any number of nodes: a port that the nodes s have at the head of their queues with probability pₛ is busy 1 −
-//! Π(1 − pₛ) of the time. Messages inside a node pass no switch and count nothing. Source: algorithms document, section
-//! 3.
+//! Π(1 − pₛ) of the time. Messages inside a node pass no switch and do not count. Source: A. Naruse and others, 2010
+//! (docs/provenance.md).
 
 use std::collections::BTreeMap;
 

@@ -54,11 +54,11 @@ impl Placement {
         Ok(Placement { hosts: hosts.collect() })
     }
 
-    /// Consecutive ranks spread evenly over as few groups as hold them (algorithms, section 1.4): of groups with
-    /// equally many places, `ceil(ranks / places per group)` are used and each gets `ceil(ranks / groups used)` ranks,
-    /// the last what is left. The rule is applied to the outermost level of [`Fabric::levels`], then inside each group
-    /// to the next, and inside the innermost groups ranks are placed by slot. Among uneven groups the first ones that
-    /// hold all ranks are used, and a group too small for its share is filled.
+    /// Consecutive ranks spread evenly over as few groups as hold them: of groups with equally many places, `ceil(ranks
+    /// / places per group)` are used and each gets `ceil(ranks / groups used)` ranks, the last what is left. The rule
+    /// is applied to the outermost level of [`Fabric::levels`], then inside each group to the next, and inside the
+    /// innermost groups ranks are placed by slot. Among uneven groups the first ones that hold all ranks are used, and
+    /// a group too small for its share is filled.
     pub fn balanced(fabric: &Fabric, ranks: usize, ppn: usize) -> Result<Self, PlacementError> {
         room(fabric, ranks, ppn)?;
         let mut hosts = Vec::with_capacity(ranks);

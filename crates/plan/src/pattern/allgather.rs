@@ -4,10 +4,10 @@
 //!   node gather ─► double dimension 1 ─► double dimension 0 ─► node bcast
 //!   size     1  →          4          →         16         →      P          blocks, of 4 × 4 nodes
 //! ```
-//! Every aggregator collects the blocks of the ranks that it serves. What it has and receives it spreads in its node at
-//! once, piece by piece. A lane whose runs of positions are neighbours in the result too works there, as a ring of
-//! nodes of one rank does; the others work in the stage, from where pieces are copied. Source: algorithms document,
-//! section 2.
+//! Every aggregator collects the blocks of the ranks that it serves. What it has and what it receives it spreads in its
+//! node at once, piece by piece. A lane whose runs of positions are neighbours in the result as well works in the
+//! result, as a ring of nodes of one rank does; the others work in the staging space, and pieces are copied from there.
+//! Source: Japanese patent 7087953 (docs/provenance.md).
 
 use super::blocks::Rail;
 use super::half::{Half, stages};

@@ -1,14 +1,14 @@
 //! One dimension of halving and doubling: how the nodes of a line come to own a position each.
 //!
 //! ```text
-//!   4 nodes, neighbours:        ┌───────── 0–3, 1–2 ─────────┐      step 1: 0 and 3 keep the lower half, 1 and 2 the upper
-//!                               0 ─────── 1 ─ ─ ─ 2 ─────── 3       step 2: partners are neighbours again, over other links
-//!                                 step 1            step 1
+//!   4 nodes, neighbours:   ┌───────── 0–3, 1–2 ─────────┐   step 1: 0 and 3 keep the lower half, 1 and 2 the upper
+//!                          0 ─────── 1 ─ ─ ─ 2 ─────── 3    step 2: partners are neighbours again, over other links
+//!                            step 1            step 1
 //! ```
 //! A line of a power of two is halved: in every step two nodes exchange halves of what both hold. A line of any other
 //! size is cut into as many positions as it has nodes, which go around, every step to the neighbour. In both each node
 //! combines what it receives and in the end owns one position; read backwards, the same steps spread what each owns to
-//! all. Source: algorithms document, section 2.
+//! all. Source: Japanese patent 7087953 (docs/provenance.md).
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub enum Pairs {
     /// Nodes as near as can be, so that no two exchanges of a line of 2 or 4 share a link of the ring.
     #[default]
     Near,
-    /// Nodes whose numbers differ in one bit, the lowest first: the document's.
+    /// Nodes whose numbers differ in one bit, the lowest bit first: the order of the patent.
     Bits,
 }
 

@@ -1,4 +1,4 @@
-//! One rank's plan for half of an Allreduce, in the making: what Reduce_scatter and Allgather do alike.
+//! One rank's plan for half of an Allreduce, under construction: what Reduce_scatter and Allgather have in common.
 //!
 //! ```text
 //!   halving of a node, 8 positions           pieces: what is sent in each step, and what is owned in the end

@@ -2,16 +2,16 @@
 //! work.
 //!
 //! ```text
-//!   dimensions by bandwidth: X Y Z       lane 0   X Y Z      while lane 0 uses the links along X, lane 1 uses those along Y
-//!                                        lane 1   Y Z X      and lane 2 those along Z
-//!                                        lane 2   Z X Y
-//!   mirrored, if that is not enough:     lane 3   X Y Z      partners 3-0 and 1-2 of a line of four, where the lanes above
-//!                                        …                   have 0-1 and 2-3: the links that those leave idle
+//!   dimensions by bandwidth: X Y Z      lane 0   X Y Z     while lane 0 uses the links along X, lane 1 uses those
+//!                                       lane 1   Y Z X     along Y and lane 2 those along Z
+//!                                       lane 2   Z X Y
+//!   mirrored, if that is not enough:    lane 3   X Y Z     partners 3-0 and 1-2 of a line of four, where the lanes
+//!                                       …                  above have 0-1 and 2-3: the links that those leave idle
 //! ```
 //! A host whose link is k times as fast as one of the torus needs k lanes to be kept busy. The hosts of one switch,
 //! which share its links, are a dimension that comes first in all lanes. Between groups of a tree all traffic of a node
-//! takes the same link, and one order crosses the thinnest links with the least: there is one lane. Source: algorithms
-//! document, section 2 (the order of dimensions, half of the data the other way).
+//! takes the same link, and one order crosses the thinnest links with the least: there is one lane. Source of the order
+//! of dimensions, and of sending half of the data the other way: Japanese patent 7087953 (docs/provenance.md).
 
 use crate::topology::{Dimension, Grid, Origin};
 

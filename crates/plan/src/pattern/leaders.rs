@@ -12,8 +12,8 @@
 //! With L leaders on a node (slots 0 … L−1, at most as many as it has ranks and there are nodes), leader ν·L/N deals
 //! with node ν of N, in both directions: nodes that one leader deals with are neighbours. The node's own blocks go the
 //! same way, so a member sends each leader one message and receives one from each: where ranks are numbered node by
-//! node, runs of the program's own buffers. Source: algorithms document, section 3 (A. Naruse and others, 2010),
-//! carried on from slots to nodes.
+//! node, runs of the program's own buffers. Source: A. Naruse and others, 2010 (docs/provenance.md), extended from
+//! slots to nodes.
 
 use super::staging::{Staging, place_of, sorted};
 use crate::schedule::{Rank, RankPlan, Round, Space};

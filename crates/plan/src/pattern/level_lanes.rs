@@ -1,12 +1,12 @@
 //! Orders in which halving can go through the levels of a tree or mesh.
 //!
 //! ```text
-//!   levels: leaf, node       near first    node leaf      little crosses the links between leaves, 1/N of the vector per node
-//!                            far first     leaf node      much crosses them, in the first step and in the last
-//!                            both          half of the vector each: while one half is inside leaves the other crosses
+//!   levels: leaf, node   near first   node leaf   little crosses the links between leaves, 1/N of the vector per node
+//!                        far first    leaf node   much crosses them, in the first step and in the last
+//!                        both         half of the vector each: while one half is inside leaves the other crosses
 //! ```
-//! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source: algorithms
-//! document, section 2 (the order of dimensions, half of the data the other way).
+//! Which is fastest depends on how wide the links between groups are; the cost model compares them. Source of the
+//! orders, and of sending half of the data the other way: Japanese patent 7087953 (docs/provenance.md).
 
 use super::lanes::Lane;
 

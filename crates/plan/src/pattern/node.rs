@@ -9,10 +9,9 @@
 //!                  /   \
 //!                 2     6
 //! ```
-//! Memory has no link to be kept free, but a process has: were the way from node to node to lead through two processes,
-//! each node would add a local hop to the depth, and the copies of one to the work of both. So every rank but the
-//! leader is a leaf of the network's schedule. Source: algorithms document, sections 1.5 and 1.7 (the intra-node
-//! level).
+//! Memory has no link to keep free, but copies take a process time: if data entered a node by one process and left it
+//! by another, each node would add a local hop to the depth and a copy to the work of both. So every rank but the
+//! leader is a leaf of the network's schedule.
 
 use crate::collective::Collective;
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};

@@ -2,10 +2,10 @@
 //! and spreads the result.
 //!
 //! ```text
-//!   slots   0   1   2   3   4   5   6   7        8 ranks, 2 aggregators at slots 0 and 4, so that each is in another part of the
-//!           A               A                    machine; under each the other 7 are an in-order tree, beginning behind it
+//!   slots   0   1   2   3   4   5   6   7     8 ranks, 2 aggregators at slots 0 and 4, each in another part of the
+//!           A               A                 machine; below each the other 7 form an in-order tree, next slot first
 //! ```
-//! Source: algorithms document, sections 1.5 (the tree) and 2 (aggregators).
+//! Source of the aggregators: Japanese patent 7087953 (docs/provenance.md).
 
 use crate::schedule::{Action, Hop, Parts, Rank, Round, TAGS};
 use crate::topology::NodeRanks;

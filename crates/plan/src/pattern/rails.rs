@@ -2,14 +2,14 @@
 //! time.
 //!
 //! ```text
-//!   vector │ aggregator 0                      │ aggregator 1                      │     of every node
-//!          │ lane 0          │ lane 1          │ lane 2          │ lane 3          │     each with its own order of dimensions
-//!          │ chunk 0│ chunk 1│ chunk 0│ chunk 1│ …                                       one after another
+//!   vector │ aggregator 0                      │ aggregator 1                      │   of every node
+//!          │ lane 0          │ lane 1          │ lane 2          │ lane 3          │   each in its order of dimensions
+//!          │ chunk 0│ chunk 1│ chunk 0│ chunk 1│ …                                     one after another
 //! ```
 //! Lanes are numbered through all aggregators of a node and have equal shares. A rail, which is a chunk of a lane, has
 //! a position for every node: the node's coordinates in the lane's order of dimensions, the first the most significant,
-//! each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: algorithms
-//! document, section 2.
+//! each as [`Along`] numbers them. So what a node holds after each step is a run of positions. Source: Japanese patent
+//! 7087953 (docs/provenance.md).
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;

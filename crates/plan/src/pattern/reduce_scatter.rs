@@ -5,8 +5,8 @@
 //!   size     P  →        P/4         →        P/16        →       1          blocks, of 4 × 4 nodes
 //! ```
 //! The vector is put in the order of the rails by copies, in the order of need: what a node sends in the first step
-//! first. Every aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: algorithms
-//! document, section 2.
+//! first. Every aggregator ends with the blocks of the ranks that it serves, and sends each its own. Source: Japanese
+//! patent 7087953 (docs/provenance.md).
 
 use super::blocks::Rail;
 use super::half::{Half, stages};

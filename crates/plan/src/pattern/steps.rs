@@ -1,8 +1,8 @@
 //! What exchanges have in common: a rank's own block is copied, then it sends and receives one block per step.
 //!
 //! ```text
-//!   step        1        2        3        4            with two steps in flight the send of step 3 starts when this rank's
-//!   send       ├────────┤├───────┤                      send and receive of step 1 are complete, whatever other ranks do
+//!   step        1        2        3        4       with two steps under way the send of step 3 starts when this rank's
+//!   send       ├────────┤├───────┤                 send and receive of step 1 are complete, whatever other ranks do
 //!   receive    ├──────┤ ├─────────┤
 //!                                 ├───── …
 //! ```

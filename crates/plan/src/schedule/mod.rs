@@ -42,7 +42,7 @@ pub enum Space {
     /// The receive blocks of Alltoall, Allgather and of Gather's root, one part per source rank; the one block of
     /// Reduce_scatter.
     Output,
-    /// Blocks on their way through this rank, in memory of ours.
+    /// Blocks on their way through this rank, in memory of Nagare.
     Stage,
 }
 
@@ -142,9 +142,9 @@ pub struct Round {
     pub step: u32,
 }
 
-/// Tags of streams: an eighth of what every MPI library has (MPI 4.0 section 9.1.2), the rest is for what messages are
-/// told apart by beside. Where a connection has more streams than there are tags, two of one tag are sent in the order
-/// of their turns and received in the order of the list, which are the same.
+/// Number of stream tags: an eighth of the tags that every MPI library has (MPI 4.0 section 9.1.2); the other bits of a
+/// tag tell calls and lengths apart. Where a connection has more streams than there are tags, streams with the same tag
+/// send in the order of their turns and receive in the order of the list; the two orders are the same.
 pub const TAGS: u32 = 1 << 12;
 
 /// One transfer seen from one of its two ends.

@@ -1,4 +1,4 @@
-//! How much of a plan may be under way at a time: what plans are made for and the executor keeps to.
+//! How much of a plan may be under way at a time: plans are made for it, and the executor keeps to it.
 
 /// Unfinished hops a rank works on at the same time; more than a tree ever has.
 pub const ACTIVE_HOPS: usize = 64;

@@ -1,4 +1,4 @@
-//! Schedules as the tables of the documents: who sends to whom, per stage and colour.
+//! Schedules as tables: who sends to whom, per stage and colour.
 
 use super::{Rank, Round, Schedule};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::{Groups, Lanes, NEAR, Order, Preference, Tasks, greedy, phases, tree_
 /// Tasks from which on phases are tried before the greedy order, which takes longer then.
 const MANY: usize = 1 << 14;
 
-/// An order of `tasks`: the greedy one of section 4 if its idealised execution takes at most [`NEAR`] times the bound,
+/// An order of `tasks`: the greedy one (`greedy.rs`) if its idealised execution takes at most [`NEAR`] times the bound,
 /// else phases, where they are found, else the one of several that takes least.
 pub fn choose(tasks: &Tasks<'_>) -> Order {
     let groups = Groups::new(tasks);

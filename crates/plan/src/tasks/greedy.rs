@@ -1,4 +1,5 @@
-//! The greedy order of section 4: the group with the most left to do, in it the task that waits least for the others.
+//! The greedy order: next comes the group with the most left to do, and in it the task that waits least for others.
+//! Source: the thesis on contention-free communication in docs/provenance.md.
 
 use super::{Groups, Tasks};
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! Which tasks must take turns on a link: the groups of section 4.
+//! Which tasks must take turns on a link: the groups of an order.
 //!
 //! ```text
 //!   link e, capacity C = B:   tasks by input bandwidth, largest first

@@ -1,7 +1,7 @@
 //! The idealised execution of an order: every task as early as the links allow, lasting its bytes over its bandwidth.
 //!
 //! A link has *lanes*: tasks of one lane run one after another, different lanes are independent. Lanes are the groups
-//! of section 4, or as many as the link carries of the tasks on it; then a task takes whichever is free.
+//! of `groups.rs`, or as many as the link carries of the tasks on it; then a task takes whichever is free.
 
 use super::groups::EQUAL;
 use super::{Groups, Tasks};

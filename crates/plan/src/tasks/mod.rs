@@ -1,12 +1,12 @@
-//! Contention-free task groups: in which order nodes talk, so that no link is asked for more than it carries.
+//! Contention-free task groups: in which order nodes exchange, so that no link receives more than it carries.
 //!
 //! ```text
 //!   Routes ─► Tasks ─► Groups (per link: what must take turns) ─► Order ─► Tokens ─► algorithm::contention_free
 //!                         └─► greedy, or phases where that is far from the bound
 //! ```
 //! A *task* is everything one node sends to another in a collective. Two tasks that share a directed link conflict,
-//! unless the link carries both at once. All of this is about nodes and links; ranks come in when plans are made.
-//! Source: algorithms document, sections 4 and 6.
+//! unless the link carries both at once. Everything here is about nodes and links; ranks come in when plans are made.
+//! Source: docs/provenance.md, contention-free task groups and phases on a tree.
 
 mod choose;
 mod colouring;

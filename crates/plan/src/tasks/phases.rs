@@ -8,7 +8,7 @@
 //! load of the busiest link, the order is optimal, as Faraj and Yuan show to be possible on every tree with equal
 //! links. A move of the repair may not be taken back at once (tabu search), or the same few tasks would change places
 //! for ever. The numbers that break ties come from a generator with a fixed start: every rank finds the same phases.
-//! Source: algorithms document, section 6.
+//! The repair is our own (docs/provenance.md).
 
 use super::{Lanes, Tasks};
 use std::cmp::Reverse;

@@ -3,8 +3,8 @@
 //! ```text
 //!   scheduled last in a group: x→y      next: w→z, which would have to wait for a token from y
 //!
-//!     w ───► x ───► y ───► z            x→y has the same sender as the last one and waits for no token; w→x and y→z share
-//!                                       no link with it or with each other (tree networks); all parts are pipelined
+//!     w ───► x ───► y ───► z        x→y has the same sender as the last one and waits for no token; w→x and y→z share
+//!                                   no link with it or with each other (tree networks); all parts are pipelined
 //! ```
 //! In a Gather y and z are both the root. The first and the last part may be replaced in the same way. The tail of the
 //! data leaves the last host of a path H₀ H₁ … at
@@ -14,7 +14,8 @@
 //!   β(k, k+1) = max(α(k, k+1), γ(k-1, k))            γ(k, k+1) = β(k, k+1) + L(Hₖ→Hₖ₊₁)
 //!   T = Σ C + Σ Sync                                 over the tasks scheduled in a group so far
 //! ```
-//! and the path is taken on which that is earliest. Source: algorithms document, section 4.
+//! and the path is taken on which that is earliest. Source: the thesis on contention-free communication in
+//! docs/provenance.md.
 
 use super::{Groups, Task, Tasks};
 use std::collections::HashMap;

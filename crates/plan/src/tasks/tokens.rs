@@ -1,8 +1,8 @@
-//! What a task waits for: the tokens of section 4, without those that others already imply.
+//! What a task waits for: tokens, but for those that other tokens already imply.
 //!
 //! ```text
 //!   lane of a link:  … R  S  T …      window 1: T waits for S;  window 2: T waits for R, and S and T share the link
-//!   S = a→b, T = c→d:   b ──token──► c        a = c: c knows when its own send is done      b = c: c has received S itself
+//!   S = a→b, T = c→d:   b ──token──► c      a = c: c knows when its own send is done    b = c: c has received S itself
 //!   S before U before T:   T need not wait for S
 //! ```
 

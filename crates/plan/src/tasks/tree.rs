@@ -19,8 +19,7 @@
 //! * In t₀ the hosts take turns in m₀ phases in a row as they like, since one host receives from all. The turns are the
 //!   colours of the graph in which every phase joins its row to the host of t₀ that receives in it.
 //!
-//! The intervals are those of Faraj and Yuan; how hosts are chosen within them is our own.
-//! Source: algorithms document, section 6.
+//! The intervals are those of Faraj and Yuan; the choice of hosts within them is our own (docs/provenance.md).
 
 use super::colouring::colour;
 use super::{Routes, Tasks};

@@ -4,7 +4,7 @@
 //! Cartesian communicator, equally large groups, and in the end one line of all nodes.
 //!
 //! ```text
-//!   torus 4 × 4, nodes of a sub-communicator:     . # # .        a box of 2 × 2, not closed: coordinates 1 and 2, rows 0 and 3
+//!   torus 4 × 4, nodes of a sub-communicator:     . # # .   a box of 2 × 2, not closed: columns 1, 2, rows 0, 3
 //!                                                 . . . .
 //!                                                 . . . .
 //!                                                 . # # .

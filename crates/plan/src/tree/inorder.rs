@@ -7,7 +7,7 @@
 //!     / \   / \
 //!    1   3 5   7
 //! ```
-//! Source: Sanders, Speck, Träff 2009, as restated in the algorithms document, section 1.1.
+//! Source: Sanders, Speck, Träff 2009 (docs/provenance.md).
 
 /// Root of the tree over 1..=m: the largest power of two not above m. `m` must not be 0.
 pub fn root(m: u32) -> u32 {

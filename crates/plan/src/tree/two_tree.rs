@@ -6,9 +6,8 @@
 //!   colour 0: 1→2  2→4  7→6  5→0  3→5  4→3  6→7
 //!   colour 1: 3→2  5→6  6→4  4→0  2→3  1→7  7→5                       (arrows as in Reduce)
 //! ```
-//! T1 is the in-order tree over the members, T2 the same shape with the members shifted by one: the place of member i
-//! is taken by member i+1, that of the last by member 1. Source: algorithms document, section 1.1 (Sanders, Speck,
-//! Träff 2009).
+//! T1 is the in-order tree over the members. T2 has the same shape with the members shifted by one: member i+1 takes
+//! the place of member i, member 1 that of the last. Source: Sanders, Speck, Träff 2009 (docs/provenance.md).
 
 use super::inorder;
 

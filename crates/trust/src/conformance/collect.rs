@@ -1,4 +1,4 @@
-//! Running tests until each has an outcome: what crashes or hangs a job is left out of the next one.
+//! Runs tests until each has an outcome: the next job leaves out a test that has crashed or hung a job.
 
 use super::cell::{Cell, Mode};
 use super::events::{Outcome, Record, Status};

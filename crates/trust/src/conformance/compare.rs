@@ -1,4 +1,4 @@
-//! Two runs, compared by test and rank; what differs is run a few times more on both sides.
+//! Compares two runs by test and rank, and runs what differs a few times more on both sides.
 
 use super::cell::{Cell, Mode};
 use super::collect::{Run, Selection, collect};

@@ -170,7 +170,7 @@ def chosen():
 
 
 def share_processor(seconds, ranks):
-    """Lets other processes run every so often while this one spins: MPICH waits without ever sleeping, MPICH 4 without yielding."""
+    """Yields the processor every so often while this process spins: MPICH never sleeps, and MPICH 4 never yields."""
     c = ctypes.CDLL(None)
     # No Python in the handler, which is given the number of the signal: as microseconds to sleep, or to be ignored.
     handler = c.usleep if ranks > os.cpu_count() else c.sched_yield

@@ -5,22 +5,26 @@
 //! Ranks in a statement are ranks in its communicator, lists have one entry for each rank or one entry for all.
 //!
 //! ```text
-//! case 17 threads=2                          communicator 0: the world, of thread 0; 1 … threads-1: duplicates, of those threads
+//! case 17 threads=2                          communicator 0: MPI_COMM_WORLD, of thread 0; 1 … threads-1: its
+//!                                            duplicates, one for each further thread
 //! comm 2 of=0 thread=0 make=dup              also make=idup
 //! comm 3 of=0 thread=0 make=split colors=0,1,0,- keys=3,2,1,0          -: MPI_UNDEFINED
 //! comm 4 of=0 thread=0 make=cart dims=2,2 periods=1,0 reorder=1        ranks beyond the grid have no part
 //! comm 5 of=4 thread=0 make=sub keep=1,0
-//! comm 6 of=0 thread=0 make=group ranks=3,0,1                          MPI_Comm_create_group; make=create: MPI_Comm_create
-//! comm 7 of=0 thread=0 make=merge low=2 high=1      the first 2 ranks and the others, an intercommunicator, merged; high of the first
+//! comm 6 of=0 thread=0 make=group ranks=3,0,1      MPI_Comm_create_group; make=create: MPI_Comm_create
+//! comm 7 of=0 thread=0 make=merge low=2 high=1     an intercommunicator of the first 2 ranks and the others, merged:
+//!                                                  the first 2 pass high = 1
 //! free 3 thread=0 disconnect=0                                         disconnect=1: MPI_Comm_disconnect
-//! call 11 thread=0 comm=2 what=allreduce items=1000 kind=int send=int op=sum root=0 inplace=0 shape=even salt=9 data=exact
-//! call 12 thread=0 comm=2 what=bcast items=600 kind=int send=int,vector,int,indexed root=1 salt=4 start=1    MPI_Ibcast
+//! call 11 thread=0 comm=2 what=allreduce items=1000 kind=int send=int op=sum root=0 inplace=0 shape=even salt=9 \
+//!     data=exact                                   (one line in a file)
+//! call 12 thread=0 comm=2 what=bcast items=600 kind=int send=int,vector,int,indexed root=1 salt=4 start=1   MPI_Ibcast
 //! finish 12 thread=0                                                   completes it, and compares
-//! message 13 thread=0 comm=2 from=0 to=1 items=10 tag=7 wild=1 early=0 receive open from here (MPI_ANY_SOURCE, MPI_ANY_TAG), sent at finish
+//! message 13 thread=0 comm=2 from=0 to=1 items=10 tag=7 wild=1 early=0
+//!                                                  posts a receive (MPI_ANY_SOURCE, MPI_ANY_TAG); `finish` sends to it
 //! finish 13 thread=0
-//! call 14 thread=0 comm=2 what=allgather items=6 last=1                carried out when 2 is freed, in the delete function of an attribute
+//! call 14 thread=0 comm=2 what=allgather items=6 last=1   carried out when 2 is freed, in a delete callback
 //! stall 3 thread=0 ms=20                                               rank 3 of the world sleeps
-//! call 15 thread=0 comm=2 what=alltoallv items=60 shape=rare times=600 every=256 slow=1 ms=20       600 calls, see below
+//! call 15 thread=0 comm=2 what=alltoallv items=60 shape=rare times=600 every=256 slow=1 ms=20   600 calls, see below
 //! end
 //! ```
 //!
@@ -45,7 +49,7 @@
 //! ```text
 //!   seed ──► settings.rs  ranks, machine, algorithms, segment, … ──┐
 //!     └────► generate.rs  cases ──► text.rs ──► run.rs  one job ───┴──► summary.rs  what ran how often
-//!                                                 └─ wrong ──► alone, without Nagare ──► shrink.rs ──► replay.rs  a file
+//!                                                 └─ wrong ──► alone, without Nagare ──► shrink.rs ──► replay.rs: file
 //! ```
 
 mod calls;

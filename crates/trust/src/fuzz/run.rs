@@ -1,4 +1,4 @@
-//! Runs a batch of cases: one job for all of them; where a case goes wrong it is noted, and another job does the rest.
+//! Runs a batch of cases in one job; if a case goes wrong it records the case, and another job runs the rest.
 
 use super::case::Case;
 use super::settings::Settings;

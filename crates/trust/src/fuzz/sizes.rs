@@ -1,7 +1,7 @@
 //! How much data a call moves: mostly little, and much of it at the borders where something else begins.
 //!
 //! ```text
-//!   nothing, one value, a few ── multiples of the ranks ── borders x 1, 2, 3, ranks, + -1 value ── anything up to 3 MiB
+//!   nothing, one value, a few ── multiples of the ranks ── borders x 1, 2, 3, ranks, + -1 value ── any, up to 3 MiB
 //! ```
 
 use super::valid::Known;

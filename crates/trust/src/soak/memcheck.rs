@@ -1,8 +1,8 @@
 //! valgrind's memcheck on programs with Nagare: errors and definite leaks that come from its code.
 //!
-//! MPI libraries have findings of their own. One is Nagare's if the innermost frame outside the allocator and the C
-//! library is in `libnagare.so`; what only passes through it on the way into the MPI library is counted apart, beside
-//! the same without Nagare.
+//! MPI libraries have findings of their own. A finding is Nagare's if its innermost frame outside the allocator and the
+//! C library is in `libnagare.so`; findings that only pass through it on the way into the MPI library are counted
+//! separately, and compared with a run without Nagare.
 
 use super::Found;
 use super::cases::Case;

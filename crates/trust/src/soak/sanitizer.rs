@@ -1,12 +1,11 @@
 //! The address and the thread sanitizer of the Rust toolchain on programs with Nagare.
 //!
-//! The library is built with the sanitizer's checks in it, the runtime that comes with the toolchain is linked into the
-//! program: all of Nagare's reads and writes are looked at, and every allocation of the process. The MPI library and
-//! Rust's standard library are built without checks: how their threads wait for each other is unknown to the thread
-//! sanitizer, which takes much of what they do for races. A race is Nagare's if both sides are in its code.
+//! The library is built with the sanitizer's checks, and the program is linked to the toolchain's runtime: the
+//! sanitizer checks all of Nagare's reads and writes, and every allocation of the process. The MPI library and Rust's
+//! standard library are built without checks: the thread sanitizer does not see how their threads wait for each other,
+//! and takes much of what they do for races. A race is Nagare's if both sides are in its code.
 //!
-//! Before a clean result counts, a program with a fault (`tests/programs/faulty.c`) must be found out, inside Nagare's
-//! code.
+//! Before a clean result counts, the sanitizer must find the fault of `tests/programs/faulty.c` inside Nagare's code.
 
 use super::Found;
 use super::cases::{Case, cases};

@@ -1,5 +1,5 @@
-//! The multi-layer full mesh (algorithms, section 1.3): `p/2` layers of `p/2 + 1` leaves, and one spine between every
-//! two leaf positions, shared by the layers.
+//! The multi-layer full mesh (docs/provenance.md): `p/2` layers of `p/2 + 1` leaves, and one spine between every two
+//! leaf positions, shared by the layers.
 //!
 //! ```text
 //! p = 6      spines   A = ab   B = ac   C = ad   D = bc   E = bd   F = cd

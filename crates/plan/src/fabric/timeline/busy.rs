@@ -1,8 +1,8 @@
-//! When links are busy, and when more is on its way to one than it can carry.
+//! When links are busy, and when a link receives more than it can carry.
 //!
-//! What comes in: the messages of a host share its link evenly, whatever may wait for them further on; a link passes on
-//! what comes in, or of each message the same share if that is more than it carries. A host cannot exceed its own link,
-//! and messages of one host alone exceed no other: they wait at the host.
+//! The messages of a host share its link evenly, whatever delays them further on; a link passes on what it receives, or
+//! the same share of each message if that is more than it carries. A host cannot overload its own link, and the
+//! messages of one host alone overload no other: they wait at the host.
 
 use super::Overload;
 use super::flows::Flows;

@@ -1,6 +1,6 @@
 //! Messages as fluids: what is under way on each link, and the rates at which flows share links max-min fairly.
 //!
-//! All flows grow alike until a link is full; those on it stay at that rate, the others grow on.
+//! All rates grow alike until a link is full; the flows on it keep that rate, the others go on growing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
