@@ -181,6 +181,20 @@ static inline int duplicating_in_threads_broken(int threads)
 #endif
 }
 
+/* Open MPI (4.1.4, 5.0.11) lets, on each rank for itself, only the one of several threads that make communicators go on
+   whose parent has the lowest number: where other parents are the lowest on other ranks, all wait for each other. It
+   also initialises its topologies at the first MPI_Cart_create without a lock: two at once crash (4.1.4) or give
+   MPI_COMM_NULL (5.0.11). */
+static inline int making_in_threads_broken(int threads)
+{
+#ifdef OPEN_MPI
+    return threads > 1;
+#else
+    (void)threads;
+    return 0;
+#endif
+}
+
 /* MPI_Intercomm_create of MPICH 5.0.2, after communicators of some of the ranks have come and gone, ends in "message
    sizes do not match: Received 4 but expected 8" (4.0.2 does not). MPI_Intercomm_merge of 4.0.2 in several threads at
    once ends in "Failure during collective" or hangs, one time in twenty. */

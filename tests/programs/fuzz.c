@@ -5,12 +5,13 @@
    the program must notice) byte= (of the receive buffer with its guards, which is spoiled; the middle) */
 #include "fuzz_message.h"
 #include "fuzz_stop.h"
-#include <pthread.h>
+#include "fuzz_turn.h"
 
 struct run {
     const struct test_case *c;
     struct fuzz_comm comm[MAX_COMMS_OF_CASE];
     struct mailbox box;
+    struct turns turns;
     struct pending *pending[MAX_STATEMENTS];
     /* Communicators of the test's own traffic, by thread. */
     const MPI_Comm *own;
@@ -139,7 +140,9 @@ static void carry_out(struct run *run, int index)
             make.make = M_CREATE;
         if (s->make == M_IDUP && duplicating_in_threads_broken(run->c->threads))
             make.make = M_DUP;
+        turn_await(&run->turns, run->c, index);
         create_comm(&run->comm[s->of], &make, comm, intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
+        turn_done(&run->turns, run->c);
         return;
     }
     if (comm->size == 0)
@@ -235,6 +238,7 @@ static void run_case(const struct test_case *c, const MPI_Comm *own, struct corr
     memcpy(fuzz_where[0], check_current, sizeof check_current);
     create_types(c);
     messages_prepare(&run->box);
+    turns_create(&run->turns);
     world_comm(&run->comm[0], MPI_COMM_WORLD);
     for (int t = 1; t < c->threads; t++) {
         MPI_Comm comm;
@@ -255,6 +259,7 @@ static void run_case(const struct test_case *c, const MPI_Comm *own, struct corr
     message_barrier(own[0]);
     clean_up(run);
     message_barrier(own[0]);
+    turns_free(&run->turns);
     free(run);
     check_cases += c->statements;
     if (check_rank == 0) {
