@@ -1,5 +1,6 @@
 //! Calls are tried on the MPI library and on ours, and the faster one stays (docs/decisions/0017).
 
+use super::tools::shared;
 use nagare_harness::{Job, Mpi, Outcome, Program, compile};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,10 +11,12 @@ const CALLS: u64 = 100;
 const MEASURED: u64 = 12 + 4;
 
 /// Four ranks, two on each of two pretended nodes, nothing prescribed.
+fn four_ranks(program: &Program) -> Job {
+    Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").set("NAGARE_LEARN", "on")
+}
+
 fn job(program: &Program, words: &[&str]) -> Job {
-    let calls = format!("calls={CALLS}");
-    let job = Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").set("NAGARE_LEARN", "on");
-    job.arguments(words).arguments(&[&calls])
+    four_ranks(program).arguments(words).arguments(&[&format!("calls={CALLS}")])
 }
 
 /// Calls that the MPI library ran, and those of them that were measured.
@@ -86,4 +89,16 @@ fn off_measures_nothing() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
     let outcome = job(&program, &["collective=bcast"]).set("NAGARE_LEARN", "off").run().verified("learning");
     assert_eq!(outcome.report().ours("bcast"), CALLS, "{:?}", outcome.report());
+}
+
+/// Ranks agree by a non-blocking collective of the library, which finds no memory on one of them. Only Open MPI 4 has a
+/// library of its own for these, which can be told from the rest of it.
+#[test]
+fn a_rank_that_cannot_agree_tells_the_others() {
+    let mpi = Mpi::OpenMpi4;
+    let (program, tool) = (compile(mpi, "tests/programs/starved.c"), shared(mpi, "tests/programs/tool_starve.c"));
+    let outcome = four_ranks(&program).tool_behind(&tool).set("NAGARE_LOG", "info").run().verified("starved");
+    assert!(stock(&outcome, "bcast")[1] >= 1, "nothing was measured: {:?}", outcome.report());
+    let told = outcome.messages().iter().filter(|line| line.contains("rank 1 has given up, with error class")).count();
+    assert!(told >= 3, "{}", outcome.ended.output());
 }
