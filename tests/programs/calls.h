@@ -181,10 +181,10 @@ static inline int duplicating_in_threads_broken(int threads)
 #endif
 }
 
-/* Open MPI (4.1.4, 5.0.11) lets, on each rank for itself, only the one of several threads that make communicators go on
-   whose parent has the lowest number: where other parents are the lowest on other ranks, all wait for each other. It
-   also initialises its topologies at the first MPI_Cart_create without a lock: two at once crash (4.1.4) or give
-   MPI_COMM_NULL (5.0.11). */
+/* Of several threads that make communicators Open MPI (4.1.4, 5.0.11) lets only that go on, on each rank for itself,
+   whose parent has the lowest number: where that is another on other ranks, all wait for each other. Parents of all
+   ranks have one order everywhere. It also initialises its topologies in the first MPI_Cart_create without a lock: two
+   at once crash (4.1.4) or give MPI_COMM_NULL (5.0.11). */
 static inline int making_in_threads_broken(int threads)
 {
 #ifdef OPEN_MPI

@@ -140,9 +140,10 @@ static void carry_out(struct run *run, int index)
             make.make = M_CREATE;
         if (s->make == M_IDUP && duplicating_in_threads_broken(run->c->threads))
             make.make = M_DUP;
-        turn_await(&run->turns, run->c, index);
+        const int alone = is_alone(&make, &run->comm[s->of]);
+        turn_begin(&run->turns, run->c, index, alone);
         create_comm(&run->comm[s->of], &make, comm, intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
-        turn_done(&run->turns, run->c);
+        turn_end(&run->turns, run->c, alone);
         return;
     }
     if (comm->size == 0)
