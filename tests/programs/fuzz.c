@@ -140,10 +140,7 @@ static void carry_out(struct run *run, int index)
             make.make = M_CREATE;
         if (s->make == M_IDUP && duplicating_in_threads_broken(run->c->threads))
             make.make = M_DUP;
-        const int alone = is_alone(&make, &run->comm[s->of]);
-        turn_begin(&run->turns, run->c, index, alone);
         create_comm(&run->comm[s->of], &make, comm, intercommunicator_broken(run->c->threads) ? MPI_COMM_NULL : run->own[s->thread]);
-        turn_end(&run->turns, run->c, alone);
         return;
     }
     if (comm->size == 0)
@@ -174,6 +171,15 @@ static void carry_out(struct run *run, int index)
     }
 }
 
+static void make_in_turn(struct run *run, int index)
+{
+    const struct statement *s = &run->c->statement[index];
+    const int alone = is_alone(s, &run->comm[s->of]);
+    turn_begin(&run->turns, run->c, index, alone);
+    carry_out(run, index);
+    turn_end(&run->turns, run->c, alone);
+}
+
 struct thread {
     pthread_t thread;
     struct run *run;
@@ -183,9 +189,11 @@ struct thread {
 static void *work(void *argument)
 {
     const struct thread *t = argument;
-    for (int i = 0; i < t->run->c->statements; i++)
-        if (t->run->c->statement[i].thread == t->number)
-            carry_out(t->run, i);
+    for (int i = 0; i < t->run->c->statements; i++) {
+        const struct statement *s = &t->run->c->statement[i];
+        if (s->thread == t->number)
+            (s->verb == V_COMM ? make_in_turn : carry_out)(t->run, i);
+    }
     return NULL;
 }
 

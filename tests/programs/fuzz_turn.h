@@ -1,5 +1,5 @@
-/* Turns of threads: statements that make communicators begin in the order of the text, and those that the library cannot
-   carry out beside others are alone. */
+/* Turns of threads: statements that make communicators begin in the order of the text, and those that the library
+   cannot carry out beside others are alone. */
 #ifndef FUZZ_TURN_H
 #define FUZZ_TURN_H
 
