@@ -27,7 +27,7 @@ fn every_statement_is_carried_out() {
     let text: String = FILES.iter().map(|name| fs::read_to_string(cases(name)).expect("cases")).collect();
     fs::write(&file, text).expect("a file of cases");
     let path = file.display().to_string();
-    let all = [1, 2, 3, 11, 21, 22, 23, 24, 31, 41, 42, 43, 51, 52, 53, 54, 55];
+    let all = [1, 2, 3, 11, 21, 22, 23, 24, 31, 32, 41, 42, 43, 51, 52, 53, 54, 55];
     for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
         let program = interpreter(mpi);
         let outcome = Job::stock(&program, 3).arguments(&[&path]).run().verified("fuzz");

@@ -1,5 +1,6 @@
 //! Calls are tried on the MPI library and on ours, and the faster one stays (docs/decisions/0017).
 
+use super::tools::shared;
 use nagare_harness::{Job, Mpi, Outcome, Program, compile};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,10 +14,12 @@ const MEASURED: u64 = 12 + 4;
 const EARLY: u64 = 1;
 
 /// Four ranks, two on each of two pretended nodes, nothing prescribed.
+fn four_ranks(program: &Program) -> Job {
+    Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").set("NAGARE_LEARN", "on")
+}
+
 fn job(program: &Program, words: &[&str]) -> Job {
-    let calls = format!("calls={CALLS}");
-    let job = Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").set("NAGARE_LEARN", "on");
-    job.arguments(words).arguments(&[&calls])
+    four_ranks(program).arguments(words).arguments(&[&format!("calls={CALLS}")])
 }
 
 /// Calls that the MPI library ran, and those of them that were measured.
@@ -97,12 +100,26 @@ fn off_measures_nothing() {
 fn nothing_is_tried_in_a_short_series() {
     for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
         let program = compile(mpi, "tests/programs/learning.c");
-        let job = Job::nagare(&program, 2).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:1").set("NAGARE_LEARN", "on");
-        let outcome = job.arguments(&["collective=bcast", "bytes=16384", "calls=4"]).run().verified("learning");
+        let words = ["collective=bcast", "bytes=16384", "calls=4"];
+        let outcome = four_ranks(&program).arguments(&words).run().verified("learning");
         let report = outcome.report();
         // Where the machine is busy a call may take its 5 ms; then it has earned trials.
         let early = report.forwarded("bcast", "not yet worth trying");
         assert!((1..=4).contains(&early), "{report:?}");
         assert_eq!(early + report.ours("bcast") + report.forwarded("bcast", "being measured"), 4, "{report:?}");
     }
+}
+
+/// Ranks agree by a non-blocking collective of the library, which finds no memory on one of them. Only Open MPI 4 has a
+/// library of its own for these, which can be told from the rest of it.
+#[test]
+fn a_rank_that_cannot_agree_tells_the_others() {
+    let mpi = Mpi::OpenMpi4;
+    let (program, tool) = (compile(mpi, "tests/programs/starved.c"), shared(mpi, "tests/programs/tool_starve.c"));
+    // Pieces of 64 bytes are predicted to take long: trials begin in the first call.
+    let job = four_ranks(&program).tool_behind(&tool).set("NAGARE_LOG", "info").set("NAGARE_SEGMENT", "64");
+    let outcome = job.run().verified("starved");
+    assert!(stock(&outcome, "bcast")[1] >= 1, "nothing was measured: {:?}", outcome.report());
+    let told = outcome.messages().iter().filter(|line| line.contains("rank 1 has given up, with error class")).count();
+    assert!(told >= 3, "{}", outcome.ended.output());
 }

@@ -5,7 +5,7 @@ use nagare_harness::{Job, Mpi, Outcome, Program, compile, compile_with, root_dir
 const RANKS: u32 = 4;
 
 /// `source` as a library that can be preloaded or linked.
-fn shared(mpi: Mpi, source: &str) -> Program {
+pub fn shared(mpi: Mpi, source: &str) -> Program {
     compile_with(mpi, source, "_shared", &["-shared", "-fPIC"].map(str::to_owned))
 }
 

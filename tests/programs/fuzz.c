@@ -5,12 +5,13 @@
    the program must notice) byte= (of the receive buffer with its guards, which is spoiled; the middle) */
 #include "fuzz_message.h"
 #include "fuzz_stop.h"
-#include <pthread.h>
+#include "fuzz_turn.h"
 
 struct run {
     const struct test_case *c;
     struct fuzz_comm comm[MAX_COMMS_OF_CASE];
     struct mailbox box;
+    struct turns turns;
     struct pending *pending[MAX_STATEMENTS];
     /* Communicators of the test's own traffic, by thread. */
     const MPI_Comm *own;
@@ -172,6 +173,15 @@ static void carry_out(struct run *run, int index)
     }
 }
 
+static void make_in_turn(struct run *run, int index)
+{
+    const struct statement *s = &run->c->statement[index];
+    const int alone = is_alone(s, &run->comm[s->of]);
+    turn_begin(&run->turns, run->c, index, alone);
+    carry_out(run, index);
+    turn_end(&run->turns, run->c, alone);
+}
+
 struct thread {
     pthread_t thread;
     struct run *run;
@@ -181,9 +191,11 @@ struct thread {
 static void *work(void *argument)
 {
     const struct thread *t = argument;
-    for (int i = 0; i < t->run->c->statements; i++)
-        if (t->run->c->statement[i].thread == t->number)
-            carry_out(t->run, i);
+    for (int i = 0; i < t->run->c->statements; i++) {
+        const struct statement *s = &t->run->c->statement[i];
+        if (s->thread == t->number)
+            (s->verb == V_COMM ? make_in_turn : carry_out)(t->run, i);
+    }
     return NULL;
 }
 
@@ -238,6 +250,7 @@ static void run_case(const struct test_case *c, const MPI_Comm *own, struct corr
     memcpy(fuzz_where[0], check_current, sizeof check_current);
     create_types(c);
     messages_prepare(&run->box);
+    turns_create(&run->turns);
     world_comm(&run->comm[0], MPI_COMM_WORLD);
     for (int t = 1; t < c->threads; t++) {
         MPI_Comm comm;
@@ -258,6 +271,7 @@ static void run_case(const struct test_case *c, const MPI_Comm *own, struct corr
     message_barrier(own[0]);
     clean_up(run);
     message_barrier(own[0]);
+    turns_free(&run->turns);
     free(run);
     check_cases += c->statements;
     if (check_rank == 0) {

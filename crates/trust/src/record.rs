@@ -92,9 +92,20 @@ fn write_down(command: &str, rows: &[Recorded]) -> Result<()> {
 /// # Errors
 /// If the file cannot be read or written.
 pub fn update(command: &str, rows: &[Row]) -> Result<()> {
-    let is_new =
-        |row: &Row| !rows.iter().any(|new| (&new.mpi, &new.binding, &new.what) == (&row.mpi, &row.binding, &row.what));
-    let kept = read()?.into_iter().filter(|(of, old)| of == command && is_new(&old.row)).map(|(_, old)| old);
+    merge(command, rows, |old, new| (&old.mpi, &old.binding, &old.what) == (&new.mpi, &new.binding, &new.what))
+}
+
+/// Replaces the rows of `command` about the MPIs that these are about.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn replace_mpis(command: &str, rows: &[Row]) -> Result<()> {
+    merge(command, rows, |old, new| old.mpi == new.mpi)
+}
+
+fn merge(command: &str, rows: &[Row], replaces: impl Fn(&Row, &Row) -> bool) -> Result<()> {
+    let stays = |old: &Row| !rows.iter().any(|new| replaces(old, new));
+    let kept = read()?.into_iter().filter(|(of, old)| of == command && stays(&old.row)).map(|(_, old)| old);
     let mut all: Vec<Recorded> = kept.chain(of_this_product(rows)).collect();
     all.sort_by(|a, b| (&a.row.mpi, &a.row.what).cmp(&(&b.row.mpi, &b.row.what)));
     write_down(command, &all)
