@@ -44,31 +44,45 @@ pub struct Decision<'c> {
     pub sides: Option<Sides>,
 }
 
+/// A call that the library runs.
+pub enum PassedOn<'c> {
+    /// For this reason.
+    Because(Reason),
+    /// Because nothing is tried yet in calls of the class, whose times are kept.
+    Early(&'c Communicator, Class),
+}
+
+impl From<Reason> for PassedOn<'_> {
+    fn from(reason: Reason) -> Self {
+        Self::Because(reason)
+    }
+}
+
 /// Decides from what all ranks share: the communicator, the operation, the root, the number of bytes. Arguments that
 /// are wrong on this rank are the library's to judge; a program that gives them on some ranks only is wrong anyway.
 #[inline]
-pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision<'c>, Reason> {
+pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Decision<'c>, PassedOn<'c>> {
     let setup = shim.setup();
     if !setup.config.enable {
-        return Err(Reason::Disabled);
+        return Err(Reason::Disabled.into());
     }
     let real = shim.real;
     let comm = arguments.comm;
     if comm == real.handles.comm_null {
-        return Err(Reason::Argument);
+        return Err(Reason::Argument.into());
     }
     // SAFETY: not null; a handle that is freed or invented is an error in the program that the library itself detects
     // or not. The record is used during this call only.
     let record = unsafe { registry::of(shim, comm) }?;
     if record.inter {
-        return Err(Reason::Intercommunicator);
+        return Err(Reason::Intercommunicator.into());
     }
     if record.size < 2 {
-        return Err(Reason::OneRank);
+        return Err(Reason::OneRank.into());
     }
     let place = record.place(shim, comm)?;
     if arguments.is_below(bytes, record.floor(arguments.collective)) {
-        return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small });
+        return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small }.into());
     }
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&setup.config.rules);
@@ -76,9 +90,16 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
     let limits = Limits { segment: setup.config.segment, window: setup.config.window, eager: place.eager };
     let class = class(shim, arguments, rules, &call);
-    let settled = class.and_then(|class| record.learning().settled(class));
+    let mut settled = None;
+    if let Some(class) = class {
+        let mut learning = record.learning();
+        settled = learning.settled(class);
+        if settled.is_none() && learning.next_unasked(class) {
+            return Err(PassedOn::Early(record, class));
+        }
+    }
     let decision = match settled {
-        Some(None) => return Err(Reason::Faster),
+        Some(None) => return Err(Reason::Faster.into()),
         Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
         None => decision::Decision::new(&place.planner, rules, &call, &limits)?,
     };
@@ -90,7 +111,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         combinable(shim, op, arguments, &shape)?;
         unit_bytes = (shape.span() as u64).max(1);
         if unit_bytes > limits.most() {
-            return Err(Reason::LargeElement);
+            return Err(Reason::LargeElement.into());
         }
     }
     let sizes = [sides.as_ref().map_or(shared, |sides| sides.received.mean()), unit_bytes];

@@ -15,10 +15,11 @@ mod staged;
 mod trial;
 
 use self::arguments::Arguments;
-use self::decide::{Decision, decide, take};
+use self::decide::{PassedOn, decide, take};
 use self::run::run;
 use crate::boundary::failure::Failure;
 use crate::comm::learning::{Class, Step};
+use crate::comm::record::Communicator;
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
 use nagare_plan::collective::Collective;
@@ -41,10 +42,11 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     }
     let mut decision = match decide(shim, arguments, bytes) {
         Ok(decision) => decision,
-        Err(reason) => return passed_on(shim, collective, reason, bytes, forward),
+        Err(PassedOn::Because(reason)) => return passed_on(shim, collective, reason, bytes, forward),
+        Err(PassedOn::Early(record, class)) => return timed(shim, record, class, Reason::Early, bytes, forward),
     };
     if let Some(class) = decision.class.filter(|&class| trial::is_early(shim, arguments.comm, &decision, class)) {
-        return timed(shim, &decision, class, Reason::Early, bytes, forward);
+        return timed(shim, decision.record, class, Reason::Early, bytes, forward);
     }
     let private = match take(shim, arguments, &decision) {
         Ok(private) => private,
@@ -60,7 +62,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
                 return raise(shim, arguments, failure);
             }
             Ok(Step { way: Err(reason), is_timed: true }) => {
-                return timed(shim, &decision, class, reason, bytes, forward);
+                return timed(shim, decision.record, class, reason, bytes, forward);
             }
             Ok(Step { way: Err(reason), is_timed: false }) => {
                 return passed_on(shim, collective, reason, bytes, forward);
@@ -92,17 +94,17 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
 /// A call of the library's whose time teaches something.
 fn timed(
     shim: &Shim,
-    decision: &Decision,
+    record: &Communicator,
     class: Class,
     reason: Reason,
     bytes: u64,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let start = Instant::now();
-    let code = passed_on(shim, decision.call.collective, reason, bytes, forward);
+    let code = passed_on(shim, class.collective(), reason, bytes, forward);
     // The handler of a failed call may have freed the communicator, and the record with it.
     if code == 0 {
-        decision.record.learning().took(class, start.elapsed().as_nanos() as u64);
+        record.learning().took(class, start.elapsed().as_nanos() as u64);
     }
     code
 }

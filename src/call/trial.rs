@@ -4,7 +4,7 @@ use super::decide::Decision;
 use super::ending::Ending;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
-use crate::comm::learning::{Class, Learning, Lesson, Step};
+use crate::comm::learning::{Class, Lesson, Step};
 use crate::transport::agreement;
 use crate::transport::private::Private;
 use crate::transport::together::slowest;
@@ -36,6 +36,15 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
 /// A rank has given up an earlier call, or the library fails.
 pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -> Result<Step, Failure> {
     let record = decision.record;
+    // Asked by a communicator of ours here, which calls of another class have earned. Calls before which nobody is asked
+    // are the library's on all ranks, also where a call of ours has failed.
+    let mut earned = None;
+    if let Some(earning) = record.learning().early(class).filter(|_| !decision.is_long) {
+        if !earning.next_call() {
+            return Ok(Step { way: Err(Reason::Early), is_timed: true });
+        }
+        earned = Some(earning.is_enough());
+    }
     if record.failed().is_err() {
         // This rank runs nothing any more; it says so as for any other call.
         return Ok(Step { way: Ok(decision.algorithm), is_timed: false });
@@ -45,15 +54,17 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut learning = record.learning();
     let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.pause()));
-    let step = match still_early(&mut learning, class, decision, &mut together) {
-        Ok(true) => Ok(Step { way: Err(Reason::Early), is_timed: true }),
-        Ok(false) => agreed(learning.lesson(class, || decision.candidates()), &mut together, |outcome| {
+    let is_early = earned.map_or(Ok(false), |earned| Ok(together(if earned { u64::MAX } else { 0 })? == 0));
+    let step = is_early.and_then(|is_early| {
+        if is_early {
+            return Ok(Step { way: Err(Reason::Early), is_timed: true });
+        }
+        agreed(learning.lesson(class, || decision.candidates()), &mut together, |outcome| {
             if record.rank == 0 {
                 log::info!("{class} on {} ranks: {outcome}", record.size);
             }
-        }),
-        Err(failure) => Err(failure),
-    };
+        })
+    });
     ending.failure = match step {
         Ok(_) => None,
         Err(failure @ Failure::GivenUp { .. }) => Some(failure),
@@ -61,21 +72,6 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         Err(_) => Some(Failure::Left),
     };
     step
-}
-
-/// As [`is_early`], on a communicator of ours that calls of another class have earned.
-fn still_early(
-    learning: &mut Learning,
-    class: Class,
-    decision: &Decision,
-    together: &mut impl FnMut(u64) -> Result<u64, Failure>,
-) -> Result<bool, Failure> {
-    let Some(earning) = learning.early(class).filter(|_| !decision.is_long) else { return Ok(false) };
-    if !earning.next_call() {
-        return Ok(true);
-    }
-    let own = if earning.is_enough() { u64::MAX } else { 0 };
-    Ok(together(own)? == 0)
 }
 
 /// The next step of the lesson. `together`: waits for all ranks and tells the slowest one's time.

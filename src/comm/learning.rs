@@ -19,6 +19,11 @@ impl Class {
     pub fn of(collective: Collective, bytes: u64) -> Self {
         Self { collective, magnitude: bytes.max(1).ilog2() }
     }
+
+    /// The collective.
+    pub fn collective(self) -> Collective {
+        self.collective
+    }
 }
 
 impl fmt::Display for Class {
@@ -96,6 +101,12 @@ impl Learning {
         let lesson = self.lessons.get_mut(&class)?;
         let way = lesson.trials.next_unmeasured()?;
         Some(lesson.ways[way])
+    }
+
+    /// Whether the library runs the next call of the class because nothing is tried yet, and ranks do not ask each other
+    /// before it; counts the call then.
+    pub fn next_unasked(&mut self, class: Class) -> bool {
+        self.early.get_mut(&class).is_some_and(Earning::next_unasked)
     }
 
     /// The calls of the class so far, where nothing is tried yet.

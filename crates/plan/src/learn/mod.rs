@@ -29,7 +29,7 @@ const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 
 /// Slower by this ratio than the library in the first round, a way speaks for the others of ours too, which were
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
-const HOPELESS: f64 = 2.5;
+const HOPELESS: f64 = 1.6;
 
 /// In the trials of one class, calls of other ways may together have taken longer than the library's by so many of its
 /// calls; then those that are not known to be faster are tried no further.
