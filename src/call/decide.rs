@@ -89,6 +89,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let shared = arguments.shared(bytes);
     let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
     let limits = Limits { segment: setup.config.segment, window: setup.config.window, eager: place.eager };
+    // Before a call is counted: one that is wrong on this rank alone, and made again, is one call on the others.
+    arguments.valid(shim, record, bytes)?;
     let class = class(shim, arguments, rules, &call);
     let mut settled = None;
     if let Some(class) = class {
@@ -103,7 +105,6 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
         None => decision::Decision::new(&place.planner, rules, &call, &limits)?,
     };
-    arguments.valid(shim, record, bytes)?;
     let sides = arguments.sides(real, record.size)?;
     let mut unit_bytes = 1;
     if let Some(op) = arguments.op() {

@@ -20,6 +20,7 @@ use self::run::run;
 use crate::boundary::failure::Failure;
 use crate::comm::learning::{Class, Step};
 use crate::comm::record::Communicator;
+use crate::comm::registry;
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
 use nagare_plan::collective::Collective;
@@ -45,8 +46,12 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Err(PassedOn::Because(reason)) => return passed_on(shim, collective, reason, bytes, forward),
         Err(PassedOn::Early(record, class)) => return timed(shim, record, class, Reason::Early, bytes, forward),
     };
-    if let Some(class) = decision.class.filter(|&class| trial::is_early(shim, arguments.comm, &decision, class)) {
-        return timed(shim, decision.record, class, Reason::Early, bytes, forward);
+    if let Some(class) = decision.class {
+        match trial::is_early(shim, arguments.comm, &decision, class) {
+            Ok(false) => {}
+            Ok(true) => return timed(shim, decision.record, class, Reason::Early, bytes, forward),
+            Err(code) => return code,
+        }
     }
     let private = match take(shim, arguments, &decision) {
         Ok(private) => private,
@@ -100,10 +105,10 @@ fn timed(
     bytes: u64,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
-    let start = Instant::now();
+    let (start, deletions) = (Instant::now(), registry::deletions());
     let code = passed_on(shim, class.collective(), reason, bytes, forward);
-    // The handler of a failed call may have freed the communicator, and the record with it.
-    if code == 0 {
+    // An error handler, which also says what the call returns, may have freed the communicator, and the record with it.
+    if code == 0 && deletions == registry::deletions() {
         record.learning().took(class, start.elapsed().as_nanos() as u64);
     }
     code

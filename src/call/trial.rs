@@ -11,22 +11,35 @@ use crate::transport::together::slowest;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
+use std::ffi::c_int;
 
 /// Whether the library runs the call because the calls of its class have not yet earned any trials; counts it then.
 /// Ranks ask each other now and then: by the library's own on the program's communicator `comm`, while there is none of
 /// ours, whose making would be a part of the cost. No call of ours has failed there, so that all ranks come.
-pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) -> bool {
+///
+/// # Errors
+/// The code with which the library fails there. It has called the program's error handler, which may have freed the
+/// communicator, and the record with it; the other ranks are as in any call of the library that fails on one of them.
+pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) -> Result<bool, c_int> {
     let record = decision.record;
     if decision.is_long || record.has_private() {
-        return false;
+        return Ok(false);
     }
-    let mut learning = record.learning();
-    let Some(earning) = learning.early(class) else { return false };
-    let is_early = !earning.next_call() || agreement::all_agree(shim.real, comm, !earning.is_enough());
+    // Not locked while the library is asked: its error handler may make calls.
+    let is_enough = match record.learning().early(class) {
+        None => return Ok(false),
+        Some(earning) => {
+            if !earning.next_call() {
+                return Ok(true);
+            }
+            earning.is_enough()
+        }
+    };
+    let is_early = stack::on_large(|| agreement::least(shim.real, comm, c_int::from(!is_enough)))? == 1;
     if !is_early {
-        learning.lesson(class, || decision.candidates());
+        record.learning().lesson(class, || decision.candidates());
     }
-    is_early
+    Ok(is_early)
 }
 
 /// What the call runs on. If the one before was measured, all ranks agree on its time first; if this one is to be, they
@@ -36,8 +49,8 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
 /// A rank has given up an earlier call, or the library fails.
 pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -> Result<Step, Failure> {
     let record = decision.record;
-    // Asked by a communicator of ours here, which calls of another class have earned. Calls before which nobody is asked
-    // are the library's on all ranks, also where a call of ours has failed.
+    // Here they ask on a communicator of ours, which calls of another class have earned. The library runs calls before
+    // which nobody is asked, on all ranks, also where a call of ours has failed.
     let mut earned = None;
     if let Some(earning) = record.learning().early(class).filter(|_| !decision.is_long) {
         if !earning.next_call() {

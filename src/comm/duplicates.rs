@@ -46,7 +46,7 @@ impl Duplicates {
     pub fn next_epoch(&self, real: &Real, comm: MPI_Comm, may: bool) -> Option<u32> {
         // One more than the largest of all ranks, which is the least of their negatives.
         let own = if may { -self.epoch.load(Ordering::Relaxed) } else { c_int::MIN };
-        let next = agreement::least(real, comm, own).filter(|&least| least > -c_int::MAX)?.abs() + 1;
+        let next = agreement::least(real, comm, own).ok().filter(|&least| least > -c_int::MAX)?.abs() + 1;
         self.epoch.fetch_max(next, Ordering::Relaxed);
         u32::try_from(next).ok()
     }

@@ -103,8 +103,8 @@ impl Learning {
         Some(lesson.ways[way])
     }
 
-    /// Whether the library runs the next call of the class because nothing is tried yet, and ranks do not ask each other
-    /// before it; counts the call then.
+    /// Whether the library runs the next call of the class because nothing is tried yet, and ranks do not ask each
+    /// other before it; counts the call then.
     pub fn next_unasked(&mut self, class: Class) -> bool {
         self.early.get_mut(&class).is_some_and(Earning::next_unasked)
     }

@@ -41,6 +41,11 @@ thread_local! {
 /// Records deleted so far.
 static DELETIONS: AtomicU64 = AtomicU64::new(0);
 
+/// How many records have been deleted so far: while the number stays, all of them live.
+pub fn deletions() -> u64 {
+    DELETIONS.load(Ordering::Acquire)
+}
+
 thread_local! {
     /// Handles of the communicators that this thread is freeing. Another thread may be given such a handle for one that
     /// it makes.

@@ -27,11 +27,14 @@ pub fn translate(real: &Real, of: MPI_Comm, within: MPI_Comm, size: c_int) -> Op
 
 /// Whether `yes` holds on all ranks of `comm`; collective over it.
 pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
-    least(real, comm, c_int::from(yes)) == Some(1)
+    least(real, comm, c_int::from(yes)) == Ok(1)
 }
 
-/// The least of the numbers of all ranks of `comm`; collective over it. `None` if the library fails.
-pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Option<c_int> {
+/// The least of the numbers of all ranks of `comm`; collective over it.
+///
+/// # Errors
+/// The code with which the library fails; it has called the error handler of `comm`.
+pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Result<c_int, c_int> {
     let mut least = 0;
     let handles = &real.handles;
     // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
@@ -45,7 +48,7 @@ pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Option<c_int> {
             comm.into(),
         )
     };
-    (code == 0).then_some(least)
+    if code == 0 { Ok(least) } else { Err(code) }
 }
 
 /// A communicator of the ranks of `comm`, which returns its errors; collective over it. `None` on all ranks if one

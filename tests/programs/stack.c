@@ -55,6 +55,21 @@ static void call_all(int *data, int *result)
     }
 }
 
+/* Two Bcasts on a new communicator, where Nagare makes none of its own as yet. */
+static void call_early(int *data, int *result)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int c = 0; c < 2; c++) {
+        char name[16];
+        snprintf(name, sizeof name, "0.early%d", c);
+        paint();
+        check_cases += one(comm, c, 0, count, data, result);
+        say(name);
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void *run(void *ignored)
 {
     (void)ignored;
@@ -72,6 +87,7 @@ static void *run(void *ignored)
         MPI_Comm_split(MPI_COMM_WORLD, 0, -check_rank, &comms[2]);
         say("dup");
     }
+    call_early(data, result);
     call_all(data, result);
     return NULL;
 }

@@ -261,7 +261,7 @@ fn find_program(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf>
 
 /// Such as `tree8-16x2-slot-openmpi`.
 fn name(args: &MeasureArgs, chosen: Option<&Chosen>, family: Family) -> String {
-    let Some(chosen) = chosen else { return format!("here-{}", family.directory()) };
+    let Some(chosen) = chosen else { return name_from(&format!("here-{}", args.launcher.join("-"))) };
     let ppn = args.ppn.unwrap_or(1);
     let ranks = args.np.unwrap_or(chosen.fabric.host_count() as u32 * ppn);
     let map = Path::new(&args.map).file_stem().unwrap_or_default().to_string_lossy();

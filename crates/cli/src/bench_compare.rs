@@ -62,6 +62,9 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     if (&a.fabric, &a.job.hosts) != (&b.fabric, &b.job.hosts) {
         text += "the two runs are of different fabrics or placements\n";
     }
+    if a.job.series.max(1) != b.job.series.max(1) {
+        text += "the two runs are of series of different lengths\n";
+    }
     text += &format!("{rows}\nfaster, slower: the middle halves of the iterations do not overlap\n");
     if alone > 0 {
         text += &format!("{alone} times of A have none of B beside them\n");

@@ -104,8 +104,7 @@ pub fn timings(results: &Results) -> Grid {
         let mut row = vec![Some(cell.collective.to_string()), Some(size(cell)), time(STOCK)];
         row.extend(searched.then(|| best.map(best_stock)));
         row.extend(ours.iter().map(|name| time(name)));
-        // Reasons why the library's own ran are in the file.
-        row.push(default.map(|timing| timing.ran.split(" (").next().unwrap_or_default().to_owned()));
+        row.push(default.map(|timing| without_reasons(&timing.ran)));
         row.push(cell.limit.map(|limit| milliseconds(limit) + mark));
         row.push(times(stock));
         row.extend(searched.then(|| times(best)));
@@ -114,6 +113,14 @@ pub fn timings(results: &Results) -> Grid {
         row.into_iter().map(|text| text.unwrap_or_else(|| "-".to_owned())).collect()
     };
     Grid { header, rows: results.cells.iter().map(row).collect() }
+}
+
+/// What ran, without the reasons why the library's own did, which are in the file.
+fn without_reasons(ran: &str) -> String {
+    let mut names: Vec<&str> = ran.split(" + ").filter_map(|part| part.split(" (").next()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(" + ")
 }
 
 /// `, series of N calls` where times are means of such.

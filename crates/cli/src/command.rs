@@ -55,7 +55,8 @@ Exit status: 0 if the schedule ends and every result is right, 1 if not (or on c
 
 The prediction comes from the fabric's rates and routes and from its message_latency and
 message_gap, which `nagare bench` measures. From the thresholds of docs/algorithms.md on, a job starts
-with the algorithm of the least predicted time; its first calls are then measured (NAGARE_LEARN).")]
+with the algorithm of the least predicted time; where calls take long enough, they are then measured
+(NAGARE_LEARN).")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]

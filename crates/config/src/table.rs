@@ -39,8 +39,8 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_LEARN",
         values: "`on` or `off`",
         default: "on",
-        help: "once calls of a collective and size on a communicator take, or have taken, 5 ms, Nagare measures the MPI \
-               library and up to three algorithms in turn and goes on with the fastest; for what moves data, and for \
+        help: "once calls of a collective and size on a communicator take, or have taken, 5 ms, Nagare measures the \
+               MPI library and up to three algorithms in turn and goes on with the fastest; for what moves data, and for \
                reductions that are exact. Off: the choice by size and predicted time alone",
         shared: true,
     },

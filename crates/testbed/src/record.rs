@@ -118,7 +118,7 @@ impl Records {
         Ok(file)
     }
 
-    /// Makes the directory of a new testbed. What a crash left of an old one goes.
+    /// Makes the directory of a new testbed, whole or not at all. What a crash left of an old one goes.
     ///
     /// # Errors
     /// [`Error::AlreadyUp`], [`Error::Busy`], or if files cannot be written.
@@ -133,13 +133,17 @@ impl Records {
                 return Err(Error::Busy(record.name.clone()));
             }
         }
-        remove(&directory)?;
-        DirBuilder::new().mode(0o700).create(&directory).map_err(Error::file(&directory))?;
-        let private = private(&directory);
+        // No testbed has this name. What is in it was being made when its maker was killed, since there is a lock.
+        let new = self.directory.join(".new");
+        remove(&new)?;
+        DirBuilder::new().mode(0o700).create(&new).map_err(Error::file(&new))?;
+        let private = private(&new);
         fs::create_dir(&private).map_err(Error::file(&private))?;
-        let file = fabric_file(&directory);
+        let file = fabric_file(&new);
         fs::write(&file, fabric.to_toml()).map_err(Error::file(&file))?;
-        write(&directory, record)?;
+        write(&new, record)?;
+        remove(&directory)?;
+        fs::rename(&new, &directory).map_err(Error::file(&directory))?;
         Ok(directory)
     }
 

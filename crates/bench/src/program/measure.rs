@@ -144,9 +144,11 @@ fn iteration(
     let before = counters.map(|nagare| nagare.calls(operation)).transpose()?;
     // What calls teach belongs to their communicator: a series is what a program sees of one from its first call on.
     let own = (series > 1).then(|| together.world.duplicate());
-    if let Some(nagare) = nagare {
+    // A new communicator has no rules, and Nagare finds its nodes in its first call.
+    let rules = configuration.rules.as_deref();
+    if let Some(nagare) = nagare.filter(|_| own.is_none() || rules.is_some()) {
         let communicator = own.as_ref().unwrap_or(together.world);
-        nagare.set_algorithm(communicator.as_raw(), configuration.rules.as_deref())?;
+        nagare.set_algorithm(communicator.as_raw(), rules)?;
     }
     let mut sum = 0.0;
     for _ in 0..series {

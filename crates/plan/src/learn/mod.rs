@@ -8,8 +8,9 @@
 //!                           b is dropped  settled: a     looked at again, at 64, 256, 1024 … calls
 //! ```
 //!
-//! Before that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm,
-//! and costs what it costs the slowest rank.
+//! Before that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A measured call
+//! begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm, and costs what it
+//! costs the slowest rank.
 
 mod earning;
 mod samples;
@@ -31,8 +32,8 @@ const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
 const HOPELESS: f64 = 1.6;
 
-/// In the trials of one class, calls of other ways may together have taken longer than the library's by so many of its
-/// calls; then those that are not known to be faster are tried no further.
+/// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
+/// so many of its calls; then those that are not known to be faster are tried no further.
 const EXCESS: f64 = 2.0;
 
 /// Of what the first way, the MPI library, takes, another may take at most this to be preferred.
