@@ -143,8 +143,9 @@ impl Decision<'_> {
 fn class(shim: &Shim, arguments: &Arguments, rules: &Rules, call: &Call) -> Option<Class> {
     let handles = &shim.real.handles;
     let exact = |op| {
-        handles.op_class(op).is_some()
-            && handles.type_class(arguments.significant().datatype).is_some_and(TypeClass::is_exact)
+        let type_class = handles.type_class(arguments.significant().datatype);
+        let accepted = |t: TypeClass| handles.op_class(op).is_some_and(|class| class.accepts(t));
+        type_class.is_some_and(|t| t.is_exact() && accepted(t))
     };
     let learns = shim.setup().config.learn
         && call.nodes > 1

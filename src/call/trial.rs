@@ -52,7 +52,10 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     // Here they ask on a communicator of ours, which calls of another class have earned. The library runs calls before
     // which nobody is asked, on all ranks, also where a call of ours has failed.
     let mut earned = None;
-    if let Some(earning) = record.learning().early(class).filter(|_| !decision.is_long) {
+    if decision.is_long {
+        // Begun on all ranks alike, also where a call of ours has failed.
+        record.learning().lesson(class, || decision.candidates());
+    } else if let Some(earning) = record.learning().early(class) {
         if !earning.next_call() {
             return Ok(Step { way: Err(Reason::Early), is_timed: true });
         }
@@ -63,7 +66,9 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         return Ok(Step { way: Ok(decision.algorithm), is_timed: false });
     }
     let mut traffic = record.traffic();
-    let call = traffic.coming_call();
+    // The agreement has a number of its own: one that a rank gives up ends no agreement before it, though the library
+    // carried out the call between them.
+    let call = traffic.next_call();
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut learning = record.learning();
     let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.pause()));

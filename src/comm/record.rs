@@ -55,17 +55,12 @@ pub struct ConnectionState {
     pub credits: Credits,
     /// Of the call that this rank gave up.
     pub abandoned: AbandonedCall,
-    /// Calls that were begun, the same on all ranks.
+    /// Calls and agreements that were begun, the same on all ranks.
     calls: u32,
 }
 
 impl ConnectionState {
-    /// The number that the next call will have.
-    pub fn coming_call(&self) -> u32 {
-        self.calls
-    }
-
-    /// The number of a call that begins now.
+    /// The number of a call, or of an agreement before one, that begins now.
     pub fn next_call(&mut self) -> u32 {
         let number = self.calls;
         self.calls = number.wrapping_add(1);

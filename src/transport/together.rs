@@ -12,7 +12,7 @@ use std::time::Duration;
 const UNIT: u64 = 32;
 
 /// Waits for all ranks, and tells the largest of their `own` nanoseconds, in steps of 32. Collective over `private`,
-/// which must be no place of the pool. `call`: the number of the call that begins.
+/// which must be no place of the pool. `call`: the number of this agreement.
 ///
 /// # Errors
 /// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then no rank's number is known.

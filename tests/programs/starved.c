@@ -6,17 +6,17 @@
 
 enum { CALLS = 6, STARVED_CALL = 2, STARVED_RANK = 1, N = 65536 };
 
-static int data[N];
+static int data[2 * N];
 
-static int broadcast(int call, MPI_Comm comm)
+static int broadcast(int call, int count, MPI_Comm comm)
 {
     int class = MPI_SUCCESS;
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < count; i++)
         data[i] = check_rank == 0 ? i * 3 + call : -1;
-    const int code = MPI_Bcast(data, N, MPI_INT, 0, comm);
+    const int code = MPI_Bcast(data, count, MPI_INT, 0, comm);
     if (code != MPI_SUCCESS)
         MPI_Error_class(code, &class);
-    for (int i = 0; i < N && code == MPI_SUCCESS; i++)
+    for (int i = 0; i < count && code == MPI_SUCCESS; i++)
         if (data[i] != i * 3 + call)
             fail("element %d is %d, expected %d", i, data[i], i * 3 + call);
     check_cases++;
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         snprintf(check_current, sizeof check_current, "call %d", call);
         const int starves = call == STARVED_CALL && check_rank == STARVED_RANK;
         starve(starves);
-        const int class = broadcast(call, comm);
+        const int class = broadcast(call, N, comm);
         const int refused = starve(0);
         if (starves && refused == 0)
             fail("memory was never asked for");
@@ -49,8 +49,13 @@ int main(int argc, char **argv)
         if (call >= STARVED_CALL && check_rank != STARVED_RANK && class != MPI_ERR_OTHER)
             fail("error class %d, expected MPI_ERR_OTHER (%d)", class, MPI_ERR_OTHER);
     }
+    for (int call = 0; call < 3; call++) {
+        snprintf(check_current, sizeof check_current, "call %d of another size", call);
+        if (broadcast(call, 2 * N, comm) == MPI_SUCCESS)
+            fail("no error");
+    }
     snprintf(check_current, sizeof check_current, "another communicator");
-    if (broadcast(CALLS, MPI_COMM_WORLD) != MPI_SUCCESS)
+    if (broadcast(CALLS, N, MPI_COMM_WORLD) != MPI_SUCCESS)
         fail("an error");
     MPI_Comm_free(&comm);
     check_finish();

@@ -1,6 +1,6 @@
 //! `nagare bench table`: results as Markdown.
 
-use super::disturbance;
+use super::outcome::disturbance;
 use crate::bench_compare::read;
 use crate::bench_table::{Grid, legend, network, root, series, suggestion, timings};
 use crate::output::{bytes, print};
