@@ -56,7 +56,7 @@ programs() {
     local manifest='.*"manifest_path":"([^"]*)\/Cargo.toml",'
     local target='"target":\{"kind":\["([a-z-]+)"\].*"name":"([^"]+)".*'
     local test='"profile":\{[^}]*"test":true\}.*' executable='"executable":"([^"]+)"'
-    cargo test --no-run --workspace --lib --bins --tests --target-dir target --message-format=json-render-diagnostics |
+    cargo test --no-run --workspace --target-dir target --message-format=json-render-diagnostics |
         sed -nE "s/$manifest$target$test$executable.*/\1 \2 \3 \4/p" |
         while read -r directory kind name program; do
             [[ $directory == "$PWD" ]] && crate=nagare || crate=nagare-${directory##*/}

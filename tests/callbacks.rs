@@ -54,9 +54,11 @@ fn a_number_that_another_thread_is_still_freeing() {
     for mpi in [Mpi::Mpich4, Mpi::Mpich5] {
         let program = compile(mpi, "tests/programs/handed_on.c");
         let outcome = Job::forced(&program, 3).run().verified("handed_on");
-        let met = outcome.ended.stdout.lines().find_map(|line| line.strip_prefix("handed_on met="));
-        assert!(met.is_some_and(|met| met != "0"), "{}", outcome.ended.output());
-        assert!(outcome.report().ours("allreduce") >= 190, "{:?}", outcome.report());
+        let calls = outcome.ended.stdout.lines().find_map(|line| line.strip_prefix("handed_on calls=")?.parse().ok());
+        let calls: u64 = calls.unwrap_or_else(|| panic!("no number of calls\n{}", outcome.ended.output()));
+        // All but those on a communicator whose number was still being freed.
+        let ours = outcome.report().ours("allreduce");
+        assert!(ours > 0 && ours >= calls / 2, "{calls} calls: {:?}", outcome.report());
     }
 }
 

@@ -118,7 +118,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let sizes = [sides.as_ref().map_or(shared, |sides| sides.received.mean()), unit_bytes];
     let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
     let class = class.filter(|_| settled.is_none());
-    let is_long = decision.prediction.is_some_and(|prediction| Earning::is_earned_by(prediction.time));
+    let is_long = class.is_some() && Earning::is_earned_by(decision.time(&place.planner, &call));
     Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, is_long, limits, sizes, sides })
 }
 

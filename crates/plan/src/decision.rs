@@ -82,6 +82,11 @@ impl Decision {
         Self { algorithm, prediction: if is_exchange { None } else { predict() } }
     }
 
+    /// Nanoseconds that `call` is predicted to take, at least those that the link of a host is busy.
+    pub fn time(&self, planner: &Planner, call: &Call) -> f64 {
+        self.prediction.map_or_else(|| planner.least_time(call.collective, call.bytes), |prediction| prediction.time)
+    }
+
     /// The algorithms worth trying, where nothing is prescribed (see [`Planner::candidates`]).
     pub fn candidates(planner: &Planner, call: &Call, limits: &Limits) -> Vec<Algorithm> {
         planner.candidates(call.collective, call.bytes, limits.segments())
@@ -133,6 +138,20 @@ mod tests {
         let chosen = decide("", Collective::Bcast, 1 << 20, &FREE).expect("fitting");
         let of = |algorithm| planner().predicted(Collective::Bcast, algorithm, 1 << 20, Segments::AtMost(4096));
         assert_eq!(chosen.prediction, of(chosen.algorithm));
+    }
+
+    #[test]
+    fn an_exchange_takes_as_long_as_a_host_s_link_is_busy() {
+        let call = Call { collective: Collective::Alltoall, bytes: 1 << 20, ranks: 16, nodes: 4 };
+        let decision = decide("", call.collective, call.bytes, &FREE).expect("fitting");
+        assert_eq!(decision.prediction, None);
+        // 48 blocks at 10 Gbit/s.
+        let link_busy = 48.0 * f64::from(1 << 20) * 0.8;
+        let time = decision.time(&planner(), &call);
+        assert!((link_busy..1.1 * link_busy).contains(&time), "{time} {link_busy}");
+        let bcast = Call { collective: Collective::Bcast, ..call };
+        let decision = decide("", bcast.collective, bcast.bytes, &FREE).expect("fitting");
+        assert_eq!(decision.time(&planner(), &bcast), decision.prediction.expect("predicted").time);
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Planner {
         Some(cost::exchange_pacing(self.context.room(meeting), meeting, block, abreast.into()))
     }
 
+    /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
+    pub fn least_time(&self, collective: Collective, bytes: u64) -> f64 {
+        cost::least_time(self.topology(), self.context.grouped(), collective, bytes)
+    }
+
     /// What all candidates for `collective` cost.
     pub fn profiles(&self, collective: Collective) -> Vec<(Algorithm, &Profile)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);

@@ -11,6 +11,7 @@
 
 mod fill;
 mod halving;
+mod least;
 mod overlap;
 mod profile;
 mod room;
@@ -18,6 +19,7 @@ mod steps;
 mod stepwise;
 
 pub use halving::fastest;
+pub use least::least_time;
 pub use profile::{Profile, Shape, Streams};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;

@@ -25,12 +25,16 @@ const TRIALS: u32 = 12;
 const ROUNDS: u32 = 3;
 
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure, since connections are opened in it; the library has two in the first round.
+/// the least sure, since connections are opened in it; the library has two in the first round, unless it is
+/// [`CLEAR`]ly slower.
 const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 
 /// Slower by this ratio than the library in the first round, a way speaks for the others of ours too, which were
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
 const HOPELESS: f64 = 1.6;
+
+/// Where one of ours takes in the first round so much less than the library's first sample, that sample is enough.
+const CLEAR: f64 = 2.5;
 
 /// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
 /// so many of its calls; then those that are not known to be faster are tried no further.
@@ -138,7 +142,10 @@ impl Trials {
             Some(settled) if way != settled => self.regret += (time - self.reference).max(0.0),
             Some(_) if time > self.reference * DRIFT => self.drifts += 1,
             Some(_) => self.drifts = 0,
-            None => self.give_up_dear_ones(way, time),
+            None => {
+                self.give_up_dear_ones(way, time);
+                self.spare_the_library();
+            }
         }
         if self.queue.is_empty() {
             self.conclude();
@@ -238,6 +245,14 @@ impl Trials {
         slow.into_iter().for_each(|way| self.ways[way].dropped = true);
         let ways = &self.ways;
         self.queue.retain(|&way| !ways[way].dropped);
+    }
+
+    /// After a measured call of the first round: where the library is clearly slower, it is not measured again in it.
+    fn spare_the_library(&mut self) {
+        let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
+        if self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR {
+            self.queue.retain(|&way| way != 0);
+        }
     }
 
     fn settle(&mut self) {

@@ -111,6 +111,15 @@ fn hopeless_ways_cost_one_call() {
     assert!(total < 10_000.0 * 100.0 * 1.005, "{total}");
 }
 
+/// Where the library is clearly slower, one call finds that out too.
+#[test]
+fn a_slow_library_costs_one_call() {
+    assert_eq!(replay(2, 20, &[300.0, 100.0]), 19.0 * 100.0 + 300.0);
+    assert_eq!(replay(3, 20, &[300.0, 100.0, 100.0]), 19.0 * 100.0 + 300.0);
+    // Less clearly: two, and another in the second round.
+    assert_eq!(replay(2, 20, &[160.0, 100.0]), 17.0 * 100.0 + 3.0 * 160.0);
+}
+
 /// The time of so many calls without any noise.
 fn replay(ways: usize, calls: u64, times: &[f64]) -> f64 {
     let mut trials = Trials::new(ways);

@@ -69,6 +69,18 @@ impl Run {
         words.join(", ")
     }
 
+    /// The tests that did not pass on every rank.
+    pub fn not_passed(&self) -> Vec<String> {
+        self.outcomes.iter().filter(|(_, by_rank)| !passed(by_rank)).map(|(test, _)| test.clone()).collect()
+    }
+
+    /// Adds the tests of `other` that passed there and did not run here.
+    pub fn assume_passed(&mut self, other: &Self) {
+        for (test, by_rank) in other.outcomes.iter().filter(|(_, by_rank)| passed(by_rank)) {
+            self.outcomes.entry(test.clone()).or_insert_with(|| by_rank.clone());
+        }
+    }
+
     /// Adds what ended on all ranks: what some did not end is run again.
     fn take(&mut self, records: &[Record]) {
         let mut outcomes: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
@@ -85,6 +97,11 @@ impl Run {
             *self.ours.entry(collective.clone()).or_default() += calls;
         }
     }
+}
+
+/// Whether a test passed on every rank.
+fn passed(by_rank: &[Outcome]) -> bool {
+    by_rank.iter().all(|outcome| outcome.status == Status::Ok)
 }
 
 /// One job with all selected tests but `except`.
