@@ -9,6 +9,7 @@ use crate::transport::agreement;
 use crate::transport::private::Private;
 use crate::transport::together::slowest;
 use crate::world::shim::Shim;
+use log::Level;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
 use std::ffi::c_int;
@@ -77,11 +78,12 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         if is_early {
             return Ok(Step { way: Err(Reason::Early), is_timed: true });
         }
-        agreed(learning.lesson(class, || decision.candidates()), &mut together, |outcome| {
+        let tell = |level, line: String| {
             if record.rank == 0 {
-                log::info!("{class} on {} ranks: {outcome}", record.size);
+                log::log!(level, "{class} on {} ranks: {line}", record.size);
             }
-        })
+        };
+        agreed(learning.lesson(class, || decision.candidates()), &mut together, tell)
     });
     ending.failure = match step {
         Ok(_) => None,
@@ -96,13 +98,15 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
 fn agreed(
     lesson: &mut Lesson,
     together: &mut impl FnMut(u64) -> Result<u64, Failure>,
-    tell: impl FnOnce(String),
+    tell: impl Fn(Level, String),
 ) -> Result<Step, Failure> {
     let is_measuring = lesson.is_measuring();
     if is_measuring {
         let own = lesson.take_own();
-        if let Some(outcome) = lesson.note(together(own)?) {
-            tell(outcome);
+        let slowest = together(own)?;
+        tell(Level::Debug, format!("{} took {} us", lesson.measured(), slowest / 1000));
+        if let Some(outcome) = lesson.note(slowest) {
+            tell(Level::Info, outcome);
         }
     }
     let step = lesson.next();

@@ -58,12 +58,17 @@ impl Lesson {
 
     /// Whether the call before was measured: then the ranks agree on what it took.
     pub fn is_measuring(&self) -> bool {
-        self.trials.is_measuring()
+        self.trials.measuring().is_some()
     }
 
     /// What the measured call before took here; told once.
     pub fn take_own(&mut self) -> u64 {
         std::mem::take(&mut self.own)
+    }
+
+    /// What the measured call before ran on.
+    pub fn measured(&self) -> &'static str {
+        self.trials.measuring().map_or("nothing", |way| name(self.ways[way]))
     }
 
     /// What the measured call before took on the slowest rank, nanoseconds. Tells what it led to, if it settled or
@@ -72,7 +77,6 @@ impl Lesson {
         let before = self.trials.settled();
         self.trials.note(nanoseconds);
         let settled = self.trials.settled().filter(|_| self.trials.settled() != before)?;
-        let name = |way: Option<Algorithm>| way.map_or("the MPI library", Algorithm::name);
         let measured: Vec<String> = (self.ways.iter().zip(self.trials.measurements()))
             .filter_map(|(&way, (times, typical))| Some(format!("{} {:.0} us ({times} x)", name(way), typical? * 1e-3)))
             .collect();
@@ -85,6 +89,10 @@ impl Lesson {
         let reason = if step.measured { Reason::Tried } else { Reason::Faster };
         Step { way: self.ways[step.way].ok_or(reason), is_timed: step.measured }
     }
+}
+
+fn name(way: Option<Algorithm>) -> &'static str {
+    way.map_or("the MPI library", Algorithm::name)
 }
 
 /// All classes of a communicator.

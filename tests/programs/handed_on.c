@@ -1,6 +1,6 @@
 /* While one thread is still freeing a communicator, another is given its number, and makes verified calls on it. On one
    rank a thread frees communicators of its own, and sleeps wherever the library lets go of a lock in between. Ends when
-   the number was one that was still being freed so often on that rank as asked. Options: met=3. A line `handed_on
+   the number was one that was still being freed so often on that rank as asked. Options: met=20. A line `handed_on
    calls=`: how many calls that took. */
 #include "check.h"
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
         printf("SKIP\n");
         check_finish();
     }
-    const int asked = atoi(option(argc, argv, "met", 0, "3"));
+    const int asked = atoi(option(argc, argv, "met", 0, "20"));
     static int in[ELEMENTS], out[ELEMENTS];
     MPI_Comm parent;
     MPI_Comm_dup(MPI_COMM_WORLD, &parent);

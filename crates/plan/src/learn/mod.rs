@@ -33,8 +33,9 @@ const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
 const HOPELESS: f64 = 1.6;
 
-/// Where one of ours takes in the first round so much less than the library's first sample, that sample is enough.
-const CLEAR: f64 = 2.5;
+/// Where the library's first sample is slower by this ratio than one of ours, the next is taken only when calls have
+/// earned the time for it.
+const CLEAR: f64 = 1.5;
 
 /// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
 /// so many of its calls; then those that are not known to be faster are tried no further.
@@ -152,9 +153,9 @@ impl Trials {
         }
     }
 
-    /// Whether a call has been measured whose time is not yet noted.
-    pub fn is_measuring(&self) -> bool {
-        self.measuring.is_some()
+    /// The way of the measured call whose time is not yet noted.
+    pub fn measuring(&self) -> Option<usize> {
+        self.measuring
     }
 
     /// The way that was settled on.
@@ -247,10 +248,11 @@ impl Trials {
         self.queue.retain(|&way| !ways[way].dropped);
     }
 
-    /// After a measured call of the first round: where the library is clearly slower, it is not measured again in it.
+    /// After a measured call of the first round: where the library is clearly slower, it is tried no further.
     fn spare_the_library(&mut self) {
         let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
         if self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR {
+            self.ways[0].dropped = true;
             self.queue.retain(|&way| way != 0);
         }
     }
