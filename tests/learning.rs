@@ -59,6 +59,33 @@ fn ours_stays_where_the_library_is_slow() {
     assert!(outcome.report().ours("bcast") >= CALLS - MEASURED - EARLY, "{:?}", outcome.report());
     assert!(stock(&outcome, "bcast")[1] >= 1, "the library was never tried: {:?}", outcome.report());
     assert!(outcome.ended.stderr.contains("from now on"), "{}", outcome.ended.output());
+
+    // The report says the same: on what the calls ran, what was measured, and that it has paid.
+    let report = outcome.report();
+    let [learned] = report.0["learned"].as_array().expect("learned").as_slice() else { panic!("{report:?}") };
+    assert_eq!((&learned["collective"], &learned["min_bytes"]), (&"bcast".into(), &(1u64 << 20).into()), "{learned}");
+    assert_eq!((&learned["ranks"], &learned["nodes"]), (&4.into(), &2.into()), "{learned}");
+    let ways = learned["ways"].as_array().expect("ways");
+    let calls = |name: &str| ways.iter().filter(|way| way["algorithm"] == name).map(|way| way["calls"].as_u64()).sum();
+    let measured: Option<u64> = calls("stock");
+    assert_eq!(measured, Some(stock(&outcome, "bcast")[1]), "{learned}");
+    let runs = learned["runs"].as_str().expect("an algorithm");
+    assert_eq!(calls(runs), Some(report.calls("bcast", runs)), "{learned}");
+    assert!(learned["saved_seconds"].as_f64().expect("seconds") > 0.0, "{learned}");
+}
+
+/// A communicator that is freed before the end is in the report, and two that are alike are one row.
+#[test]
+fn what_freed_communicators_taught_is_reported() {
+    let program = compile(Mpi::Mpich4, "tests/programs/learning.c");
+    let words = ["collective=allgather", "bytes=262144", "communicators=2"];
+    let outcome = job(&program, &words).run().verified("learning");
+    let learned = outcome.report().0["learned"].as_array().cloned().unwrap_or_default();
+    assert_eq!(learned.len(), 1, "{:?}", outcome.report());
+    assert_eq!(learned[0]["communicators"], 2, "{:?}", outcome.report());
+    let calls: u64 = learned[0]["ways"].as_array().expect("ways").iter().filter_map(|way| way["calls"].as_u64()).sum();
+    let early = outcome.report().forwarded("allgather", "not yet worth trying");
+    assert_eq!(calls + early, 2 * CALLS, "{:?}", outcome.report());
 }
 
 /// A rounded sum is combined in one order in all calls and all runs, whatever they take, and nothing is measured for

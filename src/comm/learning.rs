@@ -1,9 +1,10 @@
 //! What the calls on a communicator have taught about the ways of carrying them out (docs/decisions/0017).
 
+use crate::report::learned::{Learned, LearnedWay};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
-use nagare_plan::learn::{Earning, Trials};
+use nagare_plan::learn::{Earning, Measured, Trials};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -78,9 +79,32 @@ impl Lesson {
         self.trials.note(nanoseconds);
         let settled = self.trials.settled().filter(|_| self.trials.settled() != before)?;
         let measured: Vec<String> = (self.ways.iter().zip(self.trials.measurements()))
-            .filter_map(|(&way, (times, typical))| Some(format!("{} {:.0} us ({times} x)", name(way), typical? * 1e-3)))
+            .filter_map(|(&way, measured)| {
+                Some(format!("{} {:.0} us ({} x)", name(way), measured.typical? * 1e-3, measured.samples))
+            })
             .collect();
         Some(format!("{}; from now on {}", measured.join(", "), name(self.ways[settled])))
+    }
+
+    fn learned(&self, class: Class, ranks: u32, nodes: u32) -> Learned {
+        let report_name = |way: Option<Algorithm>| way.map_or("stock", Algorithm::name);
+        let way = |(&way, measured): (&Option<Algorithm>, Measured)| LearnedWay {
+            algorithm: report_name(way),
+            calls: measured.calls,
+            samples: measured.samples,
+            typical_us: measured.typical.map(|time| time * 1e-3),
+            longest_us: measured.longest.map(|time| time * 1e-3),
+        };
+        Learned {
+            collective: class.collective.name(),
+            min_bytes: 1 << class.magnitude,
+            ranks,
+            nodes,
+            communicators: 1,
+            runs: self.trials.settled().map(|way| report_name(self.ways[way])),
+            saved_seconds: self.trials.saved() * 1e-9,
+            ways: self.ways.iter().zip(self.trials.measurements()).map(way).collect(),
+        }
     }
 
     /// The next call.
@@ -127,6 +151,11 @@ impl Learning {
     pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
         self.early.remove(&class);
         self.lessons.entry(class).or_insert_with(|| Lesson::new(candidates()))
+    }
+
+    /// What has been measured, for the report: on a communicator of so many ranks on so many nodes.
+    pub fn learned(&self, ranks: u32, nodes: u32) -> impl Iterator<Item = Learned> + '_ {
+        self.lessons.iter().map(move |(class, lesson)| lesson.learned(*class, ranks, nodes))
     }
 
     /// What a call that was to be timed took here, nanoseconds.

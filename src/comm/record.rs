@@ -7,6 +7,7 @@ use super::programs::Programs;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
 use crate::real::Real;
+use crate::report::learned::Learned;
 use crate::transport::agreement;
 use crate::transport::notice::{AbandonedCall, Name};
 use crate::transport::private::Private;
@@ -202,6 +203,12 @@ impl Communicator {
     /// What calls have taught; locked while one is measured.
     pub fn learning(&self) -> MutexGuard<'_, Learning> {
         self.learning.lock()
+    }
+
+    /// What calls have taught, for the report: nothing while one is measured in another thread.
+    pub fn learned(&self) -> Vec<Learned> {
+        let nodes = self.place.get().and_then(|place| place.as_ref().ok()).map_or(0, |place| place.nodes);
+        self.learning.try_lock().map_or_else(Vec::new, |learning| learning.learned(self.size, nodes).collect())
     }
 
     /// Plans made so far, for descriptions.

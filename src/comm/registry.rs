@@ -11,6 +11,7 @@ use super::record::Communicator;
 use super::witness::Witness;
 use crate::boundary::panics::guard;
 use crate::real::Real;
+use crate::report::learned::Learned;
 use crate::world::shim::{Shim, shim};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
@@ -121,6 +122,14 @@ pub fn close(shim: &Shim) {
     world.free(real);
 }
 
+/// What the calls so far have taught, also those on communicators that are freed.
+pub fn learned(shim: &Shim) -> Vec<Learned> {
+    let known = REGISTRY.known.read();
+    // SAFETY: an address is known only while the record it belongs to is alive, and it is taken out under this lock.
+    let records = known.values().map(|&address| unsafe { &*(address as *const Communicator) });
+    shim.learned.with(records.flat_map(Communicator::learned))
+}
+
 impl Registry {
     fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
         self.keyval
@@ -165,6 +174,7 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
         // communicator is under way.
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
         REGISTRY.leave(&record);
+        shim.learned.keep(record.learned().into_iter());
         DUPLICATES.leave(value as usize);
         shim.note_rules(value as usize, None);
         record.free_private(shim.real);

@@ -1,5 +1,6 @@
 //! The report: which algorithm ran for which calls, or why the library's own did, over all ranks.
 
+use super::learned::{self, Learned};
 use super::statistics::{OUTCOMES, VALUES, outcome_name};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
@@ -20,6 +21,8 @@ pub struct Report {
     levels: Vec<String>,
     topology_from: String,
     rows: Vec<ReportRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    learned: Vec<Learned>,
 }
 
 /// One outcome of one collective.
@@ -46,8 +49,13 @@ struct ReportRow {
 
 impl Report {
     /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `topology`: that of
-    /// the world, if there is one, and where it comes from.
-    pub fn new(mpi: String, (topology, topology_from): (Option<&Topology>, String), snapshots: &[u64]) -> Self {
+    /// the world, if there is one, and where it comes from; `learned`: what calls have taught.
+    pub fn new(
+        mpi: String,
+        (topology, topology_from): (Option<&Topology>, String),
+        snapshots: &[u64],
+        learned: Vec<Learned>,
+    ) -> Self {
         let per_rank = Collective::ALL.len() * OUTCOMES * VALUES;
         let ranks: Vec<&[u64]> = snapshots.chunks_exact(per_rank).collect();
         let mut rows = Vec::new();
@@ -81,6 +89,7 @@ impl Report {
             levels: topology.map(|t| t.level_names().to_vec()).unwrap_or_default(),
             topology_from,
             rows,
+            learned,
         }
     }
 
@@ -132,6 +141,6 @@ impl Report {
         for line in table.lines() {
             let _ = writeln!(text, "{}", line.trim());
         }
-        text
+        text + &learned::text(&self.learned)
     }
 }

@@ -4,4 +4,5 @@
 
 pub mod content;
 pub mod destination;
+pub mod learned;
 pub mod statistics;

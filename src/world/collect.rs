@@ -2,18 +2,20 @@
 
 use super::shim::Shim;
 use crate::report::content::Report;
+use crate::report::learned::Learned;
 use std::ffi::c_int;
 
-/// The report on `snapshots` of some ranks of this world, one after another.
-pub fn report(shim: &Shim, snapshots: &[u64]) -> Report {
+/// The report on `snapshots` of some ranks of this world, one after another, and what calls have taught this one.
+pub fn report(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>) -> Report {
     let world = shim.world();
     let facts = world.as_ref().and_then(|world| world.facts.as_ref().ok());
     let topology = facts.map(|facts| &*facts.topology);
-    Report::new(shim.real.version(), (topology, shim.setup().topology_origin.clone()), snapshots)
+    Report::new(shim.real.version(), (topology, shim.setup().topology_origin.clone()), snapshots, learned)
 }
 
 /// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.
-pub fn at_finalize(shim: &Shim) {
+/// `learned`: what calls have taught, asked where the report is written.
+pub fn at_finalize(shim: &Shim, learned: impl FnOnce() -> Vec<Learned>) {
     let Some(world) = shim.world().filter(|world| world.report) else { return };
     let Some(rank) = shim.world_rank() else { return };
     let own = shim.statistics.snapshot();
@@ -41,6 +43,6 @@ pub fn at_finalize(shim: &Shim) {
         return;
     }
     if let Some(destination) = &world.destination {
-        destination.write(&report(shim, &all));
+        destination.write(&report(shim, &all, learned()));
     }
 }

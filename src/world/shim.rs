@@ -6,6 +6,7 @@ use super::setup::{Setup, host_name};
 use crate::boundary::{panics, say};
 use crate::real::{self, LibraryError, Real};
 use crate::report::destination::Destination;
+use crate::report::learned::Kept;
 use crate::report::statistics::Statistics;
 use crate::transport::notice::Notices;
 use crate::transport::pool::Pool;
@@ -37,6 +38,8 @@ pub struct Shim {
     floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
     /// How ranks wait inside our algorithms.
     pause: OnceCell<Option<Duration>>,
+    /// What was learnt on communicators that are freed.
+    pub learned: Kept,
     /// Whether calls are timed.
     pub timed: AtomicBool,
     /// Whether threads may be in several calls at once.
@@ -108,6 +111,7 @@ impl Shim {
             floors: Default::default(),
             floors_at_run_time: Mutex::default(),
             pause: OnceCell::new(),
+            learned: Kept::default(),
             timed: AtomicBool::new(false),
             threads: AtomicBool::new(false),
             duplicates: AtomicBool::new(false),

@@ -1,5 +1,6 @@
 /* The same call again and again, every result verified. Options: collective=bcast|allreduce|allgather|alltoall
-   kind=int|double calls=100 bytes=65536. A sum of doubles is rounded, and must have the same bits in every call; a line
+   kind=int|double calls=100 bytes=65536 communicators=0, of which each is made, has all calls and is freed; of none it
+   is MPI_COMM_WORLD. A sum of doubles is rounded, and must have the same bits in every call; a line
    `learning bits=` tells them, and a line `learning seconds=` how long the slowest rank was in the calls. */
 #include "check.h"
 #include <stdint.h>
@@ -7,11 +8,12 @@
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    check_start("learning", "collective,kind,calls,bytes", argc, argv);
+    check_start("learning", "collective,kind,calls,bytes,communicators", argc, argv);
     const char *collective = option(argc, argv, "collective", 0, "bcast");
     const int real = strcmp(option(argc, argv, "kind", 1, "int"), "double") == 0;
     const int calls = atoi(option(argc, argv, "calls", 2, "100"));
     const int bytes = atoi(option(argc, argv, "bytes", 3, "65536"));
+    const int communicators = atoi(option(argc, argv, "communicators", 4, "0"));
     const int n = bytes / (real ? (int)sizeof(double) : (int)sizeof(int));
     int *in = calloc((size_t)check_size, (size_t)bytes), *out = calloc((size_t)check_size, (size_t)bytes);
     double *x = (double *)in, *y = (double *)out;
@@ -19,65 +21,72 @@ int main(int argc, char **argv)
     double seconds = 0, longest;
     if (!in || !out)
         fail("out of memory");
-    for (int call = 0; call < calls; call++) {
-        snprintf(check_current, sizeof check_current, "%s %d", collective, call);
-        if (strcmp(collective, "bcast") == 0) {
-            for (int i = 0; i < n; i++)
-                in[i] = check_rank == 0 ? i * 3 + call : -1;
-            MPI_Barrier(MPI_COMM_WORLD);
-            seconds -= MPI_Wtime();
-            MPI_Bcast(in, n, MPI_INT, 0, MPI_COMM_WORLD);
-            seconds += MPI_Wtime();
-            for (int i = 0; i < n; i++)
-                if (in[i] != i * 3 + call)
-                    fail("element %d is %d, expected %d", i, in[i], i * 3 + call);
-        } else if (strcmp(collective, "allreduce") == 0 && real) {
-            for (int i = 0; i < n; i++)
-                x[i] = 1.0 / (1 + i + 7 * check_rank);
-            MPI_Barrier(MPI_COMM_WORLD);
-            seconds -= MPI_Wtime();
-            MPI_Allreduce(x, y, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-            seconds += MPI_Wtime();
-            uint64_t sum = 0, word;
-            for (int i = 0; i < n; i++) {
-                memcpy(&word, &y[i], sizeof word);
-                sum = sum * 31 + word;
+    for (int made = 0; made < communicators || made == 0; made++) {
+        MPI_Comm comm = MPI_COMM_WORLD;
+        if (communicators > 0)
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (int call = 0; call < calls; call++) {
+            snprintf(check_current, sizeof check_current, "%s %d", collective, call);
+            if (strcmp(collective, "bcast") == 0) {
+                for (int i = 0; i < n; i++)
+                    in[i] = check_rank == 0 ? i * 3 + call : -1;
+                MPI_Barrier(comm);
+                seconds -= MPI_Wtime();
+                MPI_Bcast(in, n, MPI_INT, 0, comm);
+                seconds += MPI_Wtime();
+                for (int i = 0; i < n; i++)
+                    if (in[i] != i * 3 + call)
+                        fail("element %d is %d, expected %d", i, in[i], i * 3 + call);
+            } else if (strcmp(collective, "allreduce") == 0 && real) {
+                for (int i = 0; i < n; i++)
+                    x[i] = 1.0 / (1 + i + 7 * check_rank);
+                MPI_Barrier(comm);
+                seconds -= MPI_Wtime();
+                MPI_Allreduce(x, y, n, MPI_DOUBLE, MPI_SUM, comm);
+                seconds += MPI_Wtime();
+                uint64_t sum = 0, word;
+                for (int i = 0; i < n; i++) {
+                    memcpy(&word, &y[i], sizeof word);
+                    sum = sum * 31 + word;
+                }
+                if (call > 0 && sum != bits)
+                    fail("other bits than in the calls before");
+                bits = sum;
+            } else if (strcmp(collective, "allreduce") == 0) {
+                for (int i = 0; i < n; i++)
+                    in[i] = i + call * (check_rank + 1);
+                MPI_Barrier(comm);
+                seconds -= MPI_Wtime();
+                MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comm);
+                seconds += MPI_Wtime();
+                for (int i = 0; i < n; i++)
+                    if (out[i] != i * check_size + call * check_size * (check_size + 1) / 2)
+                        fail("element %d is %d", i, out[i]);
+            } else if (strcmp(collective, "allgather") == 0) {
+                for (int i = 0; i < n; i++)
+                    in[i] = i + call + 1000 * check_rank;
+                MPI_Barrier(comm);
+                seconds -= MPI_Wtime();
+                MPI_Allgather(in, n, MPI_INT, out, n, MPI_INT, comm);
+                seconds += MPI_Wtime();
+                for (int i = 0; i < n * check_size; i++)
+                    if (out[i] != i % n + call + 1000 * (i / n))
+                        fail("element %d is %d", i, out[i]);
+            } else {
+                for (int i = 0; i < n * check_size; i++)
+                    in[i] = i + call + 1000 * check_rank;
+                MPI_Barrier(comm);
+                seconds -= MPI_Wtime();
+                MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, comm);
+                seconds += MPI_Wtime();
+                for (int i = 0; i < n * check_size; i++)
+                    if (out[i] != i % n + n * check_rank + call + 1000 * (i / n))
+                        fail("element %d is %d", i, out[i]);
             }
-            if (call > 0 && sum != bits)
-                fail("other bits than in the calls before");
-            bits = sum;
-        } else if (strcmp(collective, "allreduce") == 0) {
-            for (int i = 0; i < n; i++)
-                in[i] = i + call * (check_rank + 1);
-            MPI_Barrier(MPI_COMM_WORLD);
-            seconds -= MPI_Wtime();
-            MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-            seconds += MPI_Wtime();
-            for (int i = 0; i < n; i++)
-                if (out[i] != i * check_size + call * check_size * (check_size + 1) / 2)
-                    fail("element %d is %d", i, out[i]);
-        } else if (strcmp(collective, "allgather") == 0) {
-            for (int i = 0; i < n; i++)
-                in[i] = i + call + 1000 * check_rank;
-            MPI_Barrier(MPI_COMM_WORLD);
-            seconds -= MPI_Wtime();
-            MPI_Allgather(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD);
-            seconds += MPI_Wtime();
-            for (int i = 0; i < n * check_size; i++)
-                if (out[i] != i % n + call + 1000 * (i / n))
-                    fail("element %d is %d", i, out[i]);
-        } else {
-            for (int i = 0; i < n * check_size; i++)
-                in[i] = i + call + 1000 * check_rank;
-            MPI_Barrier(MPI_COMM_WORLD);
-            seconds -= MPI_Wtime();
-            MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD);
-            seconds += MPI_Wtime();
-            for (int i = 0; i < n * check_size; i++)
-                if (out[i] != i % n + n * check_rank + call + 1000 * (i / n))
-                    fail("element %d is %d", i, out[i]);
+            check_cases++;
         }
-        check_cases++;
+        if (communicators > 0)
+            MPI_Comm_free(&comm);
     }
     MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (check_rank == 0)

@@ -65,11 +65,25 @@ pub struct Step {
     pub measured: bool,
 }
 
-/// One way: what it took, and whether it is still tried.
+/// One way: what it took, whether it is still tried, and how many calls it has run.
 #[derive(Clone, Debug, Default)]
 struct Way {
     samples: Samples,
     dropped: bool,
+    calls: u64,
+}
+
+/// What is known of one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Calls it has run.
+    pub calls: u64,
+    /// How many of them were measured, since all ways were last tried anew.
+    pub samples: u32,
+    /// What it takes by the last of these, nanoseconds, and the longest of them; none if there are none.
+    pub typical: Option<f64>,
+    /// The longest of these.
+    pub longest: Option<f64>,
 }
 
 /// The ways of one kind of call: a communicator, a collective, a class of sizes.
@@ -130,6 +144,7 @@ impl Trials {
             self.measuring = Some(self.queue.remove(0));
         }
         let way = self.measuring.or(self.settled).unwrap_or(0);
+        self.ways[way].calls += 1;
         Step { way, measured }
     }
 
@@ -163,9 +178,22 @@ impl Trials {
         self.settled
     }
 
-    /// For every way how often it was measured, and what it takes, nanoseconds.
-    pub fn measurements(&self) -> impl Iterator<Item = (u32, Option<f64>)> + '_ {
-        self.ways.iter().map(|way| (way.samples.count(), way.samples.typical()))
+    /// What is known of every way.
+    pub fn measurements(&self) -> impl Iterator<Item = Measured> + '_ {
+        self.ways.iter().map(|Way { samples, calls, .. }| Measured {
+            calls: *calls,
+            samples: samples.count(),
+            typical: samples.typical(),
+            longest: samples.longest(),
+        })
+    }
+
+    /// What the calls have saved so far against running all of them on the first way, nanoseconds, by what each way
+    /// takes; negative if trying has cost more than it has gained, 0 if the first way is not known.
+    pub fn saved(&self) -> f64 {
+        let Some(library) = self.ways[0].samples.typical() else { return 0.0 };
+        let of = |way: &Way| way.samples.typical().map_or(0.0, |time| way.calls as f64 * (library - time));
+        self.ways.iter().map(of).sum()
     }
 
     /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as
@@ -174,6 +202,7 @@ impl Trials {
         let is_quiet = self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look;
         let settled = self.settled.filter(|_| is_quiet)?;
         self.calls += 1;
+        self.ways[settled].calls += 1;
         Some(settled)
     }
 
@@ -215,7 +244,10 @@ impl Trials {
                 0 => self.settle(),
                 // Once may be chance.
                 1 => self.look = self.calls + 1,
-                _ => *self = Self { calls: self.calls, look: self.look, ..Self::new(self.ways.len()) },
+                _ => {
+                    let ways = self.ways.iter().map(|way| Way { calls: way.calls, ..Way::default() }).collect();
+                    *self = Self { ways, calls: self.calls, look: self.look, ..Self::new(self.ways.len()) };
+                }
             }
             return;
         }

@@ -22,9 +22,13 @@ impl Samples {
 
     /// The lower quarter: what disturbs a call makes it longer, the first one of a way above all.
     pub fn typical(&self) -> Option<f64> {
-        let mut kept = self.kept;
-        let kept = &mut kept[..KEPT.min(self.count as usize)];
+        let kept = &mut { self.kept }[..KEPT.min(self.count as usize)];
         kept.sort_unstable_by(f64::total_cmp);
         kept.get(kept.len() / 4).copied()
+    }
+
+    /// The longest kept.
+    pub fn longest(&self) -> Option<f64> {
+        self.kept[..KEPT.min(self.count as usize)].iter().copied().max_by(f64::total_cmp)
     }
 }

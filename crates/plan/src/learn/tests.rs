@@ -120,6 +120,27 @@ fn a_slow_library_costs_one_call() {
     assert_eq!(replay(2, 20, &[140.0, 100.0]), 17.0 * 100.0 + 3.0 * 140.0);
 }
 
+/// By what each way takes: measured calls cost or save as others do.
+#[test]
+fn what_is_saved_is_told() {
+    let saved = |times: &[f64]| {
+        let mut trials = Trials::new(times.len());
+        for _ in 0..60 {
+            let step = trials.next_step();
+            if step.measured {
+                trials.note((times[step.way] * 1e3) as u64);
+            }
+        }
+        let calls: u64 = trials.measurements().map(|way| way.calls).sum();
+        assert_eq!(calls, 60);
+        trials.saved()
+    };
+    // One call on the library, 59 that took 200 us less.
+    assert_eq!(saved(&[300.0, 100.0]), 59.0 * 200e3);
+    // One call on ours, which is slower.
+    assert_eq!(saved(&[100.0, 300.0]), -200e3);
+}
+
 /// The time of so many calls without any noise.
 fn replay(ways: usize, calls: u64, times: &[f64]) -> f64 {
     let mut trials = Trials::new(ways);

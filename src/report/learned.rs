@@ -1,0 +1,174 @@
+//! What calls have taught, in the report (docs/decisions/0017): of communicators that rank 0 of the world is in.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+/// What has been measured in the calls of one collective and size, on communicators with so many ranks and nodes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Learned {
+    /// Name of the collective.
+    pub collective: &'static str,
+    /// From so many bytes to less than twice as many, counted as in the rows of the report.
+    pub min_bytes: u64,
+    /// Ranks and nodes of the communicator.
+    pub ranks: u32,
+    /// Its nodes.
+    pub nodes: u32,
+    /// How many communicators these are.
+    pub communicators: u64,
+    /// What runs since: an algorithm, or `stock`; none while nothing is settled. Of several communicators that of the
+    /// one with the most calls, as what was measured.
+    pub runs: Option<&'static str>,
+    /// Seconds saved against running all calls on the MPI library, by what each way takes; less than 0 where measuring
+    /// has cost more than it has gained.
+    pub saved_seconds: f64,
+    /// What was tried, the MPI library first.
+    pub ways: Vec<LearnedWay>,
+}
+
+/// One way of carrying out a call.
+#[derive(Clone, Debug, Serialize)]
+pub struct LearnedWay {
+    /// Name of the algorithm, `stock` for the MPI library.
+    pub algorithm: &'static str,
+    /// Calls that ran on it.
+    pub calls: u64,
+    /// How many of them were measured, since all were last tried anew.
+    pub samples: u32,
+    /// Lower quarter of the last five of them, on the slowest rank, microseconds; none if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub typical_us: Option<f64>,
+    /// The longest of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_us: Option<f64>,
+}
+
+impl Learned {
+    /// Whether these are communicators of one kind, and calls of one collective and size.
+    fn is_like(&self, other: &Self) -> bool {
+        let key = |l: &Self| (l.collective, l.min_bytes, l.ranks, l.nodes);
+        key(self) == key(other)
+    }
+
+    fn calls(&self) -> u64 {
+        self.ways.iter().map(|way| way.calls).sum()
+    }
+}
+
+/// What was learnt on communicators that are freed.
+#[derive(Default)]
+pub struct Kept(Mutex<Vec<Learned>>);
+
+impl Kept {
+    /// Keeps what one more communicator has taught.
+    pub fn keep(&self, learned: impl Iterator<Item = Learned>) {
+        let mut kept = self.0.lock();
+        learned.for_each(|learned| add(&mut kept, learned));
+    }
+
+    /// With what the communicators that are left have taught, in the order of collectives, sizes and ranks.
+    pub fn with(&self, learned: impl Iterator<Item = Learned>) -> Vec<Learned> {
+        let mut all = self.0.lock().clone();
+        learned.for_each(|learned| add(&mut all, learned));
+        all.sort_by_key(|l| (l.collective, l.min_bytes, l.ranks, l.nodes));
+        all
+    }
+}
+
+fn add(all: &mut Vec<Learned>, mut learned: Learned) {
+    let Some(same) = all.iter_mut().find(|same| same.is_like(&learned)) else { return all.push(learned) };
+    let (communicators, saved) =
+        (same.communicators + learned.communicators, same.saved_seconds + learned.saved_seconds);
+    if learned.calls() > same.calls() {
+        std::mem::swap(same, &mut learned);
+    }
+    for way in &mut same.ways {
+        let other = learned.ways.iter().find(|other| other.algorithm == way.algorithm);
+        way.calls += other.map_or(0, |other| other.calls);
+    }
+    (same.communicators, same.saved_seconds) = (communicators, saved);
+}
+
+/// As a table with a line that says what it is; empty if nothing was learnt.
+pub fn text(learned: &[Learned]) -> String {
+    if learned.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    table.set_header([
+        "collective",
+        "bytes",
+        "ranks",
+        "nodes",
+        "calls",
+        "measured, us (times)",
+        "now runs on",
+        "saved s",
+    ]);
+    for row in learned {
+        let measured = row
+            .ways
+            .iter()
+            .filter_map(|way| Some(format!("{} {:.0} ({})", way.algorithm, way.typical_us?, way.samples)));
+        table.add_row([
+            row.collective.to_owned(),
+            format!("{}-{}", row.min_bytes, 2 * row.min_bytes - 1),
+            row.ranks.to_string(),
+            row.nodes.to_string(),
+            row.calls().to_string(),
+            measured.collect::<Vec<_>>().join(", "),
+            row.runs.unwrap_or("not settled").to_owned(),
+            format!("{:.6}", row.saved_seconds),
+        ]);
+    }
+    for column in [1, 2, 3, 4, 7] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
+    format!("\nmeasured in the program's calls on communicators of rank 0:\n{}\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(algorithm: &'static str, calls: u64, typical_us: Option<f64>) -> LearnedWay {
+        LearnedWay { algorithm, calls, samples: 2, typical_us, longest_us: typical_us }
+    }
+
+    fn learned(collective: &'static str, ways: Vec<LearnedWay>, saved_seconds: f64) -> Learned {
+        let runs = ways.last().map(|way| way.algorithm);
+        Learned { collective, min_bytes: 1024, ranks: 4, nodes: 2, communicators: 1, runs, saved_seconds, ways }
+    }
+
+    #[test]
+    fn communicators_that_are_alike_are_one_row() {
+        let kept = Kept::default();
+        let few = vec![way("stock", 3, Some(9.0)), way("chain", 2, Some(8.0))];
+        let many = vec![way("stock", 4, Some(90.0)), way("two_tree", 50, Some(80.0))];
+        kept.keep([learned("reduce", few.clone(), 0.5), learned("bcast", few, -0.5)].into_iter());
+        let all = kept.with([learned("reduce", many, 2.0)].into_iter());
+        assert_eq!(
+            all.iter().map(|l| (l.collective, l.communicators)).collect::<Vec<_>>(),
+            [("bcast", 1), ("reduce", 2)]
+        );
+        assert_eq!((all[1].saved_seconds, all[1].runs), (2.5, Some("two_tree")));
+        // What the communicator with the most calls ran on, and the calls of the other on the same.
+        let calls: Vec<_> = all[1].ways.iter().map(|way| (way.algorithm, way.calls)).collect();
+        assert_eq!(calls, [("stock", 7), ("two_tree", 50)]);
+    }
+
+    #[test]
+    fn a_table_says_what_was_measured_and_what_runs() {
+        assert_eq!(text(&[]), "");
+        let table = text(&[learned("bcast", vec![way("stock", 2, Some(90.4)), way("chain", 7, None)], 1.25)]);
+        let last = table.lines().last().expect("a row");
+        let words: Vec<&str> = last.split_whitespace().collect();
+        assert_eq!(words, ["bcast", "1024-2047", "4", "2", "9", "stock", "90", "(2)", "chain", "1.250000"]);
+    }
+}
