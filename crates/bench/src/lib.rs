@@ -14,7 +14,7 @@
 //! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
 //! * [`draw`](mod@draw): small networks drawn at random, which nothing was fitted to.
 //! * [`limit`]: the least time a collective can take on a fabric; [`flow`] finds the thinnest cut.
-//! * [`annotate`]: limits beside measurements.
+//! * [`annotate`]: limits beside measurements; [`guidelines`]: what a collective should not be slower than.
 //! * [`plot`]: time against size as SVG.
 //!
 //! The program itself is in `src/program` and is built once per MPI family, with the feature `program`.
@@ -26,6 +26,7 @@ pub mod arguments;
 pub mod counts;
 pub mod draw;
 pub mod flow;
+pub mod guidelines;
 pub mod limit;
 pub mod load;
 pub mod operation;

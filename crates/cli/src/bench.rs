@@ -1,10 +1,10 @@
 //! `nagare bench`: stock and Nagare side by side on an emulated fabric.
 
+mod guidelines;
 mod markdown;
 mod outcome;
 
 use crate::bench_compare::{CompareArgs, compare};
-
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::output::print;
@@ -12,6 +12,7 @@ use crate::testbed_args::Chosen;
 use crate::{args, run, testbed_args, testbed_run};
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
+use guidelines::GuidelinesArgs;
 use markdown::{TableArgs, table};
 use nagare_bench::annotate::annotate;
 use nagare_bench::arguments::Arguments;
@@ -30,7 +31,6 @@ const LEARN: &str = "NAGARE_LEARN";
 
 /// File name of the program that measures.
 const PROGRAM: &str = "nagare-bench";
-/// If other programs keep more processors than this busy, the figures are not reliable.
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -50,6 +50,11 @@ enum Action {
     #[command(after_help = "Example:\n  nagare bench draw 7 > unknown7.toml\n  nagare bench --fabric unknown7.toml \
                             --ppn 2 --series 50 --algorithms stock,default")]
     Draw(DrawArgs),
+    /// List where the default is slower than collectives that together do the same, or than itself with more data
+    ///
+    /// Ends with 1 if there are any, so that a script can tell.
+    #[command(after_help = "Example:\n  nagare bench guidelines results/*.json")]
+    Guidelines(GuidelinesArgs),
     /// Print runs as Markdown
     #[command(after_help = "Example:\n  nagare bench table --plots benchmarks docs/benchmarks/*.json")]
     Table(TableArgs),
@@ -140,6 +145,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<ExitCode> {
             print(&draw(args.seed))?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(Action::Guidelines(args)) => guidelines::check(args),
         Some(Action::Table(args)) => table(args),
         None => measure(&args.measure),
     }

@@ -2,7 +2,8 @@
 
 use crate::output::{bytes, table};
 use comfy_table::CellAlignment;
-use nagare_bench::operation::Unit;
+use nagare_bench::guidelines::{Violation, violations};
+use nagare_bench::operation::{Operation, Unit};
 use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing, algorithms};
 use nagare_plan::algorithm::Algorithm;
 use std::collections::BTreeMap;
@@ -139,6 +140,25 @@ pub fn root(results: &Results) -> String {
     }
 }
 
+/// Where the default is slower than it should be by what the same run measured, a line each.
+pub fn guidelines(results: &Results) -> Vec<String> {
+    let of = |&(collective, bytes): &(Operation, u64)| {
+        let size = results.cell(collective, bytes).map_or_else(String::new, size);
+        format!("{collective} of {size}")
+    };
+    let stock = violations(results, STOCK);
+    let line = |found: &Violation| {
+        let own = of(&(found.collective, found.bytes));
+        let bound: Vec<String> = found.bound.iter().map(of).collect();
+        let [own_time, bound_time] = [found.seconds, found.bound_seconds].map(milliseconds);
+        let same = |other: &&Violation| (&other.bytes, &other.bound) == (&found.bytes, &found.bound);
+        let is_stock_s = stock.iter().filter(same).any(|other| other.collective == found.collective);
+        let stock = if is_stock_s { " (stock too)" } else { "" };
+        format!("{own}, {own_time} ms, is slower than {}, {bound_time} ms{stock}", bound.join(" + "))
+    };
+    violations(results, DEFAULT).iter().map(line).collect()
+}
+
 /// What the columns of [`timings`] are.
 pub fn legend(results: &Results) -> String {
     let mut text =
@@ -156,8 +176,8 @@ pub fn legend(results: &Results) -> String {
         text += "* more than this machine carried in the test of the network: its processors, not the links, are the \
             limit.\n";
     }
-    for stray in strays(results) {
-        text += &format!("{stray}\n");
+    for line in strays(results).into_iter().chain(guidelines(results)) {
+        text += &format!("{line}\n");
     }
     text
 }
@@ -210,7 +230,6 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nagare_bench::operation::Operation;
     use nagare_bench::record::Message;
 
     #[test]
@@ -260,6 +279,31 @@ mod tests {
         let expected = "Not halving_doubling but stock ran where it was forced: allgather of 1K per rank (4K in all), \
                         4K per rank (16K in all).";
         assert_eq!(some.lines().last(), Some(expected), "{some}");
+    }
+
+    #[test]
+    fn what_is_slower_than_its_parts_is_told() {
+        let timing = |configuration: &str, seconds: f64| Timing {
+            configuration: configuration.into(),
+            ran: configuration.into(),
+            iterations: 3,
+            median: seconds,
+            quartile1: seconds,
+            quartile3: seconds,
+            fastest: seconds,
+        };
+        let cell = |collective, stock, default| Cell {
+            timings: vec![timing(STOCK, stock), timing(DEFAULT, default)],
+            ..Cell::new(collective, 65536, 65536)
+        };
+        let cells = |stock| {
+            let (reduce, bcast) = (cell(Operation::Reduce, 1e-3, 2e-3), cell(Operation::Bcast, 1e-3, 3e-3));
+            vec![reduce, bcast, cell(Operation::Allreduce, stock, 8e-3)]
+        };
+        let results = |stock| Results { cells: cells(stock), ..Results::default() };
+        let told = "allreduce of 64K, 8.00 ms, is slower than reduce of 64K + bcast of 64K, 5.00 ms";
+        assert!(legend(&results(1e-3)).lines().any(|line| line == told), "{}", legend(&results(1e-3)));
+        assert_eq!(guidelines(&results(9e-3)), [format!("{told} (stock too)")]);
     }
 
     #[test]

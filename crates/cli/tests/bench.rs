@@ -228,6 +228,19 @@ fn compare_and_table(bench: &Bench) {
     let table: Vec<usize> =
         table.iter().take_while(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
     assert_eq!((table.len(), table.iter().collect::<BTreeSet<_>>().len()), (14, 1), "{page}");
+    let mut run: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let allgathers = run["cells"].as_array_mut().unwrap().iter_mut().filter(|cell| cell["collective"] == "allgather");
+    for timing in allgathers.flat_map(|cell| cell["timings"].as_array_mut().unwrap()) {
+        for key in ["quartile1", "median", "quartile3"] {
+            timing[key] = 1000.0.into();
+        }
+    }
+    let slow = bench.bed.path("slow.json");
+    std::fs::write(&slow, run.to_string()).unwrap();
+    let output = nagare(&["bench", "guidelines", path, slow.to_str().unwrap()]).output().unwrap();
+    let told =
+        "a: allgather of 16K per rank (64K in all), 1000000 ms, is slower than alltoall of 16K per pair (64K in all)";
+    assert!(output.status.code() == Some(1) && stdout(&output).contains(told), "{}", stdout(&output));
     let missing = bench.bed.path("none.json");
     let (code, error) = failure_of(&["bench", "table", missing.to_str().unwrap()]);
     assert!(code == 2 && error.contains("none.json") && error.lines().count() == 1, "{error}");

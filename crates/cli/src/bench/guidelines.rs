@@ -1,0 +1,28 @@
+//! `nagare bench guidelines`: where the default is slower than it should be by what the same run measured.
+
+use crate::bench_compare::read;
+use crate::bench_table::guidelines;
+use crate::output::print;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct GuidelinesArgs {
+    /// Runs, as `nagare bench` wrote them
+    #[arg(value_name = "FILE.json", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Prints a line for each time, and how many there are; fails if there are any.
+pub fn check(args: &GuidelinesArgs) -> anyhow::Result<ExitCode> {
+    let mut lines = Vec::new();
+    for path in &args.files {
+        let run = read(path)?;
+        lines.extend(guidelines(&run).into_iter().map(|line| format!("{}: {line}\n", run.name)));
+    }
+    let found = lines.len();
+    lines.push(format!("{} run(s), {found} time(s) that the default is slower than it should be\n", args.files.len()));
+    print(&lines.concat())?;
+    Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
