@@ -13,7 +13,7 @@
 # make compatibility   the table of what these ran (docs/compatibility.md)
 # make licences      the table of dependencies (docs/licences.md)
 # make audit         advisories about dependencies; needs cargo-deny or cargo-audit, and a network
-# make fuzz-parsers  everything that users write, garbled, three times as many cases as the tests have; about a minute
+# make fuzz-parsers  everything that users write, mutated, three times as many cases as the tests have; about a minute
 # make startup    what a job's start costs, without Nagare, switched off and with it, on every MPI; some ten minutes
 # make instructions   counts the instructions of a segment, and of a call that is passed on (callgrind)
 
@@ -84,11 +84,11 @@ test-all-installed:
 conformance fuzz soak compatibility-tests: packages-build packages-test
 	@$(MAKE) --no-print-directory build
 	@scripts/python-mpis.sh
-	@$(COMMAND) nagare-trust && target/debug/nagare-trust $(@:compatibility-%=%)
+	@$(COMMAND) nagare-verify && target/debug/nagare-verify $(@:compatibility-%=%)
 	@$(MAKE) --no-print-directory compatibility
 
 compatibility:
-	@$(COMMAND) nagare-trust && target/debug/nagare-trust table > docs/compatibility.md.new && \
+	@$(COMMAND) nagare-verify && target/debug/nagare-verify table > docs/compatibility.md.new && \
 	  mv docs/compatibility.md.new docs/compatibility.md
 
 check: packages-build
@@ -106,25 +106,25 @@ check-installed:
 	RUSTDOCFLAGS="-D warnings" MPICC=$(MPICC) $(CARGO) doc --quiet --workspace --exclude nagare-cli --no-deps \
 	  --document-private-items --target-dir target
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet -p nagare-cli --no-deps --document-private-items --target-dir target
-	@$(COMMAND) nagare-trust --bin nagare
+	@$(COMMAND) nagare-verify --bin nagare
 	target/debug/nagare env --markdown | diff -u docs/environment.md - || \
 	  { echo "docs/environment.md is not current: nagare env --markdown > docs/environment.md"; exit 1; }
-	@set -o pipefail; target/debug/nagare-trust licences | diff -u docs/licences.md - || \
+	@set -o pipefail; target/debug/nagare-verify licences | diff -u docs/licences.md - || \
 	  { echo "docs/licences.md is not current (make licences), or names a licence that is not allowed"; exit 1; }
-	@set -o pipefail; target/debug/nagare-trust table | diff -u docs/compatibility.md - || \
+	@set -o pipefail; target/debug/nagare-verify table | diff -u docs/compatibility.md - || \
 	  { echo "docs/compatibility.md is not current: make compatibility"; exit 1; }
 
 fuzz: fuzz-parsers
 
 # The tests of all parsers with three times as many cases.
-fuzz-parsers: export GARBLE_TIMES = 3
+fuzz-parsers: export MUTATE_TIMES = 3
 fuzz-parsers:
 	$(CARGO) test --quiet --target-dir target -p nagare-plan -p nagare-config -p nagare-testbed -p nagare-bench \
 	  --test 'parsers*'
 	$(CARGO) test --quiet --target-dir target -p nagare-cli --bin nagare parsers
 
 licences:
-	@$(COMMAND) nagare-trust && target/debug/nagare-trust licences > docs/licences.md.new && \
+	@$(COMMAND) nagare-verify && target/debug/nagare-verify licences > docs/licences.md.new && \
 	  mv docs/licences.md.new docs/licences.md
 
 audit:

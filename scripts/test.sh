@@ -10,7 +10,7 @@ ignored=()
 if [[ ${1-} == --all ]]; then
     ignored=(--include-ignored)
     # Properties with three times as many cases.
-    export GARBLE_TIMES=3
+    export MUTATE_TIMES=3
 fi
 
 export logs=$PWD/target/test-logs
@@ -65,7 +65,7 @@ programs() {
 }
 
 compile() {
-    programs >"$logs/programs" && cargo build --workspace --bin nagare-trust --target-dir target &&
+    programs >"$logs/programs" && cargo build --workspace --bin nagare-verify --target-dir target &&
         [[ -s $logs/programs ]]
 }
 
@@ -77,7 +77,7 @@ parts() {
     sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/" >"$logs/sorted"
     grep "^nagare-test-" "$logs/sorted"
     for command in fuzz conformance soak; do
-        echo "$command $PWD $PWD/target/debug/nagare-trust $command --quick"
+        echo "$command $PWD $PWD/target/debug/nagare-verify $command --quick"
     done
     echo "doctests $PWD ${CARGO:-cargo} test --workspace --doc --target-dir target"
     grep -v "^nagare-test-" "$logs/sorted"

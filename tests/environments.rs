@@ -1,8 +1,8 @@
 //! Jobs in environments in which anything may be said to Nagare: every one ends with code 0 and the right result, and
 //! with a line for each thing that was not understood.
 
-use nagare_garble::{bytes, cases};
 use nagare_harness::{Job, Mpi, Program, compile, scratch_directory};
+use nagare_mutate::{bytes, cases};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

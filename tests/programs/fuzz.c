@@ -1,4 +1,4 @@
-/* Carries out random MPI programs that are given as data (crates/trust/src/fuzz/mod.rs describes the language) and
+/* Carries out random MPI programs that are given as data (crates/verify/src/fuzz/mod.rs describes the language) and
    compares every result with one computed without collectives.
    Options: file= (cases) first= (number of the case to start at) only= (of the only case) watchdog= (seconds for a
    case) avoid=stock|none (see calls.h) corrupt= (number of a statement whose result is spoiled before it is compared:

@@ -1,4 +1,4 @@
-/* Cases as they are read: statements in order. The language is described in crates/trust/src/fuzz/mod.rs. */
+/* Cases as they are read: statements in order. The language is described in crates/verify/src/fuzz/mod.rs. */
 #ifndef FUZZ_CASE_H
 #define FUZZ_CASE_H
 

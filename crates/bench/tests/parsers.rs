@@ -3,7 +3,7 @@
 use nagare_bench::arguments::Arguments;
 use nagare_bench::load::{Ticks, own_ticks};
 use nagare_bench::record::{Results, read_lines};
-use nagare_garble::{Counting, cases, checked, texts};
+use nagare_mutate::{Counting, cases, checked, texts};
 use proptest::prelude::*;
 
 #[global_allocator]

@@ -1,7 +1,7 @@
 //! Environments, whatever is in them: never a panic, one clear line for each problem, and defaults in its place.
 
 use nagare_config::{Config, VARIABLES};
-use nagare_garble::{Counting, assert_clear, assert_helpful, bytes, cases, checked};
+use nagare_mutate::{Counting, assert_clear, assert_helpful, bytes, cases, checked};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,4 +1,4 @@
-//! What the tests and the trust commands share: MPI installations, compiled programs, launches with a time limit,
+//! What the tests and the verification commands share: MPI installations, compiled programs, launches with a time limit,
 //! reports.
 //!
 //! ```text

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The variable that names the file; nothing is written where it is not set.
-pub const RECORD: &str = "TRUST_RECORD";
+pub const RECORD: &str = "VERIFY_RECORD";
 
 /// One job with Nagare whose program found every result right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub(crate) fn note(program: &Program, ranks: u32, cases: u64) {
     let last =
         program.words.last().map(|word| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned());
     let line = json!({ "mpi": program.mpi.name(), "program": last, "ranks": ranks, "cases": cases }).to_string() + "\n";
-    let mut file = OpenOptions::new().create(true).append(true).open(file).expect("the file that TRUST_RECORD names");
+    let mut file = OpenOptions::new().create(true).append(true).open(file).expect("the file that VERIFY_RECORD names");
     // One call: lines of several test programs do not mix.
-    file.write_all(line.as_bytes()).expect("the file that TRUST_RECORD names");
+    file.write_all(line.as_bytes()).expect("the file that VERIFY_RECORD names");
 }
 
 /// The jobs noted in `file`, none if there is no file.

@@ -5,7 +5,7 @@ mod support {
     pub mod everything;
 }
 
-use nagare_garble::{Counting, assert_helpful, cases, checked, texts};
+use nagare_mutate::{Counting, assert_helpful, cases, checked, texts};
 use nagare_plan::choice::{Call, Rules, parse_bytes};
 use nagare_plan::collective::Collective;
 use nagare_plan::fabric::{SlurmAddress, Synthetic, expand};

@@ -5,7 +5,7 @@ mod support {
     pub mod everything;
 }
 
-use nagare_garble::{Counting, assert_clear, bytes, cases, checked, texts};
+use nagare_mutate::{Counting, assert_clear, bytes, cases, checked, texts};
 use nagare_plan::fabric::{Fabric, HostId, Placement, Router, SHIPPED};
 use nagare_plan::topology::Source;
 use proptest::prelude::*;

@@ -118,7 +118,7 @@ fn every_root_is_right_for_some_sizes() {
 }
 
 proptest! {
-    #![proptest_config(nagare_garble::cases(20))]
+    #![proptest_config(nagare_mutate::cases(20))]
 
     /// Ranks in any order over any nodes and groups, any vector length (also none), any segment and window.
     #[test]

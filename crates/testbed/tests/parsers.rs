@@ -1,6 +1,6 @@
 //! Host files and records of testbeds, whatever is in them.
 
-use nagare_garble::{Counting, assert_helpful, bytes, cases, checked, texts};
+use nagare_mutate::{Counting, assert_helpful, bytes, cases, checked, texts};
 use nagare_testbed::hostfile::hosts_of_ranks;
 use nagare_testbed::record::{name_from, read};
 use proptest::prelude::*;

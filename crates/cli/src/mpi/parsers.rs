@@ -1,10 +1,10 @@
-//! What launchers print, what programs' files hold and what users put on launchers' command lines, garbled.
+//! What launchers print, what programs' files hold and what users put on launchers' command lines, mutated.
 
 use super::Family;
 use super::elf::Dynamic;
 use super::launcher::{Kind, recognise};
 use super::preload::Preload;
-use nagare_garble::{cases, checked, texts};
+use nagare_mutate::{cases, checked, texts};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,4 +1,4 @@
-//! `nagare-trust soak`: many communicators, calls and threads, and what grows.
+//! `nagare-verify soak`: many communicators, calls and threads, and what grows.
 
 mod cases;
 mod growth;

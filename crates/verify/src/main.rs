@@ -1,4 +1,4 @@
-//! `nagare-trust`: runs the tests which show that programs see no difference under Nagare, and records what was run.
+//! `nagare-verify`: runs the tests which show that programs see no difference under Nagare, and records what was run.
 //!
 //! ```text
 //!   conformance (mpi4py's tests) ─┐                                       ┌─► records ─► docs/compatibility.md
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 /// Runs what shows that programs see nothing else under Nagare.
 #[derive(Parser)]
-#[command(name = "nagare-trust", version)]
+#[command(name = "nagare-verify", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("nagare-trust: {error:#}");
+            eprintln!("nagare-verify: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -1,4 +1,4 @@
-//! `nagare-trust conformance`: mpi4py's own tests with Nagare and without, compared test by test and rank by rank.
+//! `nagare-verify conformance`: mpi4py's own tests with Nagare and without, compared test by test and rank by rank.
 //!
 //! ```text
 //!   (MPI, processes) ──► stock, default, forced ──► records of ranks ──► same status? ──► if not: again, three times

@@ -1,4 +1,4 @@
-//! `nagare-trust licences`: what is linked into the library and the commands, or runs when they are built, and under
+//! `nagare-verify licences`: what is linked into the library and the commands, or runs when they are built, and under
 //! which licences.
 
 use anyhow::{Context, Result, ensure};
@@ -38,7 +38,7 @@ pub fn print() -> Result<bool> {
     let mut fine = true;
     for ((name, version), (licence, _)) in &rows {
         if let Err(why) = allowed(licence) {
-            eprintln!("nagare-trust licences: {name} {version}: {why}");
+            eprintln!("nagare-verify licences: {name} {version}: {why}");
             fine = false;
         }
     }

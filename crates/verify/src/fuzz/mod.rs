@@ -1,4 +1,4 @@
-//! `nagare-trust fuzz`: random MPI programs as data, every result compared with one computed without collectives.
+//! `nagare-verify fuzz`: random MPI programs as data, every result compared with one computed without collectives.
 //!
 //! A file of cases is written here and carried out by `tests/programs/fuzz.c`, under every MPI. All ranks read the
 //! whole file and do what concerns them. One statement per line; words are separated by spaces; `#` starts a comment.
@@ -188,7 +188,7 @@ fn run_batch(seed: u64, settings: &Settings, cases: &[Case], nagare: bool, summa
     for (id, output) in &ended.wrong {
         let mpi = settings.mpi.name();
         println!("case {id} of seed {seed} went wrong on {mpi} with {} ranks\n{output}", settings.ranks);
-        println!("again: nagare-trust fuzz --mpi {mpi} --seed {seed} --only {id}");
+        println!("again: nagare-verify fuzz --mpi {mpi} --seed {seed} --only {id}");
         let case = cases.iter().find(|case| case.id == *id).context("a case that nobody asked for")?;
         let failing = Failing { settings: settings.clone(), case: case.clone() };
         summary.blame(look_into(seed, &failing, cases)?);
@@ -234,7 +234,7 @@ fn look_into(seed: u64, failing: &Failing, batch: &[Case]) -> Result<Blame> {
         (Blame::Nagare, true) => "wrong with Nagare only",
         (Blame::Nagare, false) => "right when run alone",
     };
-    println!("{what}; again: nagare-trust fuzz --replay {}", path.display());
+    println!("{what}; again: nagare-verify fuzz --replay {}", path.display());
     if text.lines().count() < 60 {
         print!("{text}");
     }

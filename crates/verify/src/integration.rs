@@ -1,4 +1,4 @@
-//! `nagare-trust tests`: the integration tests, and a row for every MPI and binding whose programs have compared their
+//! `nagare-verify tests`: the integration tests, and a row for every MPI and binding whose programs have compared their
 //! results.
 
 use crate::record::{self, Row};

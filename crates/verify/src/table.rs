@@ -1,4 +1,4 @@
-//! `nagare-trust table`: the recorded rows as Markdown, to be read by somebody who has one MPI and one language.
+//! `nagare-verify table`: the recorded rows as Markdown, to be read by somebody who has one MPI and one language.
 
 use crate::record::{self, Recorded, Row};
 use anyhow::Result;

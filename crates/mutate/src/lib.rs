@@ -6,7 +6,7 @@
 //!   texts that are right ──► Edits ──► text ──► checked(parser) ──► use of what was understood, or assert_clear
 //! ```
 //!
-//! * [`texts`], [`bytes`]: strategies; [`apply`] garbles one text, [`Edit`] by `Edit`.
+//! * [`texts`], [`bytes`]: strategies; [`apply`] mutates one text, [`Edit`] by `Edit`.
 //! * [`assert_clear`]: of errors. [`checked`]: runs one case within limits of memory and time.
 //! * [`cases`]: how many.
 
@@ -29,7 +29,7 @@ pub const MOST_BYTES: usize = 2 << 30;
 pub const LONGEST_LINE: usize = 1000;
 
 /// The variable that makes properties longer: how many times as many cases.
-pub const TIMES: &str = "GARBLE_TIMES";
+pub const TIMES: &str = "MUTATE_TIMES";
 
 /// The configuration of a property over `usual` cases, or [`TIMES`] as many.
 pub fn cases(usual: u32) -> ProptestConfig {
@@ -41,10 +41,10 @@ pub fn cases(usual: u32) -> ProptestConfig {
 
 /// Mostly `valid` texts with a few edits, which may put in one of `words`; else any text at all.
 pub fn texts(valid: &'static [&'static str], words: &'static [&'static str]) -> BoxedStrategy<String> {
-    let garbled = (proptest::sample::select(valid), edits()).prop_map(move |(text, edits)| apply(text, &edits, words));
+    let mutated = (proptest::sample::select(valid), edits()).prop_map(move |(text, edits)| apply(text, &edits, words));
     let any_text = vec(any::<char>(), 0..120).prop_map(|letters| letters.into_iter().collect());
     let any_bytes = vec(any::<u8>(), 0..120).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    prop_oneof![12 => garbled, 1 => any_text, 1 => any_bytes].boxed()
+    prop_oneof![12 => mutated, 1 => any_text, 1 => any_bytes].boxed()
 }
 
 /// The same as bytes, some of which are no UTF-8.

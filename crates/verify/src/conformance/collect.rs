@@ -118,7 +118,7 @@ fn job<'a>(
     fs::write(path("only"), lines(selection.patterns.iter().map(String::as_str).collect()))?;
     fs::write(path("except"), lines(except.map(String::as_str).chain(cell.left_out().iter().copied()).collect()))?;
     let tests = root_directory().join("target/venv/mpi4py/tests").display().to_string();
-    let program = Program::python(cell.mpi, "crates/trust/src/conformance/runner.py");
+    let program = Program::python(cell.mpi, "crates/verify/src/conformance/runner.py");
     let job = match mode {
         Mode::Stock => Job::stock(&program, cell.processes),
         Mode::Default => Job::nagare(&program, cell.processes),

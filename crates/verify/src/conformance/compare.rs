@@ -77,7 +77,7 @@ pub fn compare(cell: Cell, mode: Mode, selection: &Selection, stock: &Run, nagar
         println!("    stock   {}", listed(without));
         println!("    nagare  {}", listed(with));
         println!(
-            "    nagare-trust conformance --mpi {} --processes {} --tests {test}",
+            "    nagare-verify conformance --mpi {} --processes {} --tests {test}",
             cell.mpi.name(),
             cell.processes
         );
