@@ -58,5 +58,10 @@ pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Optio
     }
     // SAFETY: from `Box::into_raw` above, and the library is done with it.
     let [_, least] = *unsafe { Box::from_raw(numbers) };
+    // The operation goes on without a rank that has left it, and completes. The notice of that rank was sent before the
+    // others could complete it, so that it is here in all likelihood; a rank that missed it would enter the library's
+    // collective alone.
+    private.notices.look(real);
+    private.notices.check(private, call)?;
     Ok(u64::from(least.unsigned_abs()) * UNIT)
 }
