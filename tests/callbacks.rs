@@ -56,9 +56,8 @@ fn a_number_that_another_thread_is_still_freeing() {
         let outcome = Job::forced(&program, 3).run().verified("handed_on");
         let calls = outcome.ended.stdout.lines().find_map(|line| line.strip_prefix("handed_on calls=")?.parse().ok());
         let calls: u64 = calls.unwrap_or_else(|| panic!("no number of calls\n{}", outcome.ended.output()));
-        // All but those on a communicator whose number was still being freed.
-        let ours = outcome.report().ours("allreduce");
-        assert!(ours > 0 && ours >= calls / 2, "{calls} calls: {:?}", outcome.report());
+        assert!(calls < 20_000, "the number was hardly ever one that was still being freed: {:?}", outcome.report());
+        assert!(outcome.report().ours("allreduce") >= calls / 2, "{calls} calls: {:?}", outcome.report());
     }
 }
 

@@ -28,8 +28,8 @@ fn hello() {
 
 #[test]
 fn hello_in_rust() {
-    // Where cargo put this test's own build. `cargo test` has made the examples there; asked for them alone, cargo would
-    // build everything below them once more, with fewer features.
+    // Where cargo put this test's own build. `cargo test` has made the examples there; asked for them alone, cargo
+    // would build everything below them once more, with fewer features.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target directory");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--no-run", "--quiet", "--workspace", "--manifest-path"]);

@@ -78,7 +78,7 @@ fn ours_stays_where_the_library_is_slow() {
 #[test]
 fn what_freed_communicators_taught_is_reported() {
     let program = compile(Mpi::Mpich4, "tests/programs/learning.c");
-    let words = ["collective=allgather", "bytes=262144", "communicators=2"];
+    let words = ["collective=allgather", "bytes=1048576", "communicators=2"];
     let outcome = job(&program, &words).run().verified("learning");
     let learned = outcome.report().0["learned"].as_array().cloned().unwrap_or_default();
     assert_eq!(learned.len(), 1, "{:?}", outcome.report());

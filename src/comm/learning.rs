@@ -95,6 +95,7 @@ impl Lesson {
             typical_us: measured.typical.map(|time| time * 1e-3),
             longest_us: measured.longest.map(|time| time * 1e-3),
         };
+        let ways: Vec<LearnedWay> = self.ways.iter().zip(self.trials.measurements()).map(way).collect();
         Learned {
             collective: class.collective.name(),
             min_bytes: 1 << class.magnitude,
@@ -103,7 +104,8 @@ impl Lesson {
             communicators: 1,
             runs: self.trials.settled().map(|way| report_name(self.ways[way])),
             saved_seconds: self.trials.saved() * 1e-9,
-            ways: self.ways.iter().zip(self.trials.measurements()).map(way).collect(),
+            most_calls: ways.iter().map(|way| way.calls).sum(),
+            ways,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use nagare_plan::collective::Collective;
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -21,11 +22,14 @@ pub struct Learned {
     /// What runs since: an algorithm, or `stock`; none while nothing is settled. Of several communicators that of the
     /// one with the most calls, as what was measured.
     pub runs: Option<&'static str>,
-    /// Seconds saved against running all calls on the MPI library, by what each way takes; less than 0 where measuring
-    /// has cost more than it has gained.
+    /// An estimate of the seconds saved against running all calls on the MPI library, by what each way takes; less than
+    /// 0 where measuring has cost more than it has gained.
     pub saved_seconds: f64,
     /// What was tried, the MPI library first.
     pub ways: Vec<LearnedWay>,
+    /// Calls of the communicator with the most.
+    #[serde(skip)]
+    pub most_calls: u64,
 }
 
 /// One way of carrying out a call.
@@ -35,7 +39,7 @@ pub struct LearnedWay {
     pub algorithm: &'static str,
     /// Calls that ran on it.
     pub calls: u64,
-    /// How many of them were measured, since all were last tried anew.
+    /// How many of them were measured since all ways were last tried anew, on the communicator with the most calls.
     pub samples: u32,
     /// Lower quarter of the last five of them, on the slowest rank, microseconds; none if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +76,8 @@ impl Kept {
     pub fn with(&self, learned: impl Iterator<Item = Learned>) -> Vec<Learned> {
         let mut all = self.0.lock().clone();
         learned.for_each(|learned| add(&mut all, learned));
-        all.sort_by_key(|l| (l.collective, l.min_bytes, l.ranks, l.nodes));
+        let order = |name: &str| Collective::ALL.iter().position(|collective| collective.name() == name);
+        all.sort_by_key(|l| (order(l.collective), l.min_bytes, l.ranks, l.nodes));
         all
     }
 }
@@ -81,12 +86,14 @@ fn add(all: &mut Vec<Learned>, mut learned: Learned) {
     let Some(same) = all.iter_mut().find(|same| same.is_like(&learned)) else { return all.push(learned) };
     let (communicators, saved) =
         (same.communicators + learned.communicators, same.saved_seconds + learned.saved_seconds);
-    if learned.calls() > same.calls() {
+    if learned.most_calls > same.most_calls {
         std::mem::swap(same, &mut learned);
     }
-    for way in &mut same.ways {
-        let other = learned.ways.iter().find(|other| other.algorithm == way.algorithm);
-        way.calls += other.map_or(0, |other| other.calls);
+    for other in learned.ways {
+        match same.ways.iter_mut().find(|way| way.algorithm == other.algorithm) {
+            Some(way) => way.calls += other.calls,
+            None => same.ways.push(LearnedWay { samples: 0, typical_us: None, longest_us: None, ..other }),
+        }
     }
     (same.communicators, same.saved_seconds) = (communicators, saved);
 }
@@ -130,7 +137,10 @@ pub fn text(learned: &[Learned]) -> String {
         }
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
-    format!("\nmeasured in the program's calls on communicators of rank 0:\n{}\n", lines.join("\n"))
+    format!(
+        "\nmeasured in calls on communicators of the rank that writes this; saved: an estimate\n{}\n",
+        lines.join("\n")
+    )
 }
 
 #[cfg(test)]
@@ -143,24 +153,27 @@ mod tests {
 
     fn learned(collective: &'static str, ways: Vec<LearnedWay>, saved_seconds: f64) -> Learned {
         let runs = ways.last().map(|way| way.algorithm);
-        Learned { collective, min_bytes: 1024, ranks: 4, nodes: 2, communicators: 1, runs, saved_seconds, ways }
+        let most_calls = ways.iter().map(|way| way.calls).sum();
+        let (min_bytes, ranks, nodes, communicators) = (1024, 4, 2, 1);
+        Learned { collective, min_bytes, ranks, nodes, communicators, runs, saved_seconds, ways, most_calls }
     }
 
     #[test]
     fn communicators_that_are_alike_are_one_row() {
         let kept = Kept::default();
         let few = vec![way("stock", 3, Some(9.0)), way("chain", 2, Some(8.0))];
-        let many = vec![way("stock", 4, Some(90.0)), way("two_tree", 50, Some(80.0))];
-        kept.keep([learned("reduce", few.clone(), 0.5), learned("bcast", few, -0.5)].into_iter());
+        let many = vec![way("stock", 1, Some(90.0)), way("two_tree", 5, Some(80.0))];
+        kept.keep([learned("reduce", few.clone(), 0.5), learned("bcast", few.clone(), -0.5)].into_iter());
+        // Fewer calls than those before have together, and still more than each of them.
+        kept.keep([learned("reduce", few, 0.5)].into_iter());
         let all = kept.with([learned("reduce", many, 2.0)].into_iter());
         assert_eq!(
             all.iter().map(|l| (l.collective, l.communicators)).collect::<Vec<_>>(),
-            [("bcast", 1), ("reduce", 2)]
+            [("reduce", 3), ("bcast", 1)]
         );
-        assert_eq!((all[1].saved_seconds, all[1].runs), (2.5, Some("two_tree")));
-        // What the communicator with the most calls ran on, and the calls of the other on the same.
-        let calls: Vec<_> = all[1].ways.iter().map(|way| (way.algorithm, way.calls)).collect();
-        assert_eq!(calls, [("stock", 7), ("two_tree", 50)]);
+        assert_eq!((all[0].saved_seconds, all[0].runs), (3.0, Some("two_tree")));
+        let ways: Vec<_> = all[0].ways.iter().map(|way| (way.algorithm, way.calls, way.typical_us)).collect();
+        assert_eq!(ways, [("stock", 7, Some(90.0)), ("two_tree", 5, Some(80.0)), ("chain", 4, None)]);
     }
 
     #[test]

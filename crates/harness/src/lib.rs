@@ -1,4 +1,4 @@
-//! What the tests and the verification commands share: MPI installations, compiled programs, launches with a time limit,
+//! What tests and verification commands share: MPI installations, compiled programs, launches with a time limit,
 //! reports.
 //!
 //! ```text

@@ -33,9 +33,10 @@ const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
 const HOPELESS: f64 = 1.6;
 
-/// Where the library's first sample is slower by this ratio than one of ours, the next is taken only when calls have
-/// earned the time for it.
+/// Where the library's first sample is slower by this ratio than one of ours, the next is taken at so many calls:
+/// programs with fewer long calls are spared it, and an unlucky first sample does little harm.
 const CLEAR: f64 = 1.5;
+const SECOND_SAMPLE: u64 = 8;
 
 /// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
 /// so many of its calls; then those that are not known to be faster are tried no further.
@@ -70,7 +71,9 @@ pub struct Step {
 struct Way {
     samples: Samples,
     dropped: bool,
+    /// Since all ways were last tried anew, and before.
     calls: u64,
+    earlier: u64,
 }
 
 /// What is known of one way.
@@ -78,7 +81,7 @@ struct Way {
 pub struct Measured {
     /// Calls it has run.
     pub calls: u64,
-    /// How many of them were measured, since all ways were last tried anew.
+    /// How many of them were measured since all ways were last tried anew.
     pub samples: u32,
     /// What it takes by the last of these, nanoseconds, and the longest of them; none if there are none.
     pub typical: Option<f64>,
@@ -110,6 +113,8 @@ pub struct Trials {
     drifts: u32,
     /// What looking again has cost, nanoseconds.
     regret: f64,
+    /// What calls had saved when all ways were last tried anew, nanoseconds.
+    banked: f64,
 }
 
 impl Trials {
@@ -130,6 +135,7 @@ impl Trials {
             reference: 0.0,
             drifts: 0,
             regret: 0.0,
+            banked: 0.0,
         }
     }
 
@@ -180,20 +186,20 @@ impl Trials {
 
     /// What is known of every way.
     pub fn measurements(&self) -> impl Iterator<Item = Measured> + '_ {
-        self.ways.iter().map(|Way { samples, calls, .. }| Measured {
-            calls: *calls,
+        self.ways.iter().map(|Way { samples, calls, earlier, .. }| Measured {
+            calls: calls + earlier,
             samples: samples.count(),
             typical: samples.typical(),
             longest: samples.longest(),
         })
     }
 
-    /// What the calls have saved so far against running all of them on the first way, nanoseconds, by what each way
-    /// takes; negative if trying has cost more than it has gained, 0 if the first way is not known.
+    /// What the calls have saved so far against running all of them on the first way, nanoseconds, estimated by what
+    /// each way takes; negative if trying has cost more than it has gained.
     pub fn saved(&self) -> f64 {
-        let Some(library) = self.ways[0].samples.typical() else { return 0.0 };
+        let Some(library) = self.ways[0].samples.typical() else { return self.banked };
         let of = |way: &Way| way.samples.typical().map_or(0.0, |time| way.calls as f64 * (library - time));
-        self.ways.iter().map(of).sum()
+        self.banked + self.ways.iter().map(of).sum::<f64>()
     }
 
     /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as
@@ -219,13 +225,16 @@ impl Trials {
                 let doubtful = |way: &Way| way.samples.count() < 3;
                 let share = REGRET + if self.ways.iter().any(doubtful) { DOUBT } else { 0.0 };
                 let mut budget = self.reference * self.calls as f64 * share - self.regret;
-                let worth = |way: usize| !self.ways[way].dropped || doubtful(&self.ways[way]);
+                let worth = |way: usize| way == 0 || !self.ways[way].dropped || doubtful(&self.ways[way]);
                 let affordable = |way: &usize| {
-                    budget -= (self.expected(*way) - self.reference).max(0.0);
-                    budget >= 0.0
+                    let cost = (self.expected(*way) - self.reference).max(0.0);
+                    // Its second sample is only postponed.
+                    let is_taken = cost <= budget || *way == 0 && self.ways[0].samples.count() == 1;
+                    budget -= if is_taken { cost } else { 0.0 };
+                    is_taken
                 };
                 let others = (0..self.ways.len()).filter(|&way| way != settled && worth(way));
-                let others: Vec<usize> = others.take_while(affordable).collect();
+                let others: Vec<usize> = others.filter(affordable).collect();
                 self.queue = others.into_iter().chain([settled]).collect();
             }
             Some(_) => {}
@@ -245,8 +254,10 @@ impl Trials {
                 // Once may be chance.
                 1 => self.look = self.calls + 1,
                 _ => {
-                    let ways = self.ways.iter().map(|way| Way { calls: way.calls, ..Way::default() }).collect();
-                    *self = Self { ways, calls: self.calls, look: self.look, ..Self::new(self.ways.len()) };
+                    let (calls, look, banked) = (self.calls, self.look, self.saved());
+                    let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
+                    let ways = self.ways.iter().map(anew).collect();
+                    *self = Self { ways, calls, look, banked, ..Self::new(self.ways.len()) };
                 }
             }
             return;
@@ -259,6 +270,9 @@ impl Trials {
         self.rounds += 1;
         let left = self.tried().count() as u32;
         if left < 2 || self.rounds == ROUNDS || self.measured + left > TRIALS {
+            if self.ways[0].samples.count() == 1 {
+                self.look = SECOND_SAMPLE;
+            }
             self.settle();
         }
     }

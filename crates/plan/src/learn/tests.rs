@@ -114,10 +114,38 @@ fn hopeless_ways_cost_one_call() {
 /// Where the library is clearly slower, one call finds that out too.
 #[test]
 fn a_slow_library_costs_one_call() {
-    assert_eq!(replay(2, 20, &[300.0, 100.0]), 19.0 * 100.0 + 300.0);
-    assert_eq!(replay(3, 20, &[300.0, 100.0, 100.0]), 19.0 * 100.0 + 300.0);
+    assert_eq!(replay(2, 7, &[300.0, 100.0]), 6.0 * 100.0 + 300.0);
+    assert_eq!(replay(3, 7, &[300.0, 100.0, 100.0]), 6.0 * 100.0 + 300.0);
+    // The eighth is on it again.
+    assert_eq!(replay(2, 20, &[300.0, 100.0]), 18.0 * 100.0 + 2.0 * 300.0);
     // Less clearly: two in the first round, one in the second.
     assert_eq!(replay(2, 20, &[140.0, 100.0]), 17.0 * 100.0 + 3.0 * 140.0);
+}
+
+/// The library's first call opens connections, and ours looks faster than it is: fifty calls lose less than a tenth.
+#[test]
+fn an_unlucky_first_sample_of_the_library_does_little_harm() {
+    for ours in [101.0, 110.0, 120.0, 130.0, 133.0] {
+        let mut trials = Trials::new(2);
+        let (mut total, mut calls) = (0.0, [0; 2]);
+        for _ in 0..50 {
+            let step = trials.next_step();
+            let time = if step.way == 1 {
+                ours
+            } else if calls[0] == 0 {
+                200.0
+            } else {
+                100.0
+            };
+            calls[step.way] += 1;
+            total += time;
+            if step.measured {
+                trials.note((time * 1e3) as u64);
+            }
+        }
+        assert_eq!(trials.settled(), Some(0), "{ours}");
+        assert!(total < 50.0 * 100.0 * 1.1, "{ours}: {total}");
+    }
 }
 
 /// By what each way takes: measured calls cost or save as others do.
@@ -135,8 +163,8 @@ fn what_is_saved_is_told() {
         assert_eq!(calls, 60);
         trials.saved()
     };
-    // One call on the library, 59 that took 200 us less.
-    assert_eq!(saved(&[300.0, 100.0]), 59.0 * 200e3);
+    // Two calls on the library, 58 that took 200 us less.
+    assert_eq!(saved(&[300.0, 100.0]), 58.0 * 200e3);
     // One call on ours, which is slower.
     assert_eq!(saved(&[100.0, 300.0]), -200e3);
 }
@@ -174,6 +202,8 @@ fn drift_is_noticed() {
         _ => 300.0,
     });
     assert_eq!(series.trials.settled(), Some(0), "{:?}", series.trials);
+    // What was saved before is not judged by what calls take since.
+    assert!(series.trials.saved() > -400.0 * 200e3, "{}", series.trials.saved());
 }
 
 #[test]

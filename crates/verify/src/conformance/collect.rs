@@ -4,7 +4,7 @@ use super::cell::{Cell, Mode};
 use super::events::{Outcome, Record, Status};
 use anyhow::{Context, Result, bail};
 use nagare_harness::{Ended, Job, Program, root_directory, scratch_directory};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// A cell with more tests than this that end their job has something wrong with it.
@@ -69,9 +69,16 @@ impl Run {
         words.join(", ")
     }
 
-    /// The tests that did not pass on every rank.
+    /// Patterns for the tests that did not pass on every rank: of one that failed its whole module, since a test may
+    /// depend on what ran before it.
     pub fn not_passed(&self) -> Vec<String> {
-        self.outcomes.iter().filter(|(_, by_rank)| !passed(by_rank)).map(|(test, _)| test.clone()).collect()
+        let all = |by_rank: &[Outcome], status| by_rank.iter().all(|outcome| outcome.status == status);
+        let pattern = |(test, by_rank): (&String, &Vec<Outcome>)| match test.split_once('.') {
+            Some((module, _)) if !all(by_rank, Status::Skip) => format!("{module}.*"),
+            _ => test.clone(),
+        };
+        let doubtful = self.outcomes.iter().filter(|(_, by_rank)| !passed(by_rank));
+        doubtful.map(pattern).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Adds the tests of `other` that passed there and did not run here.
