@@ -30,7 +30,7 @@ fetch_tests() {
 # mpi4py asks for MPICH's library by the name that MPICH gives it; Debian's has another.
 name_mpich() {
     local library
-    library=$(ldconfig -p | awk '$1 == "libmpich.so.12" { print $NF; exit }')
+    library=$(ldconfig -p | awk '$1 == "libmpich.so.12" && !found++ { print $NF }')
     mkdir "$1"
     [[ -z $library ]] || ln -s "$library" "$1/libmpi.so.12"
 }
