@@ -121,8 +121,9 @@ pub fn text(learned: &[Learned]) -> String {
             .iter()
             .filter_map(|way| Some(format!("{} {:.0} ({})", way.algorithm, way.typical_us?, way.samples)));
         table.add_row([
-            row.collective.to_owned(),
+            // First, so that programs that look for a collective's lines in the text find those of the first table.
             format!("{}-{}", row.min_bytes, 2 * row.min_bytes - 1),
+            row.collective.to_owned(),
             row.ranks.to_string(),
             row.nodes.to_string(),
             row.calls().to_string(),
@@ -131,7 +132,7 @@ pub fn text(learned: &[Learned]) -> String {
             format!("{:.6}", row.saved_seconds),
         ]);
     }
-    for column in [1, 2, 3, 4, 7] {
+    for column in [0, 2, 3, 4, 7] {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -182,6 +183,6 @@ mod tests {
         let table = text(&[learned("bcast", vec![way("stock", 2, Some(90.4)), way("chain", 7, None)], 1.25)]);
         let last = table.lines().last().expect("a row");
         let words: Vec<&str> = last.split_whitespace().collect();
-        assert_eq!(words, ["bcast", "1024-2047", "4", "2", "9", "stock", "90", "(2)", "chain", "1.250000"]);
+        assert_eq!(words, ["1024-2047", "bcast", "4", "2", "9", "stock", "90", "(2)", "chain", "1.250000"]);
     }
 }
