@@ -8,15 +8,19 @@
 //!                           b is dropped  settled: a     looked at again, at 64, 256, 1024 … calls
 //! ```
 //!
-//! Before that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A measured call
+//! Between these looks the settled way is measured now and then, so that it is left soon where it has become slow
+//! ([`Watch`]). Before all that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A
+//! measured call
 //! begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm, and costs what it
 //! costs the slowest rank.
 
 mod earning;
 mod samples;
+mod watch;
 
 pub use earning::Earning;
 use samples::Samples;
+use watch::Watch;
 
 /// Measured calls at most before a way is settled on.
 const TRIALS: u32 = 12;
@@ -105,9 +109,10 @@ pub struct Trials {
     /// What other ways than the library's have taken more than it before one was settled on, in calls of the library.
     excess: f64,
     settled: Option<usize>,
-    /// Calls so far, and the number of them at which to look again.
+    /// Calls so far, the number of them at which to look at all ways again, and when at the settled one.
     calls: u64,
     look: u64,
+    watch: Watch,
     /// What the settled way took when it was settled on, nanoseconds; how often it has taken much longer since.
     reference: f64,
     drifts: u32,
@@ -132,6 +137,7 @@ impl Trials {
             settled: None,
             calls: 0,
             look: FIRST_LOOK,
+            watch: Watch::default(),
             reference: 0.0,
             drifts: 0,
             regret: 0.0,
@@ -205,7 +211,8 @@ impl Trials {
     /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as
     /// [`Self::next_step`].
     pub fn next_unmeasured(&mut self) -> Option<usize> {
-        let is_quiet = self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look;
+        let is_quiet =
+            self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look.min(self.watch.next());
         let settled = self.settled.filter(|_| is_quiet)?;
         self.calls += 1;
         self.ways[settled].calls += 1;
@@ -237,6 +244,7 @@ impl Trials {
                 let others: Vec<usize> = others.filter(affordable).collect();
                 self.queue = others.into_iter().chain([settled]).collect();
             }
+            Some(settled) if self.calls >= self.watch.next() => self.queue.push(settled),
             Some(_) => {}
         }
     }
@@ -252,7 +260,7 @@ impl Trials {
             match self.drifts {
                 0 => self.settle(),
                 // Once may be chance.
-                1 => self.look = self.calls + 1,
+                1 => self.watch.at_once(self.calls),
                 _ => {
                     let (calls, look, banked) = (self.calls, self.look, self.saved());
                     let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
@@ -309,6 +317,7 @@ impl Trials {
         let preferred = best.filter(|&way| self.time(way) <= self.time(0) * PREFERRED);
         let settled = preferred.unwrap_or(0);
         self.reference = self.time(settled);
+        self.watch.calm(self.calls, self.reference);
         self.settled = Some(settled);
     }
 

@@ -206,6 +206,27 @@ fn drift_is_noticed() {
     assert!(series.trials.saved() > -400.0 * 200e3, "{}", series.trials.saved());
 }
 
+/// A way whose calls have come to take seventy times as long is left before the first look at all ways.
+#[test]
+fn what_becomes_slow_early_is_left_soon() {
+    for change in 4..40 {
+        let mut trials = Trials::new(3);
+        let mut slow = 0;
+        for call in 0..change + 64 {
+            let step = trials.next_step();
+            let is_slow = step.way == 1 && call >= change;
+            slow += u32::from(is_slow);
+            let time = if is_slow { 1.09e9 } else { [30e6, 15e6, 25e6][step.way] };
+            if step.measured {
+                trials.note(time as u64);
+            }
+        }
+        assert_ne!(trials.settled(), Some(1), "slow from call {change} on");
+        // At most 32 until it is measured, one that confirms it, one in the trials that begin anew.
+        assert!(slow <= 34, "slow from call {change} on: {slow} calls");
+    }
+}
+
 #[test]
 fn the_library_is_kept_where_nothing_is_clearly_faster() {
     for (other, settled) in [(99.0, 0), (98.0, 0), (96.0, 1), (50.0, 1)] {

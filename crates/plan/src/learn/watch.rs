@@ -1,0 +1,77 @@
+//! When the way that was settled on is measured, beside the looks at all ways.
+
+/// Calls between two such measurements at first, and the nanoseconds that these calls take at least: to measure costs
+/// an agreement of all ranks before the call and one after it.
+const FIRST_CALLS: u64 = 8;
+const FIRST_TIME: f64 = 40e6;
+
+/// As long as nothing has changed there are twice as many calls between them, at most so many times as many as at
+/// first.
+const MOST: u64 = 4;
+
+/// The call at which to measure next; a function of calls and of times that all ranks have agreed on.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    next: u64,
+    /// Calls between the next two measurements, in those at first.
+    times: u64,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { next: u64::MAX, times: 1 }
+    }
+}
+
+impl Watch {
+    /// The number of the call.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// After `calls` calls the settled way took what it takes, nanoseconds.
+    pub fn calm(&mut self, calls: u64, reference: f64) {
+        // Infinite where nothing was measured: then not at all.
+        let first = (FIRST_TIME / reference.max(1.0)).ceil().max(FIRST_CALLS as f64);
+        self.next = calls.saturating_add((first as u64).saturating_mul(self.times));
+        self.times = (self.times * 2).min(MOST);
+    }
+
+    /// After `calls` calls it took much longer: the next call tells whether that was chance.
+    pub fn at_once(&mut self, calls: u64) {
+        *self = Self { next: calls + 1, times: 1 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_calls_are_measured_soon_and_short_ones_seldom() {
+        let gaps = |reference| {
+            let (mut watch, mut calls) = (Watch::default(), 100);
+            [0; 5].map(|_| {
+                watch.calm(calls, reference);
+                let gap = watch.next() - calls;
+                calls = watch.next();
+                gap
+            })
+        };
+        assert_eq!(gaps(15e6), [8, 16, 32, 32, 32]);
+        assert_eq!(gaps(1e6), [40, 80, 160, 160, 160]);
+        assert_eq!(gaps(10e3)[4], 16_000);
+    }
+
+    #[test]
+    fn a_slow_call_is_followed_by_another_measurement() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.next(), u64::MAX);
+        watch.calm(10, 15e6);
+        watch.calm(18, 15e6);
+        watch.at_once(34);
+        assert_eq!(watch.next(), 35);
+        watch.calm(35, 15e6);
+        assert_eq!(watch.next(), 43);
+    }
+}
