@@ -13,14 +13,14 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let machine = Machine::new(&args.ranks, args.topology.as_deref())?;
     let planner = Planner::new(machine.topology.clone());
     let collective = args.collective;
-    let profiles = planner.profiles(collective);
-    let names: Vec<String> = profiles.iter().map(|(a, _)| format!("{a} ms")).collect();
+    let demands = planner.demands(collective);
+    let names: Vec<String> = demands.iter().map(|(a, _)| format!("{a} ms")).collect();
     ensure!(!names.is_empty(), "Nagare does not choose the algorithm for {collective} by predicted time");
     let mut rows = table(["bytes".to_owned()].into_iter().chain(names).chain(["choice".into(), "segment".into()]));
     let segments = Segments::AtMost(args.segment);
     for &bytes in &args.sizes {
         let of = |algorithm| planner.predicted(collective, algorithm, bytes, segments).map_or(0.0, |p| p.time);
-        let times = profiles.iter().map(|&(algorithm, _)| format!("{:.3}", of(algorithm) / 1e6));
+        let times = demands.iter().map(|&(algorithm, _)| format!("{:.3}", of(algorithm) / 1e6));
         let choice = planner.cheapest(collective, bytes, segments);
         let choice = choice.map(|(algorithm, p)| [algorithm.to_string(), p.segment.to_string()]).unwrap_or_default();
         rows.add_row([bytes.to_string()].into_iter().chain(times).chain(choice));

@@ -5,7 +5,7 @@
 //!   Topology (nodes, groups) ─┐
 //!   Fabric (hosts, links) ────┴─► Planner ─► RankPlan { hops } ─► Program ─► Executor ─► Transport
 //!                                    │
-//!                                    └─► Profile ─► predicted time ─► Choice (rules, defaults, reasons)
+//!                                    └─► Demand ─► predicted time ─► Choice (rules, defaults, reasons)
 //! ```
 //!
 //! It knows no MPI, no pointers, no environment and no clock: a plan is a function of what all ranks know, so each rank

@@ -3,7 +3,7 @@
 use crate::algorithm::{ALGORITHMS, Algorithm, Role, Senders, Spec};
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
-use crate::cost::{self, Message, Prediction, Profile, Segments};
+use crate::cost::{self, Demand, Message, Prediction, Segments};
 use crate::pattern::{Partners, RailOptions};
 use crate::recent::Recent;
 use crate::schedule::{Pacing, RankPlan, Schedule};
@@ -58,7 +58,7 @@ type Fitting = Option<(Algorithm, Option<Prediction>)>;
 pub struct Planner {
     context: Context,
     /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
-    profiles: Box<[OnceLock<Option<Profile>>]>,
+    demands: Box<[OnceLock<Option<Demand>>]>,
     fitted: Recent<(Collective, u64, Segments), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
 }
@@ -70,8 +70,8 @@ impl Planner {
     }
 
     fn of(context: Context) -> Self {
-        let profiles = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
-        Self { context, profiles, fitted: Recent::new(), predictions: Recent::new() }
+        let demands = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
+        Self { context, demands, fitted: Recent::new(), predictions: Recent::new() }
     }
 
     /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many
@@ -141,10 +141,10 @@ impl Planner {
     /// What `algorithm` costs on this network, `None` if it is no candidate for `collective`; computed once, in O(nodes
     /// · log nodes) without a fabric, else in O(nodes · links). The root is taken to be rank 0, whichever it is: it
     /// hardly matters, and programs change it from call to call.
-    pub fn profile(&self, collective: Collective, algorithm: Algorithm) -> Option<&Profile> {
+    pub fn demand(&self, collective: Collective, algorithm: Algorithm) -> Option<&Demand> {
         let cost = algorithm.spec().cost.filter(|_| algorithm.implements(collective))?;
-        let profile = &self.profiles[collective as usize * ALGORITHMS.len() + algorithm as usize];
-        profile.get_or_init(|| cost(&self.context, collective)).as_ref()
+        let demand = &self.demands[collective as usize * ALGORITHMS.len() + algorithm as usize];
+        demand.get_or_init(|| cost(&self.context, collective)).as_ref()
     }
 
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
@@ -159,9 +159,9 @@ impl Planner {
     }
 
     /// What all candidates for `collective` cost.
-    pub fn profiles(&self, collective: Collective) -> Vec<(Algorithm, &Profile)> {
+    pub fn demands(&self, collective: Collective) -> Vec<(Algorithm, &Demand)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        candidates.filter_map(|a| self.profile(collective, a).map(|profile| (a, profile))).collect()
+        candidates.filter_map(|a| self.demand(collective, a).map(|demand| (a, demand))).collect()
     }
 
     /// What a message costs here beyond its bytes.
@@ -255,8 +255,8 @@ impl Planner {
         bytes: u64,
         segments: Segments,
     ) -> Option<Prediction> {
-        let profile = self.profile(collective, algorithm)?;
-        Some(cost::predict(profile, self.message(), self.vector(collective, bytes), segments))
+        let demand = self.demand(collective, algorithm)?;
+        Some(cost::predict(demand, self.message(), self.vector(collective, bytes), segments))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

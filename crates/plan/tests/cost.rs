@@ -4,7 +4,7 @@ use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Alltoallv, Bcast, Reduce};
-use nagare_plan::cost::{Message, Profile, Segments::AtMost};
+use nagare_plan::cost::{Demand, Message, Segments::AtMost};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
@@ -46,12 +46,12 @@ fn by_slot(fabric: &Arc<Fabric>, ppn: usize) -> Planner {
     network::planner(fabric, &Placement::by_slot(fabric, fabric.host_count() * ppn, ppn).unwrap())
 }
 
-fn profile(planner: &Planner, collective: Collective, algorithm: Algorithm) -> &Profile {
-    planner.profile(collective, algorithm).expect("a candidate")
+fn demand(planner: &Planner, collective: Collective, algorithm: Algorithm) -> &Demand {
+    planner.demand(collective, algorithm).expect("a candidate")
 }
 
 fn loads(planner: &Planner, collective: Collective, algorithm: Algorithm) -> f64 {
-    profile(planner, collective, algorithm).per_byte
+    demand(planner, collective, algorithm).per_byte
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn a_chain_of_eight_hosts() {
         let hop = s * b + 10e3 + packet(s) * b + 60e3;
         let expected = 7.0 * hop + f64::hypot((n - s) * b, n / s * 20e3);
         for collective in [Bcast, Reduce] {
-            let found = profile(&planner, collective, Algorithm::Chain);
+            let found = demand(&planner, collective, Algorithm::Chain);
             close(found.time(message, n, f64::from(segment)), expected);
         }
         // Allreduce: there and back, each direction of a link once; the busiest host sends in both.
         let expected = 14.0 * hop + 2.0 * f64::hypot((n - s) * b, n / s * 20e3);
-        let found = profile(&planner, Allreduce, Algorithm::Chain).time(message, n, f64::from(segment));
+        let found = demand(&planner, Allreduce, Algorithm::Chain).time(message, n, f64::from(segment));
         close(found, expected);
     }
 }
@@ -80,7 +80,7 @@ fn a_chain_of_eight_hosts() {
 fn a_ring_of_eight_hosts() {
     let planner = by_slot(&star(8), 1);
     let (b, message) = (per_byte(100.0), planner.message());
-    let ring = profile(&planner, Allreduce, Algorithm::Ring);
+    let ring = demand(&planner, Allreduce, Algorithm::Ring);
     // Fourteen parts one after another, each with the way of its first segment, and the way of the last.
     let (n, s) = (4e6, 4096.0);
     let part = f64::hypot(n / 8.0 * b, n / 8.0 / s * 20e3);
@@ -121,7 +121,7 @@ fn a_thin_link_decides_whoever_crosses_it_once() {
     let inside = s * b + 10e3 + packet(s) * b + 20e3;
     let across = s * thin + 1010e3 + 2.0 * packet(s) * b + 20e3;
     let expected = 2.0 * inside + across + f64::hypot((n - s) * thin, n / s * 2e3);
-    close(profile(&planner, Bcast, Algorithm::Chain).time(message, n, s), expected);
+    close(demand(&planner, Bcast, Algorithm::Chain).time(message, n, s), expected);
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn one_node_and_one_rank_cost_nothing_and_break_nothing() {
     let alone = Planner::new(Topology::of_nodes(vec![0]).unwrap());
     for planner in [groups([1, 1, 6]), alone] {
         for collective in [Bcast, Reduce, Allreduce] {
-            for (algorithm, profile) in planner.profiles(collective) {
-                assert_eq!((profile.per_byte, profile.vectors), (0.0, 0.0), "{collective} {algorithm}");
+            for (algorithm, demand) in planner.demands(collective) {
+                assert_eq!((demand.per_byte, demand.vectors), (0.0, 0.0), "{collective} {algorithm}");
             }
             assert!(planner.cheapest(collective, 1 << 20, AtMost(8192)).unwrap().1.time.is_finite());
         }
@@ -201,7 +201,7 @@ fn every_rank_predicts_the_same() {
         own.plan(Allreduce, Algorithm::Ring, 0, rank).unwrap();
         let order = if rank % 2 == 0 { [Bcast, Reduce, Allreduce] } else { [Allreduce, Reduce, Bcast] };
         for collective in order {
-            assert_eq!(own.profiles(collective), first.profiles(collective));
+            assert_eq!(own.demands(collective), first.demands(collective));
             for bytes in (0..30).map(|k| (1 << k) + u64::from(rank)) {
                 assert_eq!(
                     own.cheapest(collective, bytes, AtMost(65536)),
@@ -219,7 +219,7 @@ fn what_is_chosen_is_the_least_of_the_predictions() {
         for bytes in [1, 4096, 65536, 1 << 20, 1 << 26] {
             let (algorithm, chosen) = planner.cheapest(collective, bytes, AtMost(65536)).unwrap();
             assert_eq!(planner.predicted(collective, algorithm, bytes, AtMost(65536)), Some(chosen));
-            for (other, _) in planner.profiles(collective) {
+            for (other, _) in planner.demands(collective) {
                 // Of two that are alike the first.
                 let time = planner.predicted(collective, other, bytes, AtMost(65536)).unwrap().time;
                 assert!(time >= chosen.time / if other > algorithm { 1.02 } else { 1.0 }, "{other}");
@@ -258,7 +258,7 @@ fn trees_for_short_vectors_on_many_nodes_lines_for_long_ones() {
 fn segments_grow_with_the_vector_and_stay_below_the_limit() {
     for planner in [by_slot(&network::load("tree8"), 1), by_slot(&network::load("torus16"), 1), groups([4, 8, 2])] {
         for collective in [Bcast, Reduce, Allreduce] {
-            for (algorithm, _) in planner.profiles(collective) {
+            for (algorithm, _) in planner.demands(collective) {
                 for most in [512, 1000, 4096, 65536, u64::MAX] {
                     let segment =
                         |bytes| planner.predicted(collective, algorithm, bytes, AtMost(most)).unwrap().segment;

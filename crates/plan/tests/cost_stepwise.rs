@@ -4,7 +4,7 @@ use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
-use nagare_plan::cost::{self, Message, Profile, Segments::AtMost, Shape};
+use nagare_plan::cost::{self, Demand, Message, Segments::AtMost, Shape};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop, Schedule};
@@ -41,10 +41,10 @@ fn star(hosts: u32) -> Arc<Fabric> {
 #[test]
 fn eight_hosts_on_one_switch_by_hand() {
     let (planner, _) = on(&star(8), "by slot", 8, 1);
-    let profile = planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap();
+    let demand = planner.demand(Allreduce, Algorithm::HalvingDoubling).unwrap();
     let b = per_byte(100.0);
-    close(profile.per_byte, 2.0 * 7.0 / 8.0 * b);
-    close(profile.vectors, 2.0 * 7.0 / 8.0);
+    close(demand.per_byte, 2.0 * 7.0 / 8.0 * b);
+    close(demand.vectors, 2.0 * 7.0 / 8.0);
     let message = planner.message();
     assert_eq!(message, Message { latency: 60e3, gap: 20e3 });
     // Long: six steps of n/2, n/4, n/8, n/8, n/4, n/2, all of which keep the hosts' links busy with chunks that do not
@@ -52,10 +52,10 @@ fn eight_hosts_on_one_switch_by_hand() {
     let (n, s) = (4e6, 4096.0);
     let steps: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * f64::hypot(1.2 * n / part * b, n / part / s * 20e3)).iter().sum();
     let way = |bytes: f64| bytes * b + 10e3 + f64::min(bytes + 66.0, 1514.0) * b + 60e3 + 20e3;
-    close(profile.time(message, n, s), steps + way(s));
+    close(demand.time(message, n, s), steps + way(s));
     // Short: one chunk, and a step takes its message's way.
     let all: f64 = [2.0, 4.0, 8.0].map(|part| 2.0 * way(1024.0 / part)).iter().sum();
-    close(profile.time(message, 1024.0, 4096.0), all + way(512.0));
+    close(demand.time(message, 1024.0, 4096.0), all + way(512.0));
 }
 
 /// One half has half of the steps, of the bytes and, for long vectors, of the time.
@@ -64,16 +64,16 @@ fn half_of_it_costs_half() {
     for (name, ranks) in [("star16", 16), ("torus16", 16), ("tree8", 8), ("wan2x8", 12), ("mlfm36", 36)] {
         let (planner, _) = on(&network::load(name), "by slot", ranks, 1);
         let mut wires = Wires::new(planner.topology(), planner.context().grouped());
-        let whole = &Profile::stepwise(Allreduce, planner.context().rails(), 1, &mut wires).unwrap();
+        let whole = &Demand::stepwise(Allreduce, planner.context().rails(), 1, &mut wires).unwrap();
         for collective in [ReduceScatterBlock, Allgather] {
-            let half = Profile::stepwise(collective, planner.context().rails(), 1, &mut wires).unwrap();
+            let half = Demand::stepwise(collective, planner.context().rails(), 1, &mut wires).unwrap();
             close(2.0 * half.vectors, whole.vectors);
-            let [halves, both] = [&half, whole].map(|profile| match &profile.shape {
+            let [halves, both] = [&half, whole].map(|demand| match &demand.shape {
                 Shape::Stepwise(steps) => steps.steps.iter().map(|s| s.times).sum::<f64>(),
                 other => panic!("{other:?}"),
             });
             close(2.0 * halves, both);
-            let [halves, both] = [&half, whole].map(|profile| profile.time(planner.message(), 64e6, 65536.0));
+            let [halves, both] = [&half, whole].map(|demand| demand.time(planner.message(), 64e6, 65536.0));
             assert!((0.45..0.6).contains(&(halves / both)), "{name} {collective}: {halves} of {both}");
         }
     }
@@ -88,15 +88,15 @@ fn the_choice_for_one_half_is_by_cost() {
         for block in [64, 4096, 1 << 20] {
             for algorithm in [Algorithm::Ring, Algorithm::HalvingDoubling] {
                 let found = of(algorithm, block);
-                let profile = planner.profile(collective, algorithm).unwrap();
-                close(found.time, profile.time(planner.message(), 16.0 * block as f64, found.segment as f64));
+                let demand = planner.demand(collective, algorithm).unwrap();
+                close(found.time, demand.time(planner.message(), 16.0 * block as f64, found.segment as f64));
             }
         }
         let choice = |block| planner.fitting(collective, block, AtMost(65536));
         assert_eq!((choice(64), choice(1 << 20)), (Some(Algorithm::HalvingDoubling), Some(Algorithm::Ring)));
         // The ring's halves: seven of fourteen steps.
-        let half = planner.profile(collective, Algorithm::Ring).unwrap();
-        close(2.0 * half.per_byte, planner.profile(Allreduce, Algorithm::Ring).unwrap().per_byte);
+        let half = planner.demand(collective, Algorithm::Ring).unwrap();
+        close(2.0 * half.per_byte, planner.demand(Allreduce, Algorithm::Ring).unwrap().per_byte);
     }
 }
 
@@ -138,7 +138,7 @@ fn predicted_is_what_is_played() {
     ] {
         let fabric = network::load(name);
         let (planner, placement) = on(&fabric, how, ranks, ppn);
-        let Shape::Stepwise(steps) = &planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().shape else {
+        let Shape::Stepwise(steps) = &planner.demand(Allreduce, Algorithm::HalvingDoubling).unwrap().shape else {
             panic!("no steps")
         };
         let chunks = planner.chunks(Allreduce, Algorithm::HalvingDoubling, 1 << 20);
@@ -175,10 +175,10 @@ fn what_chunks_gain_in_every_order() {
     let mut wires = Wires::new(planner.topology(), planner.context().grouped());
     let found: Vec<[f64; 4]> = ways(&planner)
         .map(|rails| {
-            let profile = Profile::stepwise(Allreduce, &rails, 4, &mut wires).unwrap();
-            let Shape::Stepwise(steps) = &profile.shape else { panic!("{:?}", profile.shape) };
+            let demand = Demand::stepwise(Allreduce, &rails, 4, &mut wires).unwrap();
+            let Shape::Stepwise(steps) = &demand.shape else { panic!("{:?}", demand.shape) };
             let all: f64 = steps.steps.iter().map(|step| step.times * step.per_byte).sum();
-            [profile.per_byte, all, all * steps.overlap[1], all * steps.overlap[2]].map(|time| time / per_byte(100.0))
+            [demand.per_byte, all, all * steps.overlap[1], all * steps.overlap[2]].map(|time| time / per_byte(100.0))
         })
         .collect();
     let expected = [[1.75, 2.5, 2.0, 1.75], [4.0, 4.75, 4.0, 4.0], [2.5, 3.0, 2.75, 2.625]];
@@ -208,7 +208,7 @@ fn the_order_of_levels_follows_from_the_uplink() {
     for (uplink, busiest) in [(10, 10.0 * 2.0 * 4.0 / 8.0), (100, 2.0 * 7.0 / 8.0)] {
         let planner = tree(uplink);
         assert_eq!(orders(&planner), std::slice::from_ref(&near));
-        close(planner.profile(Allreduce, Algorithm::HalvingDoubling).unwrap().per_byte, busiest * b);
+        close(planner.demand(Allreduce, Algorithm::HalvingDoubling).unwrap().per_byte, busiest * b);
     }
     // What is asked for is done.
     let options = RailOptions { order: DimensionOrder::Given, ..RailOptions::default() };

@@ -11,7 +11,7 @@
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::Profile;
+use crate::cost::Demand;
 use crate::pattern::{HopLabel, MOST_CHUNKS, NodeTrees, Rails, Transfer, chunks, half, half_stages};
 use crate::schedule::{Hop, Parts, Rank, RankPlan, Round, TAGS};
 use crate::topology::{NodeRanks, Origin};
@@ -46,10 +46,10 @@ pub const SPEC: Spec = Spec {
         // Where a user says what the torus is, whose links the cost model does not know.
         Origin::Given => true,
         // On a torus with more transfers than are looked at, where rivals have far too many steps.
-        Origin::Fabric => !Profile::is_known(context.rails()),
+        Origin::Fabric => !Demand::is_known(context.rails()),
         Origin::Cartesian | Origin::Levels | Origin::Line => false,
     }),
-    cost: Some(|context, collective| Profile::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.wires())),
+    cost: Some(|context, collective| Demand::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.wires())),
 };
 
 /// Names of the stages.

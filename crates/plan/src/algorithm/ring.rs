@@ -11,7 +11,7 @@
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::Profile;
+use crate::cost::Demand;
 use crate::pattern::{Node, half, half_stages, stage_names};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, TAGS};
 use crate::topology::{Hierarchy, Line};
@@ -43,7 +43,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(Profile::ring(collective, context.line(), &mut context.wires()))),
+    cost: Some(|context, collective| Some(Demand::ring(collective, context.line(), &mut context.wires()))),
 };
 
 /// Plan of `rank` for Allreduce.

@@ -3,7 +3,7 @@
 use super::Algorithm;
 use crate::collective::{Collective, Rank};
 use crate::context::Context;
-use crate::cost::{Meeting, Profile, Streams};
+use crate::cost::{Demand, Meeting, Streams};
 use crate::schedule::RankPlan;
 
 /// An algorithm: a row of the table.
@@ -34,7 +34,7 @@ pub struct Spec {
     /// A default where this holds, without comparing times.
     pub fits: Option<fn(&Context, Collective) -> bool>,
     /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
-    pub cost: Option<fn(&Context, Collective) -> Option<Profile>>,
+    pub cost: Option<fn(&Context, Collective) -> Option<Demand>>,
 }
 
 /// How the ranks of an exchange use queues.
@@ -48,9 +48,9 @@ pub struct Senders {
 
 impl Spec {
     /// What a pipeline costs, by its plans for Bcast.
-    pub(super) fn pipeline(&self, context: &Context, collective: Collective, streams: Streams) -> Profile {
+    pub(super) fn pipeline(&self, context: &Context, collective: Collective, streams: Streams) -> Demand {
         let bcast = |rank| (self.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
-        Profile::pipeline(collective, context.grouped(), &mut context.wires(), streams, bcast)
+        Demand::pipeline(collective, context.grouped(), &mut context.wires(), streams, bcast)
     }
 }
 

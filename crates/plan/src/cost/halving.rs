@@ -7,8 +7,8 @@
 //! ```
 //! Source: algorithms document, section 2.
 
+use super::demand::{Demand, Shape};
 use super::overlap::{Work, overlapped};
-use super::profile::{Profile, Shape};
 use super::stepwise::{Step, Steps};
 use super::{Message, Segments};
 use crate::collective::Collective;
@@ -21,14 +21,14 @@ const MOST_TRANSFERS: usize = 1 << 16;
 /// Bytes for which the fastest rails are looked for.
 const LARGE: u64 = 1 << 20;
 
-impl Profile {
-    /// Whether there is a profile of halving and doubling on `rails`: there are not more transfers than are looked at.
+impl Demand {
+    /// Whether there is a demand of halving and doubling on `rails`: there are not more transfers than are looked at.
     pub fn is_known(rails: &Rails) -> bool {
         let counts = [rails.nodes(), rails.steps(), rails.lanes().len() as u32];
         counts.into_iter().fold(1usize, |all, count| all.saturating_mul(count as usize)) <= MOST_TRANSFERS
     }
 
-    /// The profile of halving and doubling on `rails`, or of the half that `collective` is, with at most `most` chunks
+    /// The demand of halving and doubling on `rails`, or of the half that `collective` is, with at most `most` chunks
     /// of a lane; `None` where there are more transfers than can be looked at.
     pub fn stepwise(collective: Collective, rails: &Rails, most: u32, wires: &mut Wires) -> Option<Self> {
         if !Self::is_known(rails) {
@@ -62,8 +62,8 @@ impl Profile {
 /// equal ones the first.
 pub fn fastest(ways: impl Iterator<Item = Rails>, most: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
     let mut time = |rails: &Rails| {
-        let profile = Profile::stepwise(Collective::Allreduce, rails, most, wires);
-        profile.map_or(f64::INFINITY, |p| super::predict(&p, message, LARGE, Segments::AtMost(u64::MAX)).time)
+        let demand = Demand::stepwise(Collective::Allreduce, rails, most, wires);
+        demand.map_or(f64::INFINITY, |p| super::predict(&p, message, LARGE, Segments::AtMost(u64::MAX)).time)
     };
     let timed = ways.map(|rails| (time(&rails), rails));
     // Less than 1 % is rounding, or nothing that is worth another order.

@@ -9,18 +9,18 @@
 //! costs beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from
 //! the fabric. Source: algorithms document, section 1.6.
 
+mod demand;
 mod fill;
 mod halving;
 mod least;
 mod overlap;
-mod profile;
 mod room;
 mod steps;
 mod stepwise;
 
+pub use demand::{Demand, Shape, Streams};
 pub use halving::fastest;
 pub use least::least_time;
-pub use profile::{Profile, Shape, Streams};
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
 pub use stepwise::{Step, Steps};
@@ -74,9 +74,9 @@ pub enum Segments {
     Exactly(u64),
 }
 
-/// The segment with which `profile` is fastest for vectors of `bytes`.
-pub fn predict(profile: &Profile, message: Message, bytes: u64, segments: Segments) -> Prediction {
-    let of = |segment: u64| Prediction { segment, time: profile.time(message, bytes as f64, segment as f64) };
+/// The segment with which `demand` is fastest for vectors of `bytes`.
+pub fn predict(demand: &Demand, message: Message, bytes: u64, segments: Segments) -> Prediction {
+    let of = |segment: u64| Prediction { segment, time: demand.time(message, bytes as f64, segment as f64) };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {
         Segments::AtMost(most) => most.max(smallest),

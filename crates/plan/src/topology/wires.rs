@@ -13,7 +13,7 @@ const GOODPUT: f64 = 1448.0 / 1514.0;
 const PACKET: f64 = 1514.0;
 const HEADERS: f64 = 66.0;
 
-/// Nodes times switches and links up to which routes are looked up: some 10 ms, and at most 30 MiB while a profile is
+/// Nodes times switches and links up to which routes are looked up: some 10 ms, and at most 30 MiB while a demand is
 /// made.
 const MOST_ROUTED: usize = 1 << 23;
 

@@ -15,7 +15,7 @@ const FILL_AT: [f64; 2] = [1024.0, 16384.0];
 
 /// An algorithm on a network.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub struct Demand {
     /// Nanoseconds that the busiest link needs per byte of the vector.
     pub per_byte: f64,
     /// Vectors that the busiest host sends in messages.
@@ -61,8 +61,8 @@ pub enum Shape {
     Stepwise(Steps),
 }
 
-impl Profile {
-    /// The profile of a pipeline, from the plans that `plan` gives for Bcast from rank 0 (Reduce runs the same edges
+impl Demand {
+    /// The demand of a pipeline, from the plans that `plan` gives for Bcast from rank 0 (Reduce runs the same edges
     /// backwards, Allreduce both ways).
     pub fn pipeline(
         collective: Collective,
@@ -105,7 +105,7 @@ impl Profile {
         Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape }
     }
 
-    /// The profile of a ring of nodes, or of the half that `collective` is.
+    /// The demand of a ring of nodes, or of the half that `collective` is.
     pub fn ring(collective: Collective, line: &Line, wires: &mut Wires) -> Self {
         let (nodes, lanes) = (line.nodes(), line.lanes());
         // There and back, or one of the two.
