@@ -128,6 +128,8 @@ pub enum Prescription {
     Fitting,
     /// The MPI library.
     Stock,
+    /// What a profile found to be the fastest: an algorithm of ours, or the MPI library (none).
+    Measured(Option<Algorithm>),
 }
 
 /// For which calls a prescription holds. `min ≤ bytes ≤ max`; a rule with bounds never holds for Alltoallv.
@@ -191,9 +193,15 @@ impl Rules {
         self.0.is_empty()
     }
 
+    /// These rules, and where they say nothing, `others`.
+    pub fn before(&self, others: &[Rule]) -> Self {
+        Self([&self.0, others].concat())
+    }
+
     /// The smallest number of bytes from which on a call of `collective` may run on one of our algorithms.
     pub fn floor(&self, collective: Collective) -> u64 {
-        let ours = self.0.iter().filter(|r| r.prescription != Prescription::Stock).chain(DEFAULTS);
+        let may_be_ours = |r: &&Rule| !matches!(r.prescription, Prescription::Stock | Prescription::Measured(None));
+        let ours = self.0.iter().filter(may_be_ours).chain(DEFAULTS);
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
@@ -201,8 +209,8 @@ impl Rules {
     /// ours.
     pub fn floor_on(&self, collective: Collective, nodes: u32) -> u64 {
         let holds = |r: &&Rule| match r.prescription {
-            Prescription::Stock => false,
-            Prescription::Force(_) => true,
+            Prescription::Stock | Prescription::Measured(None) => false,
+            Prescription::Force(_) | Prescription::Measured(Some(_)) => true,
             Prescription::Fitting => nodes > 1,
         };
         let ours = self.0.iter().chain(DEFAULTS).filter(holds);
@@ -222,7 +230,8 @@ impl Rules {
         match self.prescription(call) {
             None => Choice::Library(Reason::Small),
             Some(Prescription::Stock) => Choice::Library(Reason::Asked),
-            Some(Prescription::Force(algorithm)) => Choice::Run(algorithm),
+            Some(Prescription::Force(algorithm) | Prescription::Measured(Some(algorithm))) => Choice::Run(algorithm),
+            Some(Prescription::Measured(None)) => Choice::Library(Reason::Faster),
             Some(Prescription::Fitting) if call.nodes < 2 => Choice::Library(Reason::OneNode),
             Some(Prescription::Fitting) => fitting().map_or(Choice::Library(Reason::Faster), Choice::Run),
         }
@@ -236,8 +245,8 @@ impl Rule {
         match (self.collective, self.prescription) {
             _ if bounded && collective == Collective::Alltoallv => false,
             (Some(c), _) => c == collective,
-            (None, Prescription::Stock | Prescription::Fitting) => true,
-            (None, Prescription::Force(a)) => a.implements(collective),
+            (None, Prescription::Stock | Prescription::Fitting | Prescription::Measured(None)) => true,
+            (None, Prescription::Force(a) | Prescription::Measured(Some(a))) => a.implements(collective),
         }
     }
 }

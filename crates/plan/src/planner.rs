@@ -166,7 +166,7 @@ impl Planner {
 
     /// What a message costs here beyond its bytes.
     pub fn message(&self) -> Message {
-        self.topology().network().map(|n| n.fabric().message_cost()).unwrap_or_default().into()
+        self.topology().message_cost().into()
     }
 
     /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first;

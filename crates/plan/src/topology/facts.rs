@@ -1,8 +1,9 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
-use super::{Cartesian, Dims};
+use super::wires::GOODPUT;
+use super::{Cartesian, Costs, Dims};
 use crate::collective::Rank;
-use crate::fabric::{Fabric, HostId};
+use crate::fabric::{Fabric, HostId, MessageCost};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,9 @@ pub struct Topology {
     /// NUMA node of every rank in its node; empty where it is not known.
     #[serde(skip)]
     numa: Vec<u32>,
+    /// What was measured of the network.
+    #[serde(skip)]
+    costs: Option<Costs>,
 }
 
 /// The network the nodes are in, where it is known link by link.
@@ -142,7 +146,16 @@ impl Topology {
             }
             normal.push(renumbered);
         }
-        Ok(Self { names, groups: normal, cores, network: None, torus: None, cartesian: None, numa: Vec::new() })
+        Ok(Self {
+            names,
+            groups: normal,
+            cores,
+            network: None,
+            torus: None,
+            cartesian: None,
+            numa: Vec::new(),
+            costs: None,
+        })
     }
 
     /// A topology that knows only nodes: `nodes[rank]` is the node's number.
@@ -202,6 +215,28 @@ impl Topology {
         places.sort_unstable();
         places.dedup();
         places.chunk_by(|a, b| a.0 == b.0).map(|of_node| of_node.len() as u32).min().unwrap_or(1)
+    }
+
+    /// The same facts with what was measured of the network.
+    pub fn with_costs(self, costs: Costs) -> Self {
+        Self { costs: Some(costs), ..self }
+    }
+
+    /// What a message costs: by the fabric's file, else as it was measured.
+    pub fn message_cost(&self) -> MessageCost {
+        let file = self.network().map(|network| network.fabric().message_cost()).unwrap_or_default();
+        Costs::or(file, self.costs.as_ref())
+    }
+
+    /// Rate of a host's link, Mbit/s, by the data that a host was measured to send.
+    pub fn measured_mbit(&self) -> Option<f64> {
+        self.costs.and_then(|costs| costs.host_goodput).map(|goodput| goodput / GOODPUT)
+    }
+
+    /// What the network is called: its fabric, else the levels that are known.
+    pub fn network_name(&self) -> String {
+        let levels = || format!("levels {}", self.names.join(" > "));
+        self.network().map_or_else(levels, |network| network.fabric().name().to_owned())
     }
 
     /// The network, where it is known.
@@ -275,6 +310,7 @@ impl Topology {
             torus: None,
             cartesian: None,
             numa: take(&self.numa),
+            costs: self.costs,
         };
         let old_nodes = take(&self.groups[self.groups.len() - 1]);
         if let Some((dims, points)) = &self.torus {

@@ -2,6 +2,7 @@
 
 mod cartesian;
 mod column;
+mod costs;
 mod dims;
 mod facts;
 mod grid;
@@ -13,6 +14,7 @@ mod source;
 mod wires;
 
 pub use cartesian::Cartesian;
+pub use costs::Costs;
 pub use dims::{Dims, DimsError};
 pub use facts::{Network, Topology, TopologyError, in_order};
 pub use grid::{Dimension, DimensionOrder, Grid, Origin};

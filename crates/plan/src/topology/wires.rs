@@ -3,11 +3,11 @@
 use super::{Hierarchy, Topology};
 use crate::fabric::{Fabric, HostId, Router};
 
-/// Rate of a host where nothing is known, Mbit/s.
+/// Rate of a host where nothing is known and nothing was measured, Mbit/s.
 const DEFAULT_MBIT: f64 = 10_000.0;
 
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
-const GOODPUT: f64 = 1448.0 / 1514.0;
+pub(super) const GOODPUT: f64 = 1448.0 / 1514.0;
 
 /// What a switch receives before it passes it on, at most, and what is around the data in it, bytes.
 const PACKET: f64 = 1514.0;
@@ -72,7 +72,8 @@ impl<'t> Wires<'t> {
         // A table for every node: every link is looked at once, every switch has an entry.
         let work =
             |fabric: &Fabric| (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(nodes as usize);
-        let mbit = network.map_or(DEFAULT_MBIT, |network| network.fabric().host_mbit(HostId(0)));
+        let unlisted = topology.measured_mbit().unwrap_or(DEFAULT_MBIT);
+        let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)));
         match network.filter(|network| work(network.fabric()) <= MOST_ROUTED) {
             Some(network) => Self::Routed {
                 router: Router::new(network.fabric()),

@@ -1,0 +1,234 @@
+//! A profile as TOML.
+//!
+//! ```toml
+//! schema = 1
+//!
+//! [measured]
+//! mpi = "Open MPI v4.1.4"      # it is used with the same library only
+//! network = "tree8"            # the fabric, or the levels that are known, such as "levels node"
+//! ranks = 16                   # of communicators for which [[fastest]] holds
+//! nodes = 8
+//! nagare = "0.1.0"
+//! date = "2026-11-23"
+//! command = "nagare tune --fabric tree8 --ppn 2"
+//!
+//! [network]                    # each optional
+//! message_latency = 66         # microseconds a message costs beyond its bytes
+//! message_gap = 65             # microseconds between the messages of a host
+//! host_goodput = 95.2          # Mbit/s of data that a host sends while all do
+//!
+//! [[fastest]]
+//! collective = "bcast"
+//! bytes = 65536                # of the vector; of a block, where ranks have blocks
+//! algorithm = "two_tree"       # or "stock", the MPI library's own
+//! us = 10800                   # microseconds of a call
+//! stock_us = 61000
+//! ```
+
+use super::{Cell, Measured, Profile};
+use crate::algorithm::Algorithm;
+use crate::collective::Collective;
+use crate::fabric::MessageCost;
+use crate::quoted::{cut, quoted};
+use crate::topology::Costs;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use thiserror::Error;
+use toml::Spanned;
+
+/// Version of the form.
+const SCHEMA: u32 = 1;
+/// Longest text [`Profile::from_toml`] accepts.
+pub const MAX_FILE_BYTES: usize = 1 << 20;
+/// Most characters of what an error says beside its place: it may quote the file.
+const LONGEST_MESSAGE: usize = 300;
+/// The MPI library's own.
+const STOCK: &str = "stock";
+
+/// A profile that cannot be used: where, what, and what was expected, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{source_name}{}: {message}", line.map_or_else(String::new, |line| format!(":{line}")))]
+pub struct ProfileError {
+    source_name: String,
+    line: Option<usize>,
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProfile {
+    schema: Spanned<u32>,
+    measured: RawMeasured,
+    #[serde(default)]
+    network: RawNetwork,
+    #[serde(default)]
+    fastest: Vec<RawCell>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMeasured {
+    mpi: String,
+    network: String,
+    ranks: u32,
+    nodes: u32,
+    #[serde(default)]
+    nagare: String,
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    command: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNetwork {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_latency: Option<Spanned<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_gap: Option<Spanned<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_goodput: Option<Spanned<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCell {
+    collective: Spanned<String>,
+    bytes: u64,
+    algorithm: Spanned<String>,
+    us: Spanned<f64>,
+    stock_us: Spanned<f64>,
+}
+
+impl Profile {
+    /// Reads a profile from the text of its file; `source_name` is what errors call it.
+    ///
+    /// # Errors
+    /// One line with the source, the line number where there is one, what is wrong and what was expected.
+    pub fn from_toml(text: &str, source_name: &str) -> Result<Self, ProfileError> {
+        let error = |at: Option<usize>, message: String| {
+            let newlines = |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|&&c| c == b'\n').count();
+            ProfileError {
+                source_name: quoted(source_name),
+                line: at.map(|at| newlines(at) + 1),
+                message: cut(&message, LONGEST_MESSAGE),
+            }
+        };
+        if text.len() > MAX_FILE_BYTES {
+            return Err(error(None, format!("{} bytes; expected at most {MAX_FILE_BYTES}", text.len())));
+        }
+        let raw: RawProfile = toml::from_str(text).map_err(|e| {
+            let message = e.message().lines().collect::<Vec<_>>().join("; ");
+            error(e.span().map(|span| span.start), message)
+        })?;
+        if *raw.schema.as_ref() != SCHEMA {
+            let message = format!("schema = {}; expected {SCHEMA}: `nagare tune` makes a new one", raw.schema.as_ref());
+            return Err(error(Some(raw.schema.span().start), message));
+        }
+        let within = |value: &Spanned<f64>, most: f64| match *value.as_ref() {
+            number if number > 0.0 && number <= most => Ok(number),
+            number => {
+                Err(error(Some(value.span().start), format!("{number}; expected a number above 0, at most {most}")))
+            }
+        };
+        let optional = |value: &Option<Spanned<f64>>, most| value.as_ref().map(|v| within(v, most)).transpose();
+        let costs = Costs {
+            message: MessageCost {
+                latency_us: optional(&raw.network.message_latency, 1e6)?,
+                gap_us: optional(&raw.network.message_gap, 1e6)?,
+            },
+            host_goodput: optional(&raw.network.host_goodput, 1e9)?,
+        };
+        let cell = |raw: &RawCell| {
+            let name = raw.collective.as_ref();
+            let collective = Collective::from_name(name).ok_or_else(|| {
+                let names = Collective::ALL.map(Collective::name).join(", ");
+                let message = format!("unknown collective `{}`; expected {names}", quoted(name));
+                error(Some(raw.collective.span().start), message)
+            })?;
+            let name = raw.algorithm.as_ref();
+            let able = Algorithm::from_name(name).filter(|algorithm| algorithm.implements(collective));
+            if name != STOCK && able.is_none() {
+                let names = [Algorithm::names(Some(collective)), vec![STOCK]].concat().join(", ");
+                let message = format!("`{}` does not implement {collective}; expected {names}", quoted(name));
+                return Err(error(Some(raw.algorithm.span().start), message));
+            }
+            let (stock_us, fastest_us) = (within(&raw.stock_us, 1e12)?, within(&raw.us, 1e12)?);
+            Ok(Cell { collective, bytes: raw.bytes, fastest: able, stock_us, fastest_us })
+        };
+        let cells = raw.fastest.iter().map(cell).collect::<Result<_, _>>()?;
+        let RawMeasured { mpi, network, ranks, nodes, nagare, date, command } = raw.measured;
+        Ok(Self { measured: Measured { mpi, network, ranks, nodes, nagare, date, command }, costs, cells })
+    }
+
+    /// The text of its file.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::from(
+            "# What `nagare tune` measured: `nagare profile show FILE` explains it, docs/profiles.md says who reads it.\n",
+        );
+        // Writing to a String cannot fail.
+        macro_rules! line {
+            ($($format:tt)*) => { { let _ = writeln!(text, $($format)*); } };
+        }
+        let string = |value: &str| toml::Value::String(value.to_owned()).to_string();
+        let Measured { mpi, network, ranks, nodes, nagare, date, command } = &self.measured;
+        line!("schema = {SCHEMA}\n\n[measured]");
+        line!("mpi = {}\nnetwork = {}", string(mpi), string(network));
+        line!("ranks = {ranks}\nnodes = {nodes}");
+        line!("nagare = {}\ndate = {}\ncommand = {}", string(nagare), string(date), string(command));
+        line!("\n[network]");
+        let MessageCost { latency_us, gap_us } = self.costs.message;
+        let host = self.costs.host_goodput;
+        for (key, value, unit) in [
+            ("message_latency", latency_us, "microseconds a message costs beyond its bytes"),
+            ("message_gap", gap_us, "microseconds between the messages of a host"),
+            ("host_goodput", host, "Mbit/s of data that a host sends while all do"),
+        ] {
+            if let Some(value) = value {
+                line!("{key} = {value:?}   # {unit}");
+            }
+        }
+        for Cell { collective, bytes, fastest, stock_us, fastest_us } in &self.cells {
+            let algorithm = fastest.map_or(STOCK, Algorithm::name);
+            line!("\n[[fastest]]\ncollective = \"{collective}\"\nbytes = {bytes}\nalgorithm = \"{algorithm}\"");
+            line!("us = {fastest_us:?}\nstock_us = {stock_us:?}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::profile;
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut written =
+            profile(&[(Collective::Bcast, 65536, Some(Algorithm::TwoTree)), (Collective::ReduceScatterBlock, 8, None)]);
+        written.measured.command = "nagare tune \"a b\" \\ \n".to_owned();
+        written.costs.message.latency_us = Some(66.25);
+        written.costs.host_goodput = Some(1e5);
+        let text = written.to_toml();
+        assert_eq!(Profile::from_toml(&text, "p.toml"), Ok(written), "{text}");
+    }
+
+    #[test]
+    fn mistakes_have_a_line() {
+        let text = profile(&[(Collective::Bcast, 65536, Some(Algorithm::TwoTree))]).to_toml();
+        for (from, to, expected) in [
+            ("schema = 1", "schema = 2", "p.toml:2: schema = 2; expected 1"),
+            ("\"bcast\"", "\"brcast\"", "p.toml:16: unknown collective `brcast`; expected reduce, bcast"),
+            ("\"two_tree\"", "\"xor\"", "p.toml:18: `xor` does not implement bcast; expected "),
+            ("us = 5.0", "us = -5.0", "p.toml:19: -5; expected a number above 0, at most 1000000000000"),
+            ("us = 5.0", "us = nan", "p.toml:19: NaN; expected a number above 0"),
+            ("ranks = 16", "ranks = \"x\"", "p.toml:7: "),
+            ("ranks = 16", "rank = 16", "p.toml:7: unknown field `rank`"),
+            ("bytes = 65536", "bytes = -1", "p.toml:17: "),
+        ] {
+            let error = Profile::from_toml(&text.replacen(from, to, 1), "p.toml").expect_err(to).to_string();
+            assert!(error.starts_with(expected), "{to}: {error}\n{text}");
+        }
+    }
+}

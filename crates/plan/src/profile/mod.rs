@@ -1,0 +1,175 @@
+//! Profiles: what was measured at a site, as a file that people and ranks read.
+//!
+//! ```text
+//!   nagare tune ──► Profile (TOML) ──┬─► rules for communicators of the same shape: the fastest, by size
+//!                                    └─► costs of messages and links, for predictions about all others
+//! ```
+//!
+//! A profile is clock-free where it is used: its numbers are the same in every run, so that what they choose may carry
+//! out floating-point sums.
+
+mod file;
+
+pub use file::{MAX_FILE_BYTES, ProfileError};
+
+use crate::algorithm::Algorithm;
+use crate::choice::{Prescription, Rule};
+use crate::collective::Collective;
+use crate::topology::{Costs, Topology};
+
+/// What was measured, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// On what.
+    pub measured: Measured,
+    /// What messages and links cost there.
+    pub costs: Costs,
+    /// What was the fastest, by collective and bytes.
+    pub cells: Vec<Cell>,
+}
+
+/// What a profile was measured on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// What the MPI library calls itself, such as `Open MPI v4.1.4`.
+    pub mpi: String,
+    /// What the network is called: [`Topology::network_name`].
+    pub network: String,
+    /// Ranks and nodes of the communicator.
+    pub ranks: u32,
+    /// Nodes.
+    pub nodes: u32,
+    /// Nagare's version.
+    pub nagare: String,
+    /// The day, such as `2026-11-23`.
+    pub date: String,
+    /// The command that measured.
+    pub command: String,
+}
+
+/// One collective and size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The collective.
+    pub collective: Collective,
+    /// Bytes as [`crate::choice::Call::bytes`] counts them.
+    pub bytes: u64,
+    /// What was the fastest: an algorithm of ours, or the MPI library (none).
+    pub fastest: Option<Algorithm>,
+    /// Microseconds of a call on the library.
+    pub stock_us: f64,
+    /// Microseconds of a call on the fastest.
+    pub fastest_us: f64,
+}
+
+impl Profile {
+    /// Why it says nothing about a job with this library on this network; `None` if it does.
+    pub fn misfit(&self, mpi: &str, topology: &Topology) -> Option<String> {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (own, other) = (&self.measured, topology.network_name());
+        if words(&own.mpi) != words(mpi) {
+            return Some(format!("was measured with {}, this is {}", words(&own.mpi), words(mpi)));
+        }
+        (own.network != other).then(|| format!("was measured on {}, this is {other}", own.network))
+    }
+
+    /// The rules for communicators of so many ranks and nodes: none if it was measured with others. A size between two
+    /// that were measured goes with the nearer by ratio; sizes beyond twice the largest, or below half the smallest,
+    /// were not measured. Nothing is said about Alltoallv, of whose sizes a rank knows its own only.
+    pub fn rules(&self, ranks: u32, nodes: u32) -> Vec<Rule> {
+        if (self.measured.ranks, self.measured.nodes) != (ranks, nodes) {
+            return Vec::new();
+        }
+        self.all_rules()
+    }
+
+    /// The same whatever the communicator.
+    pub fn all_rules(&self) -> Vec<Rule> {
+        Collective::ALL.into_iter().flat_map(|collective| self.of(collective)).collect()
+    }
+
+    fn of(&self, collective: Collective) -> Vec<Rule> {
+        let mut cells: Vec<&Cell> = self.cells.iter().filter(|cell| cell.collective == collective).collect();
+        cells.sort_by_key(|cell| cell.bytes);
+        let mut rules: Vec<Rule> = Vec::new();
+        for (at, cell) in cells.iter().enumerate() {
+            let min = rules.last().map_or(cell.bytes.div_ceil(2), |rule| rule.max + 1);
+            let max = cells.get(at + 1).map_or(cell.bytes.saturating_mul(2), |next| middle(cell.bytes, next.bytes));
+            let prescription = Prescription::Measured(cell.fastest);
+            match rules.last_mut().filter(|rule| rule.prescription == prescription) {
+                Some(rule) => rule.max = max,
+                None => rules.push(Rule { collective: Some(collective), prescription, min, max }),
+            }
+        }
+        rules
+    }
+}
+
+/// The number that is as many times `small` as `large` is times it.
+fn middle(small: u64, large: u64) -> u64 {
+    ((small as f64) * (large as f64)).sqrt() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn profile(cells: &[(Collective, u64, Option<Algorithm>)]) -> Profile {
+        let cell = |&(collective, bytes, fastest)| Cell { collective, bytes, fastest, stock_us: 10.5, fastest_us: 5.0 };
+        let measured = Measured {
+            mpi: "Open MPI v4.1.4".to_owned(),
+            network: "levels node".to_owned(),
+            ranks: 16,
+            nodes: 8,
+            nagare: "0.1.0".to_owned(),
+            date: "2026-11-23".to_owned(),
+            command: "nagare tune -- mpirun -np 16".to_owned(),
+        };
+        Profile { measured, costs: Costs::default(), cells: cells.iter().map(cell).collect() }
+    }
+
+    #[test]
+    fn sizes_between_go_with_the_nearer_one() {
+        use Collective::Bcast;
+        let (chain, two_tree) = (Some(Algorithm::Chain), Some(Algorithm::TwoTree));
+        let found = profile(&[
+            (Bcast, 65536, two_tree),
+            (Bcast, 1024, None),
+            (Bcast, 4096, chain),
+            (Bcast, 16384, chain),
+            (Collective::Gather, 8, None),
+        ]);
+        let rules = found.rules(16, 8);
+        let bounds: Vec<_> = rules.iter().map(|rule| (rule.min, rule.max, rule.prescription)).collect();
+        let measured = Prescription::Measured;
+        assert_eq!(
+            bounds,
+            [
+                (512, 2048, measured(None)),
+                (2049, 32768, measured(chain)),
+                (32769, 131_072, measured(two_tree)),
+                (4, 16, measured(None))
+            ]
+        );
+        assert_eq!(found.rules(16, 4), []);
+        assert_eq!(found.rules(8, 8), []);
+        assert_eq!(found.all_rules(), rules);
+    }
+
+    #[test]
+    fn another_library_or_network_is_told() {
+        let topology = Topology::of_nodes((0..16).map(|rank| rank / 2).collect()).expect("a topology");
+        let found = profile(&[]);
+        assert_eq!(found.misfit("Open MPI\tv4.1.4", &topology), None);
+        assert_eq!(
+            found.misfit("MPICH Version:      4.0.2", &topology).as_deref(),
+            Some("was measured with Open MPI v4.1.4, this is MPICH Version: 4.0.2")
+        );
+        let elsewhere =
+            Profile { measured: Measured { network: "tree8".to_owned(), ..found.measured.clone() }, ..found };
+        assert_eq!(
+            elsewhere.misfit("Open MPI v4.1.4", &topology).as_deref(),
+            Some("was measured on tree8, this is levels node")
+        );
+    }
+}
