@@ -6,6 +6,7 @@ use crate::world::shim::{Shim, shim};
 use crate::world::{collect, locality, setup};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
+use nagare_plan::quoted;
 use serde_json::json;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
@@ -165,6 +166,11 @@ fn diagnose(shim: &Shim) -> String {
     if let Some(eager) = shim.world().and_then(|w| w.facts.as_ref().ok().map(|facts| facts.eager)) {
         let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
     }
+    let world = shim.world();
+    let profiles = world.as_ref().and_then(|world| Some(&world.facts.as_ref().ok()?.profiles));
+    for name in profiles.iter().flat_map(|profiles| profiles.names()) {
+        let _ = writeln!(text, "profile: {}", quoted(name));
+    }
     let core = locality::bound()
         .map_or_else(|| "none".to_owned(), |bound| format!("{} (NUMA node {})", bound.core, bound.numa));
     let _ = writeln!(text, "bound to core: {core}");
@@ -199,6 +205,7 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             "rank": record.rank,
             "nodes": place.nodes,
             "eager_bytes": place.eager,
+            "network": topology.network_name(),
             "topology": topology,
             "plans": plans,
         });

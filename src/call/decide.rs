@@ -85,7 +85,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small }.into());
     }
     let rules = record.rules();
-    let rules = rules.as_deref().unwrap_or(&setup.config.rules);
+    let rules = rules.as_deref().unwrap_or(&place.rules);
     let shared = arguments.shared(bytes);
     let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
     let limits = Limits { segment: setup.config.segment, window: setup.config.window, eager: place.eager };

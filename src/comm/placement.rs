@@ -6,7 +6,7 @@ use crate::transport::tags::Tags;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::Planner;
-use nagare_plan::choice::Reason;
+use nagare_plan::choice::{Reason, Rule, Rules};
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::{Grid, Topology};
 use std::ffi::c_int;
@@ -24,6 +24,10 @@ pub struct Placement {
     pub world_ranks: Arc<[Rank]>,
     /// How messages on the duplicate are told apart.
     pub tags: Tags,
+    /// What a profile found for as many ranks and nodes.
+    pub measured: Vec<Rule>,
+    /// The rules of the environment, then these.
+    pub rules: Rules,
 }
 
 impl Placement {
@@ -58,6 +62,8 @@ impl Placement {
             let grid = Grid::new(planner.context().grouped(), planner.topology());
             log::debug!("a communicator of {size} ranks on {nodes} nodes, dimensions {grid}");
         }
-        Ok(Self { planner, nodes, eager, world_ranks, tags })
+        let measured = facts.profiles.rules(size, nodes);
+        let rules = config.rules.before(&measured);
+        Ok(Self { planner, nodes, eager, world_ranks, tags, measured, rules })
     }
 }

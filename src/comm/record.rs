@@ -92,7 +92,7 @@ impl Communicator {
     pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Placement, Reason> {
         let find = || {
             let place = Placement::find(shim, comm, (self.size, self.rank), self.inter)?;
-            self.set_floors(&shim.setup().config.rules, place.nodes);
+            self.set_floors(&place.rules, place.nodes);
             Ok(place)
         };
         self.place.get_or_init(find).as_ref().map_err(|&reason| reason)
@@ -222,9 +222,10 @@ impl Communicator {
     }
 
     /// Sets or clears the rules of this communicator; the same on all its ranks.
-    pub fn set_rules(&self, shim: &Shim, comm: MPI_Comm, rules: Option<Rules>) {
+    pub fn set_rules(&self, shim: &Shim, comm: MPI_Comm, mut rules: Option<Rules>) {
         if let Ok(place) = self.place(shim, comm) {
-            self.set_floors(rules.as_ref().unwrap_or(&shim.setup().config.rules), place.nodes);
+            rules = rules.map(|rules| rules.before(&place.measured));
+            self.set_floors(rules.as_ref().unwrap_or(&place.rules), place.nodes);
         }
         shim.note_rules(ptr::from_ref(self) as usize, rules.as_ref());
         *self.rules.lock() = rules.map(Arc::new);

@@ -5,6 +5,7 @@ use super::statistics::{OUTCOMES, VALUES, outcome_name};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use nagare_plan::collective::Collective;
+use nagare_plan::quoted;
 use nagare_plan::topology::Topology;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -20,6 +21,9 @@ pub struct Report {
     /// Names of the topology levels, outermost first.
     levels: Vec<String>,
     topology_from: String,
+    /// Files of what was measured before, where they fit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    profiles: Vec<String>,
     rows: Vec<ReportRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     learned: Vec<Learned>,
@@ -49,10 +53,12 @@ struct ReportRow {
 
 impl Report {
     /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `topology`: that of
-    /// the world, if there is one, and where it comes from; `learned`: what calls have taught.
+    /// the world, if there is one, and where it comes from; `profiles`: files that were used; `learned`: what calls have
+    /// taught.
     pub fn new(
         mpi: String,
         (topology, topology_from): (Option<&Topology>, String),
+        profiles: Vec<String>,
         snapshots: &[u64],
         learned: Vec<Learned>,
     ) -> Self {
@@ -88,6 +94,7 @@ impl Report {
             nodes: topology.map(Topology::node_count),
             levels: topology.map(|t| t.level_names().to_vec()).unwrap_or_default(),
             topology_from,
+            profiles,
             rows,
             learned,
         }
@@ -109,6 +116,9 @@ impl Report {
             if self.levels.is_empty() { "none".to_owned() } else { self.levels.join(" > ") },
             self.topology_from
         );
+        for profile in &self.profiles {
+            let _ = writeln!(text, "profile: {}", quoted(profile));
+        }
         if self.rows.is_empty() {
             text += "no collective of the kinds that Nagare handles was called\n";
             return text;

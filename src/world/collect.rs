@@ -10,7 +10,8 @@ pub fn report(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>) -> Report {
     let world = shim.world();
     let facts = world.as_ref().and_then(|world| world.facts.as_ref().ok());
     let topology = facts.map(|facts| &*facts.topology);
-    Report::new(shim.real.version(), (topology, shim.setup().topology_origin.clone()), snapshots, learned)
+    let profiles = facts.map(|facts| facts.profiles.names().map(str::to_owned).collect()).unwrap_or_default();
+    Report::new(shim.real.version(), (topology, shim.setup().topology_origin.clone()), profiles, snapshots, learned)
 }
 
 /// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.

@@ -27,6 +27,9 @@ pub enum Disagreement {
     /// The levels contradict each other.
     #[error("{0}")]
     Topology(String),
+    /// A profile cannot be used.
+    #[error("{0}")]
+    Profile(String),
     /// The exchange itself failed.
     #[error("exchanging facts failed with MPI error {0}")]
     Exchange(c_int),

@@ -3,6 +3,7 @@
 use super::disagreement::Disagreement;
 use super::locality;
 use super::meeting::meet;
+use super::profiles::{self, Found, Profiles};
 use super::setup::{MAX_LEVELS, Setup};
 use crate::real::Real;
 use crate::real::eager::{self, EagerLimits, UNKNOWN};
@@ -23,6 +24,8 @@ pub struct Facts {
     settings: u64,
     /// Hash of the topology file's contents.
     file: u64,
+    /// Bytes of the profiles that rank 0 has found.
+    profile_bytes: u64,
     /// Group at every level outside the node, outermost first.
     groups: [u64; MAX_LEVELS],
     /// Node: as the topology says, else the smallest rank that shares memory.
@@ -55,6 +58,8 @@ pub struct SharedFacts {
     pub eager: EagerLimits,
     /// How their messages are told apart.
     pub tags: Tags,
+    /// What was measured before.
+    pub profiles: Arc<Profiles>,
 }
 
 impl SharedFacts {
@@ -87,14 +92,21 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Ex
         Err(problem) => (Location { groups: Vec::new(), node: None, core: None }, Some(problem)),
     };
     let usable = setup.usable && own_problem.is_none();
-    match collect(real, comm, setup, &place, usable) {
+    let reads = number == 0 && setup.config.enable;
+    let profiles = if reads { Found::here(&setup.config.profile).encoded() } else { Vec::new() };
+    match collect(real, comm, setup, (&place, profiles.len() as u64), usable) {
         Ok(ranks) => {
             let mut facts = agree(&ranks);
             if let Err(Disagreement::Settings(rank, what)) = &mut facts {
                 *what = differences(real, comm, setup, *rank);
             }
             Exchange {
-                facts: facts.and_then(|()| share(&ranks, setup)),
+                facts: facts.and_then(|()| {
+                    let bytes = ranks.first().map_or(0, |first| first.profile_bytes);
+                    let found =
+                        if bytes > 0 { profiles::share(real, comm, profiles, bytes) } else { Ok(Found::default()) };
+                    share(&ranks, setup, found.map_err(Disagreement::Exchange)?, &real.version())
+                }),
                 report: ranks.iter().any(|f| f.report != 0),
                 strict: ranks.iter().any(|f| f.strict != 0),
                 own_problem,
@@ -110,7 +122,7 @@ fn collect(
     real: &Real,
     comm: MPI_Comm,
     setup: &Setup,
-    place: &Location,
+    own: (&Location, u64),
     usable: bool,
 ) -> Result<Vec<Facts>, Disagreement> {
     let mpi = &real.mpi;
@@ -121,7 +133,7 @@ fn collect(
         (mpi.comm_size)(comm.into(), &raw mut size);
     }
     meet(real, comm, rank, size, &setup.config)?;
-    let own = own_facts(real, setup, place, usable, shared_memory_leader(real, comm, rank)?);
+    let own = own_facts(real, setup, own, usable, shared_memory_leader(real, comm, rank)?);
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
     // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
@@ -174,7 +186,7 @@ fn differences(real: &Real, comm: MPI_Comm, setup: &Setup, rank: usize) -> Strin
 }
 
 /// The places of all ranks and the limits that hold for all of them.
-fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
+fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<SharedFacts, Disagreement> {
     let levels = ranks.first().map_or(0, |f| f.levels as usize);
     let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
@@ -199,13 +211,22 @@ fn share(ranks: &[Facts], setup: &Setup) -> Result<SharedFacts, Disagreement> {
         let fitted = topology.on_torus(Arc::new(dims.clone()));
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
+    let profiles = Profiles::fitting(found, mpi, &topology);
+    if let Some(costs) = profiles.costs() {
+        topology = topology.with_costs(costs);
+    }
+    let strict = ranks.iter().any(|f| f.strict != 0);
+    if let Some(problem) = profiles.problems.first().filter(|_| strict) {
+        return Err(Disagreement::Profile(problem.clone()));
+    }
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
-    Ok(SharedFacts { topology: Arc::new(topology), eager, tags })
+    Ok(SharedFacts { topology: Arc::new(topology), eager, tags, profiles: Arc::new(profiles) })
 }
 
-fn own_facts(real: &Real, setup: &Setup, place: &Location, usable: bool, leader: u64) -> Facts {
+fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, leader: u64) -> Facts {
+    let (place, profile_bytes) = own;
     // Where only some ranks are on, the others tell what is compared.
     let on = setup.config.enable;
     let limits = if on { eager::limits(real) } else { EagerLimits::UNKNOWN };
@@ -217,6 +238,7 @@ fn own_facts(real: &Real, setup: &Setup, place: &Location, usable: bool, leader:
     Facts {
         settings: setup.settings_hash,
         file: setup.file_hash,
+        profile_bytes,
         groups,
         node: place.node.unwrap_or(leader),
         core: place.core.or(bound.map(|b| u64::from(b.core))).unwrap_or(0),

@@ -3,8 +3,9 @@
 //!
 //! ```text
 //!   collect ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
+//!                │       ├─► profiles ─► files                 profiles: what was measured before
 //!                │       └─► setup, locality
-//!                └─► setup
+//!                └─► setup ─► files
 //! ```
 //!
 //! `README.md` beside this file has the meeting of all ranks: states, messages, and why no rank waits for ever.
@@ -14,7 +15,9 @@
 pub mod collect;
 mod disagreement;
 mod facts;
+mod files;
 pub mod locality;
 mod meeting;
+mod profiles;
 pub mod setup;
 pub mod shim;

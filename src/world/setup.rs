@@ -1,5 +1,6 @@
 //! What the environment and the files of this process say: read once, before the ranks compare it.
 
+use super::files::read_text;
 use nagare_config::{Config, Problem};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
 use nagare_plan::quoted;
@@ -7,8 +8,7 @@ use nagare_plan::topology::{Location, Source, Topology};
 use std::env::VarError;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 /// Levels outside the node that ranks can tell each other.
 pub const MAX_LEVELS: usize = 8;
@@ -151,34 +151,7 @@ fn read_topology(name: &str) -> Result<TopologyText, String> {
         })?;
         return Ok(TopologyText { text: text.to_owned(), name: name.to_owned() });
     }
-    let with_name = |error: std::io::Error| format!("{}: {error}, expected a fabric file (TOML)", quoted(name));
-    // A pipe or device could block or never end.
-    let file = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(name);
-    let file = file.map_err(with_name)?;
-    let metadata = file.metadata().map_err(with_name)?;
-    if !metadata.is_file() {
-        return Err(format!("{}: not a regular file, expected a fabric file (TOML)", quoted(name)));
-    }
-    // SAFETY: geteuid cannot fail.
-    let user = unsafe { libc::geteuid() };
-    if ![0, user].contains(&metadata.uid()) {
-        let name = quoted(name);
-        return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
-    }
-    if metadata.mode() & libc::S_IWOTH != 0 {
-        let name = quoted(name);
-        return Err(format!(
-            "{name}: everybody may write to it, expected a file that only its owner and group may change"
-        ));
-    }
-    let limit = MAX_FILE_BYTES as u64;
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(with_name)?;
-    if bytes.len() as u64 > limit {
-        return Err(format!("{}: larger than {limit} bytes, expected a fabric file (TOML)", quoted(name)));
-    }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| format!("{}: not UTF-8 text, expected a fabric file (TOML)", quoted(name)))?;
+    let text = read_text(Path::new(name), MAX_FILE_BYTES, "a fabric file (TOML)")?;
     Ok(TopologyText { text, name: name.to_owned() })
 }
 

@@ -14,6 +14,7 @@ use crate::transport::{agreement, wait};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
+use nagare_plan::quoted;
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -130,7 +131,6 @@ impl Shim {
         self.setup.get_or_init(|| {
             let setup = Setup::read();
             start_log(&setup);
-            self.set_floors(&setup.config.rules, &HashMap::new());
             self.timed.store(setup.config.report.is_some(), Ordering::Relaxed);
             setup
         })
@@ -177,6 +177,7 @@ impl Shim {
         let destination = target.map(|target| Destination::new(target, spawned_on.as_deref()));
         let Exchange { facts, report, .. } = exchange;
         *self.world.write() = Some(Arc::new(World { facts, report, destination, pool, notices }));
+        self.set_floors(&self.floors_at_run_time.lock());
         true
     }
 
@@ -240,6 +241,8 @@ impl Shim {
                     facts.eager.local,
                     facts.eager.remote,
                 );
+                facts.profiles.problems.iter().for_each(|problem| log::warn!("{problem}"));
+                facts.profiles.names().for_each(|name| log::info!("profile {}", quoted(name)));
             }
             Ok(_) | Err(Disagreement::Off { .. }) => {}
             Err(error) => {
@@ -282,12 +285,15 @@ impl Shim {
             None => at_run_time.remove(&record).is_some(),
         };
         if rules.is_some() || known {
-            self.set_floors(&self.setup().config.rules, &at_run_time);
+            self.set_floors(&at_run_time);
         }
     }
 
     /// Nagare looks at calls that any rule may accelerate, and forwards all others at once.
-    fn set_floors(&self, configured: &Rules, at_run_time: &HashMap<usize, [u64; Collective::ALL.len()]>) {
+    fn set_floors(&self, at_run_time: &HashMap<usize, [u64; Collective::ALL.len()]>) {
+        let world = self.world();
+        let measured = world.and_then(|world| Some(world.facts.as_ref().ok()?.profiles.all_rules()));
+        let configured = self.setup().config.rules.before(&measured.unwrap_or_default());
         for collective in Collective::ALL {
             let lowest = at_run_time.values().map(|floors| floors[collective as usize]).min().unwrap_or(u64::MAX);
             let floor = configured.floor(collective).min(lowest).max(1);

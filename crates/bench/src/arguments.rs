@@ -7,7 +7,8 @@ use nagare_plan::choice::parse_bytes;
 use std::time::Duration;
 
 const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] \
-                     [--algorithms NAME,…] [--root RANK] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS]";
+                     [--algorithms NAME,…] [--root RANK] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS] \
+                     [--race SECONDS]";
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Arguments {
     pub oracle: Option<Duration>,
     /// Calls in a row on a new communicator whose mean is one iteration; 1 without series.
     pub series: u32,
+    /// Time for all cells together, in which configurations that fall behind are measured no further.
+    pub race: Option<Duration>,
 }
 
 impl Arguments {
@@ -45,6 +48,7 @@ impl Arguments {
             budget: Duration::from_secs(10),
             oracle: None,
             series: 1,
+            race: None,
         };
         let mut words = words;
         while let Some(word) = words.next() {
@@ -60,7 +64,9 @@ impl Arguments {
                         let fits = |bytes: &u64| (4..=1 << 30).contains(bytes) && bytes.is_multiple_of(4);
                         parse_bytes(part).filter(fits).ok_or_else(|| wrong(part, "a multiple of 4 from 4 to 1G"))
                     };
-                    arguments.sizes = value.split(',').map(size).collect::<Result<_, _>>()?;
+                    // Then the network alone is measured.
+                    let sizes = value.split(',').filter(|_| value != "none");
+                    arguments.sizes = sizes.map(size).collect::<Result<_, _>>()?;
                 }
                 "--collectives" => {
                     let named = |part: &str| {
@@ -87,6 +93,10 @@ impl Arguments {
                     let budget = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
                     arguments.oracle = Some(budget);
                 }
+                "--race" => {
+                    let total = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
+                    arguments.race = Some(total);
+                }
                 "--series" => {
                     let calls = value.parse().ok().filter(|calls| (1..=100_000).contains(calls));
                     arguments.series = calls.ok_or_else(|| wrong(&value, "a number of calls from 1 to 100000"))?;
@@ -101,6 +111,9 @@ impl Arguments {
             return Err("--series and --oracle-budget: what the library is told holds for one call; expected one of \
                         the two"
                 .to_owned());
+        }
+        if arguments.race.is_some() && (arguments.series > 1 || arguments.oracle.is_some()) {
+            return Err("--race is for single calls; expected neither --series nor --oracle-budget".to_owned());
         }
         match arguments.misfit() {
             Some(misfit) => Err(misfit),
@@ -166,6 +179,8 @@ mod tests {
         );
         let series = parse("o.jsonl --series 50").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((series.series, all.series), (50, 1));
+        let race = parse("o.jsonl --race 90 --sizes none").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((race.race, race.sizes.len()), (Some(Duration::from_secs(90)), 0));
         let some = some.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(some.sizes, [8, 65536]);
         assert_eq!(some.collectives, [Operation::Reduce, Operation::Gather]);
@@ -210,6 +225,8 @@ mod tests {
             ("o --budget -1", "'-1'"),
             ("o --series 0", "'0' is not a number of calls"),
             ("o --series 50 --oracle-budget 3", "expected one of the two"),
+            ("o --race 10 --series 50", "expected neither --series nor"),
+            ("o --race ten", "'ten' is not a number of seconds"),
             ("o --speed 3", "'--speed'"),
             ("o --sizes", "'--sizes'"),
             ("--sizes 8", "usage"),

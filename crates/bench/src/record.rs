@@ -45,6 +45,12 @@ pub struct Job {
     pub nagare: Option<String>,
     /// First line of what the MPI library says of itself.
     pub mpi: String,
+    /// What Nagare calls the network; `None` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// Nodes that it knows; `None` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
     /// The host of every rank.
     pub hosts: Vec<String>,
     /// TCP's congestion control on the host of rank 0; `None` where the system does not tell.

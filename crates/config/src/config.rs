@@ -39,6 +39,18 @@ pub enum ReportTarget {
     File(String),
 }
 
+/// Where profiles come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProfileSource {
+    /// The user's and the system's directories.
+    #[default]
+    Search,
+    /// One file.
+    File(String),
+    /// Nowhere.
+    Off,
+}
+
 /// The whole configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -48,6 +60,8 @@ pub struct Config {
     pub rules: Rules,
     /// `NAGARE_LEARN`.
     pub learn: bool,
+    /// `NAGARE_PROFILE`.
+    pub profile: ProfileSource,
     /// `NAGARE_TOPOLOGY`, as written.
     pub topology: Option<String>,
     /// `NAGARE_SEGMENT` in bytes.
@@ -78,6 +92,7 @@ impl Default for Config {
             enable: true,
             rules: Rules::default(),
             learn: true,
+            profile: ProfileSource::default(),
             topology: None,
             segment: None,
             window: None,
@@ -157,6 +172,13 @@ impl Config {
                     "on" => true,
                     "off" => false,
                     _ => return Err("expected on or off".into()),
+                }
+            }
+            "NAGARE_PROFILE" => {
+                self.profile = match value {
+                    "" => ProfileSource::Search,
+                    "off" => ProfileSource::Off,
+                    name => ProfileSource::File(name.to_owned()),
                 }
             }
             "NAGARE_TOPOLOGY" => self.topology = (!value.is_empty()).then(|| value.to_owned()),

@@ -12,5 +12,5 @@
 mod config;
 mod table;
 
-pub use config::{Config, LogLevel, Problem, ReportTarget, Wait};
+pub use config::{Config, LogLevel, Problem, ProfileSource, ReportTarget, Wait};
 pub use table::{VARIABLES, Variable, markdown};

@@ -45,6 +45,14 @@ pub const VARIABLES: &[Variable] = &[
         shared: true,
     },
     Variable {
+        name: "NAGARE_PROFILE",
+        values: "a file, or `off`",
+        default: "those in `~/.config/nagare/profiles` and `/etc/nagare/profiles`",
+        help: "what `nagare tune` measured: the fastest algorithm, or the MPI library's own, by collective and bytes, and \
+               what messages cost; read by rank 0 and used where library and network are the same (docs/profiles.md)",
+        shared: true,
+    },
+    Variable {
         name: "NAGARE_TOPOLOGY",
         values: "a file, `shipped:NAME`, or `synthetic:LEVEL:N …`",
         default: "what Slurm and the MPI library tell",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] \
-//!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10] [--series 50]
+//!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10] [--series 50] [--race 300]
 //! ```
 //!
 //! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures
@@ -20,11 +20,12 @@ mod tuner;
 mod watch;
 
 use measure::Setup;
-use mpi::traits::Communicator;
+use mpi::traits::{AsRaw, Communicator};
 use nagare::Nagare;
 use nagare_bench::arguments::Arguments;
 use nagare_bench::operation::Operation;
 use nagare_bench::progress::{duration, remaining};
+use nagare_bench::race::share;
 use nagare_bench::record::{Job, Line};
 use std::fs::File;
 use std::io::Write;
@@ -87,8 +88,18 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let root = i32::try_from(arguments.root).ok().filter(|&root| root < together.size);
     let root = root.ok_or_else(|| format!("--root {}: there are {} ranks", arguments.root, together.size))?;
     let (hosts_of_ranks, series) = (hosts.clone(), arguments.series);
-    let job =
-        Job { nagare: version, mpi: mpi.clone(), hosts: hosts_of_ranks, congestion, root: arguments.root, series };
+    let described = nagare.as_ref().and_then(|nagare| nagare.description(together.world.as_raw()));
+    let (network, nodes) = described.map(|known| (known.network, known.nodes)).unzip();
+    let job = Job {
+        network,
+        nodes,
+        nagare: version,
+        mpi: mpi.clone(),
+        hosts: hosts_of_ranks,
+        congestion,
+        root: arguments.root,
+        series,
+    };
     out.write(&Line::Job(job))?;
     let watch = Watch::new(together)?;
     let since = watch.now();
@@ -105,14 +116,25 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let library =
         told.map(|(budget, tuner)| Library::new(together, nagare.as_ref(), tuner, &mpi, budget)).transpose()?;
     let (library, budget, algorithms) = (library.as_ref(), arguments.budget, arguments.algorithms.as_deref());
-    let setup = Setup { together, nagare: nagare.as_ref(), library, algorithms, root, budget, series };
+    let race = arguments.race.is_some();
+    let mut setup = Setup { together, nagare: nagare.as_ref(), library, algorithms, root, budget, series, race };
     let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
     let cells = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some());
     let cells: Vec<_> = cells.filter(|&(c, _)| measure::has_configurations(&setup, c)).collect();
     let mut done = Vec::new();
+    let begin = Instant::now();
     for (number, &(collective, bytes)) in cells.iter().enumerate() {
         let to_come = cells[number..].iter().map(|cell| cell.1);
+        if let Some(total) = arguments.race {
+            // The clock that is furthest ahead decides, the same at every rank.
+            let elapsed = together.largest(begin.elapsed().as_secs_f64());
+            let Some(share) = share(elapsed, total.as_secs_f64(), cells.len() - number) else {
+                out.say(&format!("the time is used up: {} of {} are not measured", cells.len() - number, cells.len()));
+                break;
+            };
+            setup.budget = Duration::from_secs_f64(share);
+        }
         let left = remaining(&done, to_come).map_or(String::new(), |left| format!("; {} left", duration(left)));
         out.say(&format!("{} of {}{left}: {collective}, {bytes} bytes", number + 1, cells.len()));
         if sweep.as_ref().is_none_or(|(of, _)| *of != collective) {

@@ -7,6 +7,7 @@ use crate::together::Together;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator};
 use nagare_bench::operation::Operation;
+use nagare_bench::race::goes_on;
 use nagare_bench::record::{Cell, DEFAULT, STOCK, Timing, forced_stock};
 use nagare_bench::statistics::{LEAST, LONG, MOST, is_stable, median, quantile};
 use nagare_plan::algorithm::ALGORITHMS;
@@ -33,6 +34,8 @@ pub struct Setup<'a> {
     pub budget: Duration,
     /// Calls of one iteration; more than one are made on a communicator of their own.
     pub series: u32,
+    /// Whether configurations that fall behind are measured no further.
+    pub race: bool,
 }
 
 /// A way to run the collective.
@@ -43,13 +46,15 @@ struct Configuration {
     /// What the library is told.
     told: Option<Rc<Ready>>,
     times: Vec<f64>,
+    /// Whether it has fallen behind.
+    is_out: bool,
     /// What Nagare's report counted for its calls.
     ran: BTreeSet<String>,
 }
 
 impl Configuration {
     fn new(name: impl Into<String>, rules: Option<String>) -> Self {
-        Self { name: name.into(), rules, told: None, times: Vec::new(), ran: BTreeSet::new() }
+        Self { name: name.into(), rules, told: None, times: Vec::new(), is_out: false, ran: BTreeSet::new() }
     }
 
     fn told(ready: Rc<Ready>) -> Self {
@@ -111,24 +116,40 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     let start = Instant::now();
     let mut counted = 0;
     for round in 0..=MOST {
-        for configuration in &mut configurations {
+        for configuration in configurations.iter_mut().filter(|configuration| !configuration.is_out) {
             let time = iteration(setup, operation, configuration, &mut buffers)?;
             configuration.times.push(time);
         }
-        if round == 0 && configurations.iter().flat_map(|configuration| &configuration.times).any(|&time| time < LONG) {
-            configurations.iter_mut().for_each(|configuration| configuration.times.clear());
+        let warms_up = configurations.iter().flat_map(|configuration| &configuration.times).any(|&time| time < LONG);
+        if setup.race {
+            race(&mut configurations, round);
+        }
+        if round == 0 && warms_up {
+            let running = configurations.iter_mut().filter(|configuration| !configuration.is_out);
+            running.for_each(|configuration| configuration.times.clear());
         } else {
             counted += 1;
         }
         // The same at every rank: the times are, and the clock that is furthest ahead decides.
         let elapsed = together.largest(start.elapsed().as_secs_f64());
-        let stable = configurations.iter().all(|configuration| is_stable(&configuration.times));
+        let mut running = configurations.iter().filter(|configuration| !configuration.is_out);
+        let stable = running.all(|configuration| is_stable(&configuration.times));
         if counted >= LEAST && (stable || elapsed >= setup.budget.as_secs_f64()) {
             break;
         }
     }
     cell.timings = configurations.into_iter().map(Configuration::timing).collect();
     Ok(cell)
+}
+
+/// Takes out what has fallen behind; stock after the fewest rounds that count.
+fn race(configurations: &mut [Configuration], round: usize) {
+    let of = |configuration: &Configuration| quantile(&configuration.times, 0.0);
+    let least = configurations.iter().map(of).fold(f64::INFINITY, f64::min);
+    for configuration in configurations {
+        let may_end = configuration.name != STOCK || round > LEAST;
+        configuration.is_out |= may_end && !goes_on(of(configuration), least, round);
+    }
 }
 
 /// The time of one call by the slowest rank, at every rank; of a series the mean.

@@ -12,6 +12,7 @@ pub struct Nagare {
     version: unsafe extern "C" fn() -> *const c_char,
     set_algorithm: unsafe extern "C" fn(MPI_Comm, *const c_char) -> c_int,
     report: unsafe extern "C" fn(*const c_char, *mut c_char, usize) -> usize,
+    describe: unsafe extern "C" fn(MPI_Comm, *const c_char, *mut c_char, usize) -> usize,
 }
 
 /// Calls of one collective by what ran.
@@ -20,6 +21,15 @@ pub type Calls = BTreeMap<String, u64>;
 #[derive(Deserialize)]
 struct Report {
     rows: Vec<Row>,
+}
+
+/// What Nagare knows of a communicator.
+#[derive(Deserialize)]
+pub struct Description {
+    /// What the network is called.
+    pub network: String,
+    /// Nodes of the communicator.
+    pub nodes: u32,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +50,8 @@ impl Nagare {
             let version = *process.get(b"nagare_version\0").ok()?;
             let set_algorithm = *process.get(b"nagare_set_algorithm\0").ok()?;
             let report = *process.get(b"nagare_report\0").ok()?;
-            (active, Self { version, set_algorithm, report })
+            let describe = *process.get(b"nagare_describe\0").ok()?;
+            (active, Self { version, set_algorithm, report, describe })
         };
         // SAFETY: takes no argument.
         (unsafe { active() } == 1).then_some(found)
@@ -66,22 +77,35 @@ impl Nagare {
         }
     }
 
+    /// What is known of `comm`; `None` if Nagare knows nothing about its ranks.
+    pub fn description(&self, comm: MPI_Comm) -> Option<Description> {
+        let format = c"json".as_ptr();
+        // SAFETY: the communicator is valid, the buffer has the length that is told.
+        let text = text(|buffer, length| unsafe { (self.describe)(comm, format, buffer, length) });
+        serde_json::from_slice(&text).ok()
+    }
+
     /// What ran in this process so far.
     ///
     /// # Errors
     /// If the report cannot be read.
     pub fn calls(&self, operation: Operation) -> Result<Calls, String> {
         let format = c"json".as_ptr();
-        // SAFETY: a buffer of length 0 is not written to.
-        let mut length = unsafe { (self.report)(format, std::ptr::null_mut(), 0) };
-        let mut text = vec![0u8; length + 1];
-        // SAFETY: the buffer has room for `length + 1` bytes.
-        length = unsafe { (self.report)(format, text.as_mut_ptr().cast(), text.len()) }.min(length);
-        let report: Report =
-            serde_json::from_slice(&text[..length]).map_err(|error| format!("nagare_report: {error}"))?;
+        // SAFETY: the buffer has the length that is told.
+        let text = text(|buffer, length| unsafe { (self.report)(format, buffer, length) });
+        let report: Report = serde_json::from_slice(&text).map_err(|error| format!("nagare_report: {error}"))?;
         let rows = report.rows.into_iter().filter(|row| row.collective == operation.function());
         Ok(rows.map(|row| (what_ran(&row), row.calls)).collect())
     }
+}
+
+/// A text of any length: `put` puts at most so many bytes of it there, and tells how many there are.
+fn text(put: impl Fn(*mut c_char, usize) -> usize) -> Vec<u8> {
+    let length = put(std::ptr::null_mut(), 0);
+    let mut text = vec![0u8; length + 1];
+    let length = put(text.as_mut_ptr().cast(), text.len()).min(length);
+    text.truncate(length);
+    text
 }
 
 fn what_ran(row: &Row) -> String {

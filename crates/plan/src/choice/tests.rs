@@ -16,6 +16,27 @@ fn the_example_of_the_documentation() {
 }
 
 #[test]
+fn what_was_measured_comes_after_rules_and_before_defaults() {
+    let measured = |min, max, found| Rule {
+        collective: Some(Collective::Bcast),
+        prescription: Prescription::Measured(found),
+        min,
+        max,
+    };
+    let ring = Some(Algorithm::Chain);
+    let rules = Rules::parse("bcast=two_tree:1K-2K").unwrap();
+    let rules = rules.before(&[measured(256, 4096, ring), measured(4097, 65536, None)]);
+    let choose = |bytes| rules.choose(&call(Collective::Bcast, bytes, 4), || Some(Algorithm::GroupedTwoTree));
+    assert_eq!(choose(255), Choice::Library(Reason::Small));
+    assert_eq!(choose(256), Choice::Run(Algorithm::Chain));
+    assert_eq!(choose(1024), Choice::Run(Algorithm::TwoTree));
+    assert_eq!(choose(65536), Choice::Library(Reason::Faster));
+    assert_eq!(choose(65537), Choice::Run(Algorithm::GroupedTwoTree));
+    assert_eq!((rules.floor(Collective::Bcast), rules.floor_on(Collective::Bcast, 4)), (256, 256));
+    assert_eq!(rules.floor_on(Collective::Reduce, 4), Rules::default().floor_on(Collective::Reduce, 4));
+}
+
+#[test]
 fn defaults_need_several_nodes_and_large_messages() {
     let rules = Rules::default();
     let chain = || Some(Algorithm::Chain);

@@ -1,0 +1,130 @@
+//! From what was measured to a profile.
+
+use crate::record::{Cell, GAP, LATENCY, Results, STOCK, Timing};
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::collective::Collective;
+use nagare_plan::fabric::MessageCost;
+use nagare_plan::profile::{self, Measured, Profile};
+use nagare_plan::topology::Costs;
+
+/// Of what the MPI library takes, an algorithm of ours may take at most this to be preferred.
+const PREFERRED: f64 = 0.97;
+
+/// Digits behind the point do not matter: thousandths of a microsecond.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+/// The profile of a run of `date`; `None` if Nagare was not there.
+pub fn profile(results: &Results, date: &str) -> Option<Profile> {
+    let job = &results.job;
+    let measured = Measured {
+        mpi: job.mpi.split_whitespace().collect::<Vec<_>>().join(" "),
+        network: job.network.clone()?,
+        ranks: job.hosts.len() as u32,
+        nodes: job.nodes?,
+        nagare: job.nagare.clone()?,
+        date: date.to_owned(),
+        command: results.command.clone(),
+    };
+    Some(Profile { measured, costs: costs(results), cells: results.cells.iter().filter_map(cell).collect() })
+}
+
+/// What messages cost, and what a host sends to another: the best of one pair alone and all hosts at once.
+fn costs(results: &Results) -> Costs {
+    let per_host = |goodput: &crate::record::Goodput| goodput.bytes as f64 * 8e-6 / goodput.seconds;
+    let message =
+        MessageCost { latency_us: results.message(LATENCY).map(rounded), gap_us: results.message(GAP).map(rounded) };
+    Costs { message, host_goodput: results.goodput.iter().map(per_host).reduce(f64::max).map(rounded) }
+}
+
+/// What was the fastest of a cell; `None` if stock was not measured, or where sizes differ by rank.
+fn cell(cell: &Cell) -> Option<profile::Cell> {
+    let stock = cell.timing(STOCK)?;
+    let collective = cell.collective.planned().filter(|&collective| collective != Collective::Alltoallv)?;
+    let ours = |timing: &&Timing| Algorithm::from_name(&timing.configuration).is_some();
+    let best = cell.timings.iter().filter(ours).min_by(|a, b| a.median.total_cmp(&b.median));
+    let best = best.filter(|best| is_clearly_faster(best, stock)).unwrap_or(stock);
+    let us = |timing: &Timing| rounded(timing.median * 1e6).max(1e-3);
+    Some(profile::Cell {
+        collective,
+        bytes: cell.block,
+        fastest: Algorithm::from_name(&best.configuration),
+        stock_us: us(stock),
+        fastest_us: us(best),
+    })
+}
+
+/// By the median, and three of four calls are faster than every second of the library's.
+fn is_clearly_faster(ours: &Timing, stock: &Timing) -> bool {
+    ours.median <= stock.median * PREFERRED && ours.quartile3 <= stock.median
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Operation;
+    use crate::record::{Goodput, Job, Message};
+
+    fn results(timings: Vec<Timing>) -> Results {
+        let mut cell = Cell::new(Operation::Allgather, 1 << 20, 1 << 16);
+        cell.timings = timings;
+        let host = |host: &str| host.to_owned();
+        let job = Job {
+            nagare: Some("0.1.0".to_owned()),
+            mpi: "MPICH Version:\t4.0.2".to_owned(),
+            network: Some("tree8".to_owned()),
+            nodes: Some(2),
+            hosts: vec![host("a"), host("b"), host("a"), host("b")],
+            ..Job::default()
+        };
+        let message =
+            |test: &str, microseconds| Message { test: test.to_owned(), flows: Vec::new(), bytes: 8, microseconds };
+        let goodput = |seconds| Goodput {
+            test: "next".to_owned(),
+            flows: vec![(0, 1), (1, 0)],
+            bytes: 1_000_000,
+            seconds,
+            limit: None,
+        };
+        Results {
+            job,
+            messages: vec![message(LATENCY, 66.12345), message(GAP, 60.0)],
+            goodput: vec![goodput(0.1), goodput(0.08)],
+            cells: vec![cell],
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn what_is_clearly_faster_is_chosen() {
+        let timing = Timing::without_spread;
+        let fastest = |timings| profile(&results(timings), "2026-11-23").expect("a profile").cells[0].fastest;
+        assert_eq!(fastest(vec![timing(STOCK, 1.0), timing("ring", 0.5), timing("chain", 0.6)]), Some(Algorithm::Ring));
+        assert_eq!(fastest(vec![timing(STOCK, 1.0), timing("ring", 0.98)]), None);
+        let unsure = Timing { quartile3: 1.2, ..timing("ring", 0.9) };
+        assert_eq!(fastest(vec![timing(STOCK, 1.0), unsure]), None);
+        // What the default took is no algorithm.
+        assert_eq!(fastest(vec![timing(STOCK, 1.0), timing("default", 0.5)]), None);
+    }
+
+    #[test]
+    fn costs_and_shape_are_those_measured() {
+        let timings = vec![Timing::without_spread(STOCK, 0.5e-3), Timing::without_spread("ring", 0.25e-3)];
+        let found = profile(&results(timings), "2026-11-23").expect("a profile");
+        let Measured { mpi, ranks, nodes, .. } = &found.measured;
+        assert_eq!((mpi.as_str(), *ranks, *nodes), ("MPICH Version: 4.0.2", 4, 2));
+        assert_eq!((found.costs.message.latency_us, found.costs.message.gap_us), (Some(66.123), Some(60.0)));
+        // 1 MB in 80 ms.
+        assert_eq!(found.costs.host_goodput, Some(100.0));
+        let cell = found.cells[0];
+        assert_eq!((cell.bytes, cell.stock_us, cell.fastest_us), (65536, 500.0, 250.0));
+    }
+
+    #[test]
+    fn without_nagare_there_is_no_profile() {
+        let mut without = results(Vec::new());
+        without.job.network = None;
+        assert_eq!(profile(&without, "2026-11-23"), None);
+    }
+}

@@ -1,0 +1,39 @@
+//! Files that a job's configuration names: regular ones of acceptable size, which nobody else could have changed.
+
+use nagare_plan::quoted;
+use std::fs::File;
+use std::io::{Error, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// The text of the file, at most `limit` bytes; `expected`: what it should be, such as `a fabric file (TOML)`.
+///
+/// # Errors
+/// One line: the file, what is wrong, what was expected.
+pub fn read_text(path: &Path, limit: usize, expected: &str) -> Result<String, String> {
+    let name = quoted(&path.to_string_lossy());
+    let with_name = |error: Error| format!("{name}: {error}, expected {expected}");
+    // A pipe or device could block or never end.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
+    let file = file.map_err(with_name)?;
+    let metadata = file.metadata().map_err(with_name)?;
+    if !metadata.is_file() {
+        return Err(format!("{name}: not a regular file, expected {expected}"));
+    }
+    // SAFETY: geteuid cannot fail.
+    let user = unsafe { libc::geteuid() };
+    if ![0, user].contains(&metadata.uid()) {
+        return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
+    }
+    if metadata.mode() & libc::S_IWOTH != 0 {
+        return Err(format!(
+            "{name}: everybody may write to it, expected a file that only its owner and group may change"
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(with_name)?;
+    if bytes.len() > limit {
+        return Err(format!("{name}: larger than {limit} bytes, expected {expected}"));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("{name}: not UTF-8 text, expected {expected}"))
+}

@@ -1,0 +1,153 @@
+//! Profiles (docs/profiles.md): rank 0 finds and reads them and tells the others, so that all ranks have the same and a
+//! job of thousands of them opens no more files than one.
+//!
+//! ```text
+//!   NAGARE_PROFILE=FILE                                     that one
+//!   otherwise   $XDG_CONFIG_HOME/nagare/profiles/*.toml     in the order of names; of two with the same ranks and
+//!               /etc/nagare/profiles/*.toml                 nodes the first
+//! ```
+
+use super::files::read_text;
+use crate::real::Real;
+use mpi::ffi::MPI_Comm;
+use nagare_config::ProfileSource;
+use nagare_plan::choice::Rule;
+use nagare_plan::profile::{MAX_FILE_BYTES, Profile};
+use nagare_plan::quoted;
+use nagare_plan::topology::{Costs, Topology};
+use serde::{Deserialize, Serialize};
+use std::env::var_os;
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
+
+/// Files of a directory that are looked at.
+const MOST_FILES: usize = 64;
+
+/// Where a site keeps its own.
+const SYSTEM: &str = "/etc/nagare/profiles";
+
+/// What rank 0 has read, before anybody knows whether it fits.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Found {
+    /// Name and text of each file.
+    texts: Vec<(String, String)>,
+    /// One line for each that could not be read.
+    problems: Vec<String>,
+    /// Whether the user named it: then it is to fit.
+    named: bool,
+}
+
+/// The profiles that fit, the same on all ranks.
+#[derive(Clone, Debug, Default)]
+pub struct Profiles {
+    fitting: Vec<(String, Profile)>,
+    /// One line for each that cannot be used.
+    pub problems: Vec<String>,
+}
+
+impl Found {
+    /// Looks for profiles on this host.
+    pub fn here(source: &ProfileSource) -> Self {
+        let mut found = Self::default();
+        let paths = match source {
+            ProfileSource::Off => Vec::new(),
+            ProfileSource::File(name) => {
+                found.named = true;
+                vec![PathBuf::from(name)]
+            }
+            ProfileSource::Search => directories().iter().flat_map(|directory| files(directory)).collect(),
+        };
+        let mut left = MAX_FILE_BYTES;
+        for path in paths {
+            match read_text(&path, left, "a profile (TOML)") {
+                Ok(text) => {
+                    left -= text.len();
+                    found.texts.push((path.to_string_lossy().into_owned(), text));
+                }
+                Err(problem) => found.problems.push(problem),
+            }
+        }
+        found
+    }
+
+    /// As bytes; none if there is nothing to tell.
+    pub fn encoded(&self) -> Vec<u8> {
+        let is_empty = self.texts.is_empty() && self.problems.is_empty();
+        if is_empty { Vec::new() } else { serde_json::to_vec(self).unwrap_or_default() }
+    }
+}
+
+/// What rank 0 has `encoded`, at all ranks: so many bytes; collective over `comm`.
+///
+/// # Errors
+/// MPI's, of the broadcast.
+pub fn share(real: &Real, comm: MPI_Comm, mut encoded: Vec<u8>, bytes: u64) -> Result<Found, c_int> {
+    encoded.resize(bytes as usize, 0);
+    // SAFETY: the buffer has that many bytes at every rank; texts are limited far below the largest int.
+    let code = unsafe {
+        (real.mpi.bcast)(encoded.as_mut_ptr().cast(), bytes as c_int, real.handles.byte.into(), 0, comm.into())
+    };
+    if code != 0 {
+        return Err(code);
+    }
+    // Written by the same build of this library.
+    Ok(serde_json::from_slice(&encoded).unwrap_or_default())
+}
+
+impl Profiles {
+    /// Those of `found` that fit the library and the network.
+    pub fn fitting(found: Found, mpi: &str, topology: &Topology) -> Self {
+        let mut profiles = Self { fitting: Vec::new(), problems: found.problems };
+        for (name, text) in found.texts {
+            match Profile::from_toml(&text, &name) {
+                Ok(profile) => match profile.misfit(mpi, topology) {
+                    None => profiles.fitting.push((name, profile)),
+                    Some(misfit) if found.named => {
+                        profiles.problems.push(format!("{}: {misfit}; it is not used", quoted(&name)));
+                    }
+                    Some(misfit) => log::debug!("{}: {misfit}", quoted(&name)),
+                },
+                Err(error) => profiles.problems.push(error.to_string()),
+            }
+        }
+        profiles
+    }
+
+    /// The files.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.fitting.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// What messages and links cost.
+    pub fn costs(&self) -> Option<Costs> {
+        self.fitting.first().map(|(_, profile)| profile.costs)
+    }
+
+    /// What was the fastest on so many ranks and nodes.
+    pub fn rules(&self, ranks: u32, nodes: u32) -> Vec<Rule> {
+        let rules = self.fitting.iter().map(|(_, profile)| profile.rules(ranks, nodes));
+        rules.into_iter().find(|rules| !rules.is_empty()).unwrap_or_default()
+    }
+
+    /// The rules for all communicators.
+    pub fn all_rules(&self) -> Vec<Rule> {
+        self.fitting.iter().flat_map(|(_, profile)| profile.all_rules()).collect()
+    }
+}
+
+/// Where profiles are looked for: the user's directory, then the system's.
+fn directories() -> Vec<PathBuf> {
+    let absolute = |name| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    own.map(|own| own.join("nagare/profiles")).into_iter().chain([PathBuf::from(SYSTEM)]).collect()
+}
+
+/// The profiles in a directory, by name; none if there is no such directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    paths.sort();
+    paths.truncate(MOST_FILES);
+    paths
+}
