@@ -22,6 +22,7 @@ mod lifetime;
 mod many;
 mod matrix;
 mod newer;
+mod profiles;
 mod reports;
 mod security;
 mod sessions;

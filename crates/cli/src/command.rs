@@ -2,7 +2,9 @@
 
 use crate::args::{CheckArgs, DoctorArgs, EnvArgs, PlanArgs, PredictArgs, RunArgs};
 use crate::bench::BenchArgs;
+use crate::profile::ProfileArgs;
 use crate::testbed::TestbedArgs;
+use crate::tune::TuneArgs;
 use clap::{Parser, Subcommand};
 
 /// Topology-aware MPI collectives under unmodified programs: plan them, check them, run with them, diagnose problems
@@ -115,4 +117,18 @@ verified. The limit is the least time that the links allow whatever the algorith
 link's rate for data (TCP over Ethernet). With --oracle the library's own algorithms and segment
 sizes are swept too.")]
     Bench(Box<BenchArgs>),
+    /// Measure where you run what is the fastest, by collective and size, and write it as a profile for later jobs
+    #[command(after_help = "Examples:
+  nagare tune -- mpirun -np 64                   on your own nodes; any options of the launcher, no program
+  nagare tune --mpi openmpi --budget 20m -- srun -n 64
+  nagare tune --fabric tree8 --ppn 2 --out tree8.toml
+  NAGARE_PROFILE=tree8.toml nagare testbed run tree8 --ppn 2 -- ./app
+
+Later jobs use a profile where MPI library and network are the same: on communicators of as many ranks
+and nodes what was measured, for sums of floating-point numbers too; on others what messages cost, in
+predictions. Rank 0 looks for profiles in ~/.config/nagare/profiles and /etc/nagare/profiles;
+NAGARE_PROFILE names one, or is off.")]
+    Tune(Box<TuneArgs>),
+    /// Show, compare or check profiles
+    Profile(ProfileArgs),
 }

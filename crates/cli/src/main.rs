@@ -3,11 +3,12 @@
 //! ```text
 //!   command, args ─┬─► plan, check, predict, list, env         fabrics and schedules (nagare_plan)
 //!                  ├─► run, doctor ──► mpi, machine            launchers and libraries of this machine
-//!                  └─► testbed, bench                          fabrics emulated here, and what was measured on them
+//!                  ├─► testbed, bench                          fabrics emulated here, and what was measured on them
+//!                  └─► tune ──► bench::place, profile          what is the fastest where the user is
 //! ```
 //!
-//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`
-//! and `bench` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload;
+//! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`,
+//! `bench`, `tune` and `profile` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload;
 //! only `doctor::rank` calls into foreign code.
 
 mod args;
@@ -24,11 +25,13 @@ mod mpi;
 mod output;
 mod plan;
 mod predict;
+mod profile;
 mod run;
 mod tables;
 mod testbed;
 mod testbed_args;
 mod testbed_run;
+mod tune;
 
 use clap::Parser;
 use command::{Cli, Command};
@@ -53,6 +56,8 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Testbed(args) => testbed::run(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Tune(args) => tune::run(&args),
+        Command::Profile(args) => profile::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("nagare: {error:#}");

@@ -120,15 +120,14 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
             let time = iteration(setup, operation, configuration, &mut buffers)?;
             configuration.times.push(time);
         }
-        let warms_up = configurations.iter().flat_map(|configuration| &configuration.times).any(|&time| time < LONG);
+        let is_warm = configurations.iter().flat_map(|configuration| &configuration.times).all(|&time| time >= LONG);
+        counted += usize::from(round > 0 || is_warm);
         if setup.race {
-            race(&mut configurations, round);
+            race(&mut configurations, counted);
         }
-        if round == 0 && warms_up {
+        if counted == 0 {
             let running = configurations.iter_mut().filter(|configuration| !configuration.is_out);
             running.for_each(|configuration| configuration.times.clear());
-        } else {
-            counted += 1;
         }
         // The same at every rank: the times are, and the clock that is furthest ahead decides.
         let elapsed = together.largest(start.elapsed().as_secs_f64());
@@ -142,13 +141,13 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     Ok(cell)
 }
 
-/// Takes out what has fallen behind; stock after the fewest rounds that count.
-fn race(configurations: &mut [Configuration], round: usize) {
+/// Takes out what has fallen behind after so many calls that `counted`.
+fn race(configurations: &mut [Configuration], counted: usize) {
     let of = |configuration: &Configuration| quantile(&configuration.times, 0.0);
     let least = configurations.iter().map(of).fold(f64::INFINITY, f64::min);
     for configuration in configurations {
-        let may_end = configuration.name != STOCK || round > LEAST;
-        configuration.is_out |= may_end && !goes_on(of(configuration), least, round);
+        let is_stock = configuration.name == STOCK;
+        configuration.is_out |= !goes_on(of(configuration), least, counted, is_stock);
     }
 }
 

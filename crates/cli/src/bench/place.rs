@@ -1,0 +1,196 @@
+//! Where `nagare-bench` runs: on an emulated fabric, or where a launcher of the user's puts its ranks.
+
+use super::outcome::machine;
+use crate::mpi::Family;
+use crate::mpi::launcher::{Launcher, resolve};
+use crate::testbed_args::Chosen;
+use crate::{args, run, testbed_args, testbed_run};
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use nagare_bench::annotate::annotate;
+use nagare_bench::record::{Line, Results, SCHEMA, read_lines};
+use nagare_plan::fabric::{Fabric, Placement};
+use nagare_testbed::record::name_from;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// File name of the program that measures.
+const PROGRAM: &str = "nagare-bench";
+
+#[derive(Args)]
+pub struct PlaceArgs {
+    /// The fabric: one that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
+    #[arg(long, short, value_name = "NAME|FILE", required_unless_present = "launcher")]
+    pub fabric: Option<String>,
+    /// Whose launcher: openmpi, mpich, or a launcher's path; beside srun, whose library
+    #[arg(long, value_name = "openmpi|mpich|PATH", default_value = "openmpi")]
+    pub mpi: String,
+    /// Number of ranks [default: as many as --ppn or the host file give]
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u32).range(2..=65536))]
+    pub np: Option<u32>,
+    /// Ranks per host [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ppn: Option<u32>,
+    /// How ranks are placed on hosts, as for `nagare testbed run`
+    #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
+    pub map: String,
+    /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// Do not tell Nagare the fabric: it finds out about nodes only
+    #[arg(long)]
+    pub untold: bool,
+    /// libnagare.so, or the directory it is in, instead of searching
+    #[arg(long, value_name = "PATH")]
+    pub lib: Option<PathBuf>,
+    /// The program nagare-bench, instead of searching
+    #[arg(long, value_name = "PATH")]
+    pub program: Option<PathBuf>,
+    /// In place of an emulated fabric: mpirun, mpiexec or srun with its options and no program, which says where the
+    /// ranks run
+    #[arg(last = true, value_name = "LAUNCHER",
+          conflicts_with_all = ["fabric", "np", "ppn", "map", "congestion", "untold"])]
+    pub launcher: Vec<String>,
+}
+
+/// A place that was found.
+pub struct Place<'a> {
+    args: &'a PlaceArgs,
+    family: Family,
+    /// The fabric, if one is emulated.
+    pub chosen: Option<Chosen>,
+    /// The program that measures.
+    program: PathBuf,
+}
+
+impl<'a> Place<'a> {
+    /// Finds fabric, launcher and program; nothing is started.
+    pub fn find(args: &'a PlaceArgs) -> anyhow::Result<Self> {
+        let chosen = args.fabric.as_deref().map(Chosen::new).transpose()?;
+        let launcher = args.launcher.first().map(|name| Launcher::identify(&resolve(name)?)).transpose()?;
+        // srun starts ranks of any MPI.
+        let family = match launcher.and_then(|launcher| launcher.family()) {
+            Some(family) => family,
+            None => family(&args.mpi)?,
+        };
+        Ok(Self { args, family, chosen, program: find_program(family, args.program.as_deref())? })
+    }
+
+    /// The MPI family of the ranks.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Runs the program with these words and variables.
+    pub fn start(&self, words: Vec<String>, environment: Vec<(String, String)>) -> anyhow::Result<ExitCode> {
+        let Self { args, family, program, .. } = self;
+        let command = [text(program)?].into_iter().chain(words);
+        let lib = args.lib.clone();
+        if let Some(fabric) = &args.fabric {
+            return testbed_run::run(&testbed_args::RunArgs {
+                fabric: fabric.clone(),
+                np: args.np,
+                ppn: args.ppn,
+                map: args.map.clone(),
+                mpi: Some(args.mpi.clone()),
+                congestion: args.congestion.clone(),
+                stock: false,
+                lib,
+                verbose: false,
+                untold: args.untold,
+                environment,
+                command: command.collect(),
+            });
+        }
+        let command = args.launcher.iter().cloned().chain(command).collect();
+        let run = args::RunArgs { verbose: false, dry_run: false, lib, mpi: Some(*family), environment, command };
+        let Some(mut command) = run::command(&run)? else { return Ok(ExitCode::SUCCESS) };
+        let status = command.status().with_context(|| args.launcher[0].clone())?;
+        Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Such as `tree8-16x2-slot-openmpi`.
+    pub fn name(&self) -> String {
+        let args = self.args;
+        let Some(chosen) = &self.chosen else { return name_from(&format!("here-{}", args.launcher.join("-"))) };
+        let ppn = args.ppn.unwrap_or(1);
+        let ranks = args.np.unwrap_or(chosen.fabric.host_count() as u32 * ppn);
+        let map = Path::new(&args.map).file_stem().unwrap_or_default().to_string_lossy();
+        name_from(&format!("{}-{ranks}x{ppn}-{map}-{}", chosen.name, self.family.directory()))
+    }
+
+    /// What the program wrote to the file `lines`, with limits; `complete`: whether it ended well.
+    pub fn results(&self, lines: &Path, name: String, complete: bool) -> anyhow::Result<Results> {
+        let fabric = self.chosen.as_ref().map(|chosen| &chosen.fabric);
+        let text = fs::read_to_string(lines).with_context(|| lines.display().to_string())?;
+        let read = read_lines(&text);
+        let read = read.map_err(|n| anyhow::anyhow!("{}:{n}: not a line of {PROGRAM}", lines.display()))?;
+        let mut results = Results {
+            schema: SCHEMA,
+            name,
+            fabric: fabric.map_or("no emulation", Fabric::name).to_owned(),
+            map: if fabric.is_some() { self.args.map.clone() } else { "of the launcher".to_owned() },
+            command: std::env::args().skip(1).fold("nagare".to_owned(), |line, word| line + " " + &word),
+            machine: machine(),
+            others: None,
+            complete: complete && read.last() == Some(&Line::End),
+            job: Default::default(),
+            goodput: Vec::new(),
+            messages: Vec::new(),
+            cells: Vec::new(),
+        };
+        for line in read {
+            match line {
+                Line::Job(job) => results.job = job,
+                Line::Goodput(goodput) => results.goodput.push(goodput),
+                Line::Message(message) => results.messages.push(message),
+                Line::Others { processors } => results.others = Some(processors),
+                Line::Cell(cell) => results.cells.push(cell),
+                Line::End => {}
+            }
+        }
+        ensure!(!results.job.hosts.is_empty(), "{PROGRAM} ended before it wrote anything; what it said is above");
+        if let Some(fabric) = fabric {
+            // Where the ranks really were.
+            let placement = Placement::listed(fabric, &results.job.hosts).context("where the ranks ran")?;
+            annotate(&mut results, fabric, &placement);
+        }
+        Ok(results)
+    }
+}
+
+/// A path as text.
+pub fn text(path: &Path) -> anyhow::Result<String> {
+    path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()))
+}
+
+/// The family of a launcher.
+fn family(mpi: &str) -> anyhow::Result<Family> {
+    match mpi {
+        "openmpi" => Ok(Family::Openmpi),
+        "mpich" => Ok(Family::Mpich),
+        path => {
+            let launcher = Launcher::identify(&resolve(path)?)?;
+            launcher.family().with_context(|| format!("{path} is {}; expected Open MPI or Hydra", launcher.version))
+        }
+    }
+}
+
+/// The program for `family`: `given`, or beside this program as its libnagare.so is.
+fn find_program(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let places = match given {
+        Some(path) => vec![path.to_owned()],
+        None => {
+            let nagare = std::env::current_exe().context("this program's own path is unknown; say --program PATH")?;
+            let above = nagare.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+            let family = family.directory();
+            [above.join(family).join("release"), above.join("lib/nagare").join(family)].map(|d| d.join(PROGRAM)).into()
+        }
+    };
+    let Some(found) = places.iter().find(|place| place.is_file()) else {
+        let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        bail!("no {PROGRAM} for {}; looked for {} (--program PATH names another)", family.name(), places.join(", "));
+    };
+    found.canonicalize().with_context(|| found.display().to_string())
+}

@@ -1,0 +1,143 @@
+//! `nagare tune`: measures where the user is, and writes what was the fastest as a profile.
+//!
+//! ```text
+//!   first job: the network ──► costs ──► second job, planned by them: stock and every algorithm, in races ──► profile
+//! ```
+//!
+//! Two jobs, since segments are chosen by what messages cost: the algorithms are measured as they will run.
+
+use crate::bench::place::{Place, PlaceArgs, text};
+use crate::output::print;
+use crate::profile::{gains, table};
+use anyhow::{Context, ensure};
+use clap::Args;
+use nagare_bench::arguments::Arguments;
+use nagare_bench::record::{Results, STOCK};
+use nagare_bench::statistics::median;
+use nagare_bench::tuning;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
+use nagare_plan::profile::Profile;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+/// What is measured where nothing is said: vectors from 256 bytes to 4 MiB.
+const SIZES: &str = "256,1K,4K,16K,64K,256K,1M,4M";
+/// All that a profile can say something about.
+const COLLECTIVES: &str = "bcast,reduce,allreduce,alltoall,gather,allgather,reduce_scatter_block,reduce_scatter";
+
+#[derive(Args)]
+pub struct TuneArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Time for all measurements, such as 90s, 5m or 1h; each collective and size has three rounds at least
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
+    budget: Duration,
+    /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks, the sum of these
+    #[arg(long, value_name = "BYTES,…", default_value = SIZES)]
+    sizes: String,
+    /// The collectives, separated by commas
+    #[arg(long, value_name = "NAME,…", default_value = COLLECTIVES)]
+    collectives: String,
+    /// The profile [default: PLACE.toml, after fabric or launcher, ranks and MPI, in this directory]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace the profile if there is one
+    #[arg(long)]
+    force: bool,
+}
+
+/// Measures, and writes the profile.
+pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
+    let place = Place::find(&args.place)?;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", place.name())));
+    let shown = out.display();
+    ensure!(args.force || !out.exists(), "{shown} exists; --force replaces it, --out FILE names another");
+    let directory = match out.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.to_owned(),
+        None => PathBuf::from("."),
+    };
+    let directory = directory.canonicalize().with_context(|| directory.display().to_string())?;
+    let file = directory.join(out.file_name().with_context(|| format!("{shown}: expected the name of a file"))?);
+    let beside = |suffix: &str| {
+        let name: OsString = [file.as_os_str(), suffix.as_ref()].into_iter().collect();
+        PathBuf::from(name)
+    };
+    let (lines, costs) = (beside(".jsonl"), beside(".costs.toml"));
+    let algorithms: Vec<&str> = [STOCK].into_iter().chain(ALGORITHMS.iter().map(|spec| spec.name)).collect();
+    let words = vec![
+        text(&lines)?,
+        "--sizes".to_owned(),
+        args.sizes.clone(),
+        "--collectives".to_owned(),
+        args.collectives.clone(),
+        "--race".to_owned(),
+        args.budget.as_secs_f64().to_string(),
+    ];
+    // A mistake is told before anything is started.
+    let able = Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?.collectives;
+    let implements = |name: &&str| {
+        let algorithm = Algorithm::from_name(name);
+        algorithm.is_none_or(|a| able.iter().any(|operation| operation.planned().is_some_and(|c| a.implements(c))))
+    };
+    let algorithms: Vec<&str> = algorithms.into_iter().filter(implements).collect();
+    let raced = [words.clone(), vec!["--algorithms".to_owned(), algorithms.join(",")]].concat();
+    let date = humantime::format_rfc3339(SystemTime::now()).to_string();
+    let date = &date[..date.find('T').unwrap_or(date.len())];
+    let measure = |words: Vec<String>, profile: &str| -> anyhow::Result<(Results, ExitCode)> {
+        fs::write(&lines, "").with_context(|| lines.display().to_string())?;
+        let variables = [("NAGARE_LEARN", "off"), ("NAGARE_PROFILE", profile)];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let code = place.start(words, variables.into())?;
+        Ok((place.results(&lines, place.name(), code == ExitCode::SUCCESS)?, code))
+    };
+    let outcome = (|| {
+        eprintln!("nagare: first what messages cost and what hosts send");
+        let (results, code) = measure(vec![text(&lines)?, "--sizes".to_owned(), "none".to_owned()], "off")?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+        fs::write(&costs, profile_of(&results, date)?.to_toml()).with_context(|| costs.display().to_string())?;
+        eprintln!("nagare: then the MPI library and the algorithms, in turn");
+        let (results, code) = measure(raced, &text(&costs)?)?;
+        let profile = profile_of(&results, date)?;
+        ensure!(!profile.cells.is_empty(), "nothing was measured: the job ended before");
+        fs::write(&file, profile.to_toml()).with_context(|| file.display().to_string())?;
+        print(&format!("{}{}", table(&profile), conclusion(&profile, &file)))?;
+        if !results.complete {
+            eprintln!("nagare: the job did not come to its end; what it measured until then is in the profile");
+        }
+        Ok(code)
+    })();
+    for temporary in [&lines, &costs] {
+        // Whether they were made depends on how far it came.
+        let _ = fs::remove_file(temporary);
+    }
+    outcome
+}
+
+fn profile_of(results: &Results, date: &str) -> anyhow::Result<Profile> {
+    tuning::profile(results, date).context("the ranks ran without Nagare; `nagare doctor` finds out why")
+}
+
+/// What was learned, what it is worth, and how to use it.
+fn conclusion(profile: &Profile, file: &Path) -> String {
+    let gains = gains(profile);
+    let worth = match gains.iter().copied().reduce(f64::max) {
+        None => "the MPI library's own are the fastest for all of them".to_owned(),
+        Some(most) => format!(
+            "{} of them run on algorithms of Nagare's, {:.2} times as fast as the MPI library's own (median), at most \
+             {most:.2} times",
+            gains.len(),
+            median(&gains),
+        ),
+    };
+    let shown = file.display();
+    format!(
+        "{} collectives and sizes: {worth}\n\nwritten: {shown}\nused by jobs with NAGARE_PROFILE={shown}, or from \
+         ~/.config/nagare/profiles\n",
+        profile.cells.len()
+    )
+}

@@ -1,0 +1,125 @@
+//! Profiles: what was measured before chooses, where library, network, ranks and nodes are the same (docs/profiles.md).
+
+use nagare_harness::{Job, Mpi, Outcome, Program, compile, scratch_directory};
+use std::path::Path;
+
+/// Four ranks on two pretended nodes.
+fn job(program: &Program, words: &[&str]) -> Job {
+    let job = Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2");
+    job.arguments(&["calls=10"]).arguments(words)
+}
+
+/// A profile for these jobs, and for Open MPI 4.1.4 or MPICH 4.0.2.
+fn profile(mpi: &str, fastest: &[(&str, u64, &str)]) -> String {
+    let cells = fastest.iter().map(|(collective, bytes, algorithm)| {
+        format!(
+            "[[fastest]]\ncollective = \"{collective}\"\nbytes = {bytes}\nalgorithm = \"{algorithm}\"\nus = 10\n\
+             stock_us = 20\n"
+        )
+    });
+    format!(
+        "schema = 1\n[measured]\nmpi = \"{mpi}\"\nnetwork = \"levels node\"\nranks = 4\nnodes = 2\n{}",
+        cells.collect::<String>()
+    )
+}
+
+fn write(path: &Path, text: &str) -> String {
+    std::fs::write(path, text).expect("a file");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// What Open MPI of Debian calls itself, as a job of it says.
+fn name_of(mpi: Mpi) -> String {
+    let program = compile(mpi, "tests/programs/learning.c");
+    let report = job(&program, &["bytes=8"]).run().verified("learning").report().0.clone();
+    report["mpi"].as_str().expect("a name").to_owned()
+}
+
+fn calls(outcome: &Outcome, collective: &str, algorithm: &str) -> u64 {
+    outcome.report().calls(collective, algorithm)
+}
+
+/// Also for sums of floating-point numbers, below the thresholds, and from the first call on.
+#[test]
+fn the_fastest_of_a_profile_runs() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let program = compile(mpi, "tests/programs/learning.c");
+        let scratch = scratch_directory();
+        let fastest = [("bcast", 1024, "chain"), ("bcast", 65536, "stock"), ("allreduce", 4096, "halving_doubling")];
+        let text = profile(&name_of(mpi), &fastest);
+        let file = write(&scratch.path().join("p.toml"), &text);
+        let with = |words: &[&str]| job(&program, words).set("NAGARE_PROFILE", &file).run().verified("learning");
+
+        let outcome = with(&["collective=bcast", "bytes=1024"]);
+        assert_eq!(calls(&outcome, "bcast", "chain"), 10, "{:?}", outcome.report());
+        assert_eq!(outcome.report().0["profiles"], serde_json::json!([file]));
+        let outcome = with(&["collective=bcast", "bytes=65536"]);
+        assert_eq!(outcome.report().forwarded("bcast", "stock as fast"), 10, "{:?}", outcome.report());
+        for kind in ["kind=double", "kind=int"] {
+            let outcome = with(&["collective=allreduce", "bytes=4096", kind]);
+            assert_eq!(calls(&outcome, "allreduce", "halving_doubling"), 10, "{:?}", outcome.report());
+        }
+        // On other nodes, and for sizes that were not measured, it says nothing.
+        let elsewhere = job(&program, &["collective=bcast", "bytes=1024"]).set("NAGARE_PROFILE", &file);
+        let outcome = elsewhere.set("NAGARE_TOPOLOGY", "synthetic:node:4 core:1").run().verified("learning");
+        assert_eq!(outcome.report().ours("bcast"), 0, "{:?}", outcome.report());
+        let outcome = with(&["collective=allreduce", "bytes=16384"]);
+        assert_eq!(outcome.report().ours("allreduce"), 0, "{:?}", outcome.report());
+        // A user's rule comes before it.
+        let ruled = job(&program, &["collective=bcast", "bytes=1024"]).set("NAGARE_PROFILE", &file);
+        let outcome = ruled.set("NAGARE_ALGORITHM", "bcast=two_tree").run().verified("learning");
+        assert_eq!(calls(&outcome, "bcast", "two_tree"), 10, "{:?}", outcome.report());
+    }
+}
+
+/// One line, and the job runs as without; with NAGARE_STRICT=1 it ends.
+#[test]
+fn a_profile_that_cannot_be_used_is_told_and_ignored() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let scratch = scratch_directory();
+    let other =
+        write(&scratch.path().join("other.toml"), &profile("MPICH Version: 4.0.2", &[("bcast", 1024, "chain")]));
+    let broken = write(&scratch.path().join("broken.toml"), "schema = 1\nmeasured = 7\n");
+    let open = write(&scratch.path().join("open.toml"), "schema = 1\n");
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("permissions");
+    for (file, part) in [
+        (other.as_str(), "was measured with MPICH Version: 4.0.2, this is Open MPI v4."),
+        (&broken, "broken.toml:2: "),
+        (&open, "everybody may write to it"),
+        ("/nonexistent/p.toml", "No such file"),
+    ] {
+        let job = || job(&program, &["collective=bcast", "bytes=1024"]).set("NAGARE_PROFILE", file);
+        let outcome = job().run().verified("learning");
+        let messages = outcome.messages();
+        assert!(messages.len() == 1 && messages[0].contains(part), "{messages:?}");
+        assert_eq!(outcome.report().ours("bcast"), 0, "{:?}", outcome.report());
+        assert_eq!(outcome.report().0.get("profiles"), None);
+        let strict = job().set("NAGARE_STRICT", "1").run();
+        assert!(strict.ended.status.is_some_and(|status| !status.success()), "{}", strict.ended.output());
+        assert!(strict.ended.stderr.contains(part), "{}", strict.ended.output());
+    }
+}
+
+/// In the user's directory: one that does not fit is passed over without a word, `off` leaves all.
+#[test]
+fn profiles_are_found() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let scratch = scratch_directory();
+    let directory = scratch.path().join("nagare/profiles");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    write(&directory.join("a.toml"), &profile("MPICH Version: 4.0.2", &[("bcast", 1024, "two_tree")]));
+    let found = write(&directory.join("b.toml"), &profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "chain")]));
+    write(&directory.join("c.toml"), &profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "two_tree")]));
+    write(&directory.join("notes.txt"), "not a profile");
+    let home = scratch.path().to_str().expect("UTF-8");
+    let run = |profile: &str| {
+        let job = job(&program, &["collective=bcast", "bytes=1024"]).set("XDG_CONFIG_HOME", home);
+        job.set("NAGARE_PROFILE", profile).run().verified("learning")
+    };
+    let outcome = run("");
+    assert_eq!(calls(&outcome, "bcast", "chain"), 10, "{:?}", outcome.report());
+    assert_eq!(outcome.report().0["profiles"][0], serde_json::json!(found));
+    assert_eq!(outcome.messages(), Vec::<&str>::new());
+    let outcome = run("off");
+    assert_eq!(outcome.report().ours("bcast"), 0, "{:?}", outcome.report());
+}
