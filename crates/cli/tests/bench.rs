@@ -16,7 +16,7 @@ fn built(name: &str) -> PathBuf {
 }
 
 /// Whether there is nothing to measure with; the reason is printed.
-fn missing() -> bool {
+pub fn missing() -> bool {
     let found = Command::new("sh").args(["-c", "command -v mpicc.openmpi"]).output().unwrap().status.success();
     let lacks = !found || ["nagare-bench", "libnagare.so"].iter().any(|name| !built(name).is_file());
     if lacks {
@@ -26,9 +26,12 @@ fn missing() -> bool {
 }
 
 /// A run that must not hang.
-fn limited(command: &Command) -> Output {
+pub fn limited(command: &Command) -> Output {
     let mut limited = Command::new("timeout");
     limited.args(["--kill-after=10", "900"]).arg(command.get_program()).args(command.get_args());
+    if let Some(directory) = command.get_current_dir() {
+        limited.current_dir(directory);
+    }
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => limited.env(name, value),

@@ -11,3 +11,4 @@ mod run;
 mod run_programs;
 mod testbed;
 mod testbed_mpi;
+mod tune;

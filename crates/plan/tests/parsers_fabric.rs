@@ -1,4 +1,4 @@
-//! Fabric files, whatever is in them: never a panic, no more memory than a network of the largest size takes, one clear
+//! Fabric files and profiles, whatever is in them: never a panic, no more memory than a network of the largest size takes, one clear
 //! line; and what was understood can be written, placed, routed and planned on.
 
 mod support {
@@ -6,7 +6,10 @@ mod support {
 }
 
 use nagare_mutate::{Counting, assert_clear, bytes, cases, checked, texts};
+use nagare_plan::choice::Rules;
+use nagare_plan::collective::Collective;
 use nagare_plan::fabric::{Fabric, HostId, Placement, Router, SHIPPED};
+use nagare_plan::profile::Profile;
 use nagare_plan::topology::Source;
 use proptest::prelude::*;
 use support::everything::{plans_of_everything, topology};
@@ -85,6 +88,66 @@ const WORDS: &[&str] = &[
     "[a-z]",
 ];
 
+const PROFILES: &[&str] = &[
+    r#"schema = 1
+[measured]
+mpi = "Open MPI v4.1.4"
+network = "tree8"
+ranks = 16
+nodes = 8
+date = "2026-11-23"
+[network]
+message_latency = 66.5
+host_goodput = 95
+[[fastest]]
+collective = "bcast"
+bytes = 65536
+algorithm = "two_tree"
+us = 10800
+stock_us = 61000.5
+[[fastest]]
+collective = "alltoall"
+bytes = 8
+algorithm = "stock"
+us = 1
+stock_us = 1
+"#,
+    "schema = 1\nmeasured = { mpi = 'M', network = 'levels node', ranks = 2, nodes = 2 }\nfastest = [ { collective = \
+     'gather', bytes = 9223372036854775807, algorithm = 'relay', us = 1e12, stock_us = 1e-9 } ]\n",
+];
+
+const PROFILE_WORDS: &[&str] = &[
+    "[[fastest]]\n",
+    "[measured]\n",
+    "[network]\n",
+    "\"chain\"",
+    "\"stock\"",
+    "'allreduce'",
+    "bytes = 0\n",
+    "us = -1\n",
+    "nan",
+    "inf",
+    "9223372036854775807",
+    "1e308",
+    "{ collective",
+];
+
+fn profile(text: &str) {
+    match Profile::from_toml(text, "site.toml") {
+        Ok(profile) => {
+            assert_eq!(Profile::from_toml(&profile.to_toml(), "site.toml"), Ok(profile.clone()));
+            let rules = Rules::default().before(&profile.all_rules());
+            for collective in Collective::ALL {
+                assert!(rules.floor(collective) <= rules.floor_on(collective, 2));
+            }
+        }
+        Err(error) => {
+            assert_clear(&error.to_string());
+            assert!(error.to_string().starts_with("site.toml:"), "no place: {error}");
+        }
+    }
+}
+
 /// Beyond this many hosts and links, what takes longer than reading is left out.
 const SMALL: usize = 2000;
 
@@ -134,6 +197,11 @@ fn planned(text: &str, ranks: usize, map: usize) {
 
 proptest! {
     #![proptest_config(cases(4000))]
+
+    #[test]
+    fn profiles(text in texts(PROFILES, PROFILE_WORDS)) {
+        checked(text.as_str(), profile);
+    }
 
     #[test]
     fn files(text in texts(FILES, WORDS)) {

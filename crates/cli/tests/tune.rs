@@ -1,0 +1,135 @@
+//! `nagare tune` and `nagare profile`. Measuring needs Open MPI and what `make` builds; without, a test prints why it
+//! does nothing. No times are asserted.
+
+use crate::bench::{limited, missing};
+use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const BEFORE: &str = r#"schema = 1
+[measured]
+mpi = "Open MPI v4.1.4"
+network = "tree8"
+ranks = 16
+nodes = 8
+date = "2026-11-23"
+[network]
+message_latency = 66
+[[fastest]]
+collective = "bcast"
+bytes = 65536
+algorithm = "two_tree"
+us = 10800
+stock_us = 61000
+[[fastest]]
+collective = "alltoall"
+bytes = 1024
+algorithm = "stock"
+us = 900
+stock_us = 900
+"#;
+
+fn write(directory: &Path, name: &str, text: &str) -> String {
+    let path = directory.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn profiles_are_shown_compared_and_checked() {
+    let scratch = tempfile::tempdir().unwrap();
+    let before = write(scratch.path(), "before.toml", BEFORE);
+    let shown = stdout_of(&["profile", "show", &before]);
+    for part in ["Open MPI v4.1.4 on tree8, 16 ranks on 8 nodes", "66 µs", "two_tree", "10.800", "5.65", "1K per pair"]
+    {
+        assert!(shown.contains(part), "no {part} in {shown}");
+    }
+    let changed = BEFORE.replace("two_tree", "chain").replace("us = 900\nstock", "us = 910\nstock");
+    let after = write(scratch.path(), "after.toml", &changed);
+    let difference = stdout_of(&["profile", "diff", &before, &after]);
+    assert!(difference.contains("bcast of 64K: two_tree 10.800 ms -> chain 10.800 ms"), "{difference}");
+    assert!(!difference.contains("alltoall") && difference.ends_with("1 of 2 differ\n"), "{difference}");
+    assert!(stdout_of(&["profile", "diff", &before, &before]).ends_with("0 of 2 differ\n"));
+    assert!(stdout_of(&["profile", "check", &before]).contains("16 ranks on 8 nodes"));
+    let broken = write(scratch.path(), "broken.toml", &BEFORE.replace("two_tree", "xor"));
+    let (code, message) = failure_of(&["profile", "check", &before, &broken]);
+    assert_eq!(code, 1);
+    assert!(message.contains("broken.toml:13: `xor` does not implement bcast"), "{message}");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_starts() {
+    if missing() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let there = write(scratch.path(), "there.toml", BEFORE);
+    let launcher = ["--", "mpirun.openmpi", "-np", "2"];
+    for (words, part) in [
+        (vec!["tune", "--out", &there], "exists; --force replaces it"),
+        (vec!["tune", "--budget", "soon"], "soon"),
+        (vec!["tune", "--sizes", "8Q"], "'8Q' is not"),
+        (vec!["tune", "--out", "/nonexistent/p.toml"], "/nonexistent"),
+    ] {
+        let (code, message) = failure_of(&[&words[..], &launcher].concat());
+        assert!(code == 2 && message.contains(part), "{words:?}: {code} {message}");
+    }
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), BEFORE);
+}
+
+/// On two pretended nodes of this machine: the profile holds what was printed, and a job that is given it runs that.
+#[test]
+fn what_is_measured_is_what_later_jobs_run() {
+    if missing() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("p.toml");
+    let out = out.to_str().unwrap();
+    let in_place = |words: &[&str]| {
+        let mut command = nagare(words);
+        command.env("NAGARE_TOPOLOGY", "synthetic:node:2 core:1").current_dir(scratch.path());
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command
+    };
+    let what = ["--sizes", "64,64K", "--collectives", "bcast,allreduce,alltoall", "--budget", "2s", "--out", out];
+    let launcher = ["--", "mpirun.openmpi", "--oversubscribe", "-np", "2"];
+    let tuned = limited(&in_place(&[&["tune"], &what[..], &launcher].concat()));
+    assert!(tuned.status.success(), "{}", stderr(&tuned));
+    let written = std::fs::read_to_string(out).unwrap();
+    for line in ["network = \"levels node\"", "ranks = 2", "nodes = 2", "collective = \"alltoall\"\nbytes = 32768"] {
+        assert!(written.contains(line), "no {line} in {written}");
+    }
+    assert_eq!(written.matches("[[fastest]]").count(), 6, "{written}");
+    assert_eq!(stdout_of(&["profile", "show", out]), stdout(&tuned).split("6 collectives and sizes").next().unwrap());
+    let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["p.toml"]);
+
+    // Whatever was the fastest on this machine, one collective and size is made to be ours, and one stock.
+    let value: BTreeMap<&str, &str> = BTreeMap::from([("bcast", "chain"), ("allreduce", "stock")]);
+    let mut collective = "";
+    let edited: Vec<String> = written
+        .lines()
+        .map(|line| {
+            collective = line.strip_prefix("collective = \"").map_or(collective, |name| name.trim_end_matches('"'));
+            let is_algorithm = line.starts_with("algorithm");
+            value
+                .get(collective)
+                .filter(|_| is_algorithm)
+                .map_or(line.to_owned(), |name| format!("algorithm = \"{name}\""))
+        })
+        .collect();
+    std::fs::write(out, edited.join("\n")).unwrap();
+    let bench = ["bench", "--sizes", "64,64K", "--collectives", "bcast,allreduce", "--algorithms", "stock,default"];
+    let command = [&bench[..], &["--budget", "0.1", "--name", "b"], &launcher].concat();
+    let benched = limited(in_place(&command).env("NAGARE_PROFILE", out));
+    assert!(benched.status.success(), "{}", stderr(&benched));
+    let results: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(scratch.path().join("b.json")).unwrap()).unwrap();
+    for cell in results["cells"].as_array().unwrap() {
+        let default = &cell["timings"][1];
+        assert_eq!(default["configuration"], "default");
+        let ran = default["ran"].as_str().unwrap();
+        assert!(if cell["collective"] == "bcast" { ran == "chain" } else { ran.starts_with("stock") }, "{cell}");
+    }
+}
