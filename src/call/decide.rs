@@ -13,7 +13,7 @@ use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::choice::{Call, Prescription, Reason, Rules};
+use nagare_plan::choice::{Call, Prescription, Reason};
 use nagare_plan::collective::Collective;
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
@@ -91,7 +91,13 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let limits = Limits { segment: setup.config.segment, window: setup.config.window, eager: place.eager };
     // Before a call is counted: one that is wrong on this rank alone, and made again, is one call on the others.
     arguments.valid(shim, record, bytes)?;
-    let class = class(shim, arguments, rules, &call);
+    let is_exact = is_exact(shim, arguments);
+    let is_free = rules.prescription(&call) == Some(Prescription::Fitting);
+    // No call of such a sum may be measured, and predictions are about networks.
+    if is_free && !is_exact && place.shares_memory {
+        return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Faster }.into());
+    }
+    let class = if is_free && is_exact { class(shim, &call) } else { None };
     let mut settled = None;
     if let Some(class) = class {
         let mut learning = record.learning();
@@ -138,21 +144,23 @@ impl Decision<'_> {
     }
 }
 
-/// The class of calls to learn from, where nothing is prescribed, all ranks know the size, the result has the same bits
-/// whatever runs, and a communicator of ours has the ranks of the program's.
-fn class(shim: &Shim, arguments: &Arguments, rules: &Rules, call: &Call) -> Option<Class> {
+/// Whether the result has the same bits whatever runs: data is moved, or combined without rounding.
+fn is_exact(shim: &Shim, arguments: &Arguments) -> bool {
     let handles = &shim.real.handles;
-    let exact = |op| {
+    arguments.op().is_none_or(|op| {
         let type_class = handles.type_class(arguments.significant().datatype);
         let accepted = |t: TypeClass| handles.op_class(op).is_some_and(|class| class.accepts(t));
         type_class.is_some_and(|t| t.is_exact() && accepted(t))
-    };
+    })
+}
+
+/// The class of calls to learn from, where all ranks know the size, and a communicator of ours has the ranks of the
+/// program's.
+fn class(shim: &Shim, call: &Call) -> Option<Class> {
     let learns = shim.setup().config.learn
         && call.nodes > 1
         && call.collective != Collective::Alltoallv
-        && !shim.threads.load(Ordering::Relaxed)
-        && rules.prescription(call) == Some(Prescription::Fitting)
-        && arguments.op().is_none_or(exact);
+        && !shim.threads.load(Ordering::Relaxed);
     learns.then(|| Class::of(call.collective, call.bytes))
 }
 

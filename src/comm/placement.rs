@@ -20,6 +20,8 @@ pub struct Placement {
     pub nodes: u32,
     /// Largest message that is sent without asking, bytes.
     pub eager: u64,
+    /// Whether its ranks share memory, also where they are told to be on several nodes.
+    pub shares_memory: bool,
     /// What its ranks are called in the world.
     pub world_ranks: Arc<[Rank]>,
     /// How messages on the duplicate are told apart.
@@ -64,6 +66,7 @@ impl Placement {
         }
         let measured = facts.profiles.rules(size, nodes);
         let rules = config.rules.before(&measured);
-        Ok(Self { planner, nodes, eager, world_ranks, tags, measured, rules })
+        let shares_memory = facts.share_memory(&world_ranks);
+        Ok(Self { shares_memory, planner, nodes, eager, world_ranks, tags, measured, rules })
     }
 }

@@ -26,6 +26,8 @@ pub struct Facts {
     file: u64,
     /// Bytes of the profiles that rank 0 has found.
     profile_bytes: u64,
+    /// The smallest rank that shares memory with this one, whatever is told of nodes.
+    memory: u64,
     /// Group at every level outside the node, outermost first.
     groups: [u64; MAX_LEVELS],
     /// Node: as the topology says, else the smallest rank that shares memory.
@@ -60,9 +62,18 @@ pub struct SharedFacts {
     pub tags: Tags,
     /// What was measured before.
     pub profiles: Arc<Profiles>,
+    /// The smallest rank that shares memory with each, whatever is told of nodes.
+    memory: Arc<[u64]>,
 }
 
 impl SharedFacts {
+    /// Whether all of these ranks share memory, also where they are told to be on several nodes.
+    pub fn share_memory(&self, ranks: &[Rank]) -> bool {
+        let mut memory = ranks.iter().map(|&rank| self.memory[rank as usize]);
+        let first = memory.next();
+        memory.all(|other| Some(other) == first)
+    }
+
     /// The places of some of the ranks, in a new order: `ranks[new] = old`.
     pub fn restricted(&self, ranks: &[Rank]) -> Arc<Topology> {
         let unchanged = ranks.iter().enumerate().all(|(new, &old)| new as Rank == old);
@@ -211,6 +222,7 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<Shar
         let fitted = topology.on_torus(Arc::new(dims.clone()));
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
+    let memory = ranks.iter().map(|f| f.memory).collect();
     let profiles = Profiles::fitting(found, mpi, &topology);
     if let Some(costs) = profiles.costs() {
         topology = topology.with_costs(costs);
@@ -222,7 +234,7 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<Shar
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
-    Ok(SharedFacts { topology: Arc::new(topology), eager, tags, profiles: Arc::new(profiles) })
+    Ok(SharedFacts { topology: Arc::new(topology), eager, tags, profiles: Arc::new(profiles), memory })
 }
 
 fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, leader: u64) -> Facts {
@@ -239,6 +251,7 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, le
         settings: setup.settings_hash,
         file: setup.file_hash,
         profile_bytes,
+        memory: leader,
         groups,
         node: place.node.unwrap_or(leader),
         core: place.core.or(bound.map(|b| u64::from(b.core))).unwrap_or(0),

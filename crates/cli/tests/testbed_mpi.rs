@@ -7,6 +7,7 @@ use crate::common::{nagare, stderr, stdout};
 use nagare_plan::fabric::Placement;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What --mpi takes, and the compiler of its programs.
@@ -83,10 +84,10 @@ fn ranks_sit_where_they_should() {
     }
 }
 
-/// examples/hello.c, built.
-fn hello(bed: &Bed, mpi: &str, compiler: &str) -> PathBuf {
-    let program = bed.path(&format!("hello.{mpi}"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hello.c");
+/// A program in C of this project, built.
+fn compiled(bed: &Bed, source: &str, mpi: &str, compiler: &str) -> PathBuf {
+    let program = bed.path(&format!("program.{mpi}"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source);
     let built = Command::new(compiler).args(["-std=c11", "-O2", "-o"]).arg(&program).arg(source).status();
     assert!(built.unwrap().success());
     program
@@ -106,7 +107,7 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
             eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
             continue;
         }
-        let program = hello(&bed, mpi, compiler);
+        let program = compiled(&bed, "examples/hello.c", mpi, compiler);
         let report = bed.path(&format!("{mpi}.json"));
         let before = sent();
         let file = bed.file();
@@ -130,6 +131,51 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
         // The Alltoall alone sends 4 x 4 blocks of 256 KiB from the left leaf to the right one.
         assert!(sent() - before > 16 << 18, "{mpi}: {} bytes", sent() - before);
     }
+}
+
+/// A rounded sum between hosts is combined in one order in all calls and all runs, whatever they take, and nothing is
+/// measured for it.
+#[test]
+fn bits_do_not_depend_on_times() {
+    let Some(bed) = Bed::up("tree8", "bits") else { return };
+    let (mpi, compiler) = ("openmpi", "mpicc.openmpi");
+    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    if !has(compiler) || !libraries.join(mpi).join("release/libnagare.so").is_file() {
+        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+        return;
+    }
+    let program = compiled(&bed, "tests/programs/learning.c", mpi, compiler);
+    let file = bed.file();
+    let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--np", "4", "--"];
+    let words = [program.to_str().unwrap(), "collective=allreduce", "kind=double", "bytes=262144", "calls=30"];
+    let mut bits = Vec::new();
+    for busy in [0, 3] {
+        let is_running = AtomicBool::new(true);
+        let report = bed.path(&format!("{busy}.json"));
+        let output = std::thread::scope(|scope| {
+            for _ in 0..busy {
+                scope.spawn(|| {
+                    while is_running.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            let mut job = nagare(&[&options[..], &words].concat());
+            job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
+            let output = job.output().unwrap();
+            is_running.store(false, Ordering::Relaxed);
+            output
+        });
+        assert!(output.status.success(), "{}", stderr(&output));
+        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+        let rows = report["rows"].as_array().unwrap();
+        let ran: Vec<_> = rows.iter().filter(|row| row["collective"] == "allreduce").collect();
+        assert!(ran.len() == 1 && ran[0]["algorithm"] != "stock" && ran[0]["calls"] == 30, "{report:#}");
+        assert_eq!(report.get("learned"), None);
+        let line = stdout(&output).lines().find(|line| line.starts_with("learning bits=")).map(str::to_owned);
+        bits.push(line.expect("a line with the bits"));
+    }
+    assert_eq!(bits[0], bits[1]);
 }
 
 /// Waits until something is there.
