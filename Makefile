@@ -94,25 +94,8 @@ compatibility:
 check: packages-build
 	@$(MAKE) --no-print-directory check-installed
 
-# One family's check is the other's as well, but for what depends on an MPI.
-check-installed: LINT = $(CARGO) clippy --quiet --workspace --all-targets --features nagare-bench/program
 check-installed:
-	$(CARGO) fmt --all --check
-	MPICC=$(MPICC) $(LINT) --target-dir target -- -D warnings
-	@for family in $(filter-out $(MPICC:mpicc.%=%),$(WRAPPERS)); do \
-	  echo "clippy for $$family"; \
-	  scripts/share-build.sh target/debug target/$$family/debug && \
-	  MPICC=mpicc.$$family $(LINT) --target-dir target/$$family -- -D warnings || exit 1; done
-	RUSTDOCFLAGS="-D warnings" MPICC=$(MPICC) $(CARGO) doc --quiet --workspace --exclude nagare-cli --no-deps \
-	  --document-private-items --target-dir target
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet -p nagare-cli --no-deps --document-private-items --target-dir target
-	@$(COMMAND) nagare-verify --bin nagare
-	target/debug/nagare env --markdown | diff -u docs/environment.md - || \
-	  { echo "docs/environment.md is not current: nagare env --markdown > docs/environment.md"; exit 1; }
-	@set -o pipefail; target/debug/nagare-verify licences | diff -u docs/licences.md - || \
-	  { echo "docs/licences.md is not current (make licences), or names a licence that is not allowed"; exit 1; }
-	@set -o pipefail; target/debug/nagare-verify table | diff -u docs/compatibility.md - || \
-	  { echo "docs/compatibility.md is not current: make compatibility"; exit 1; }
+	@MPICC=$(MPICC) scripts/check.sh $(WRAPPERS)
 
 fuzz: fuzz-parsers
 

@@ -1,5 +1,7 @@
 //! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then
-//! what it needs is taken.
+//! what it needs is taken. The first decision about a communicator finds its placement, which is kept; one about a call
+//! that the library runs because nothing is tried yet, or that is settled, counts it. What algorithm fits is
+//! [`nagare_plan::decision`]'s, which is pure.
 
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;

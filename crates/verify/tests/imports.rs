@@ -5,7 +5,8 @@
 //!   src/lib.rs                  the modules that lib.rs declares, each a file or a folder with all below it:
 //!   src/choice.rs                  choice ──► algorithm ──► cost        `crate::cost::…` in a file of src/algorithm/
 //!   src/algorithm/, src/cost/         a circle: from a module along arrows back to itself
-//!   src/cost/mod.rs             the same for the modules that it declares; what mod.rs itself defines belongs to none
+//!   src/cost/mod.rs             the same for the modules that it declares, also where it is src/cost.rs; what such a
+//!                               file itself defines belongs to none
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,15 +34,24 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The code of a file: without comments, and without what is for tests: single declarations, and a module at the end.
+/// The code of a file: without comments, and without what is for tests: single declarations, blocks, and a module at the
+/// end.
 fn code(text: &str) -> String {
-    let mut lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut kept = Vec::new();
     while let Some(line) = lines.next() {
-        if line != "#[cfg(test)]" {
-            kept.push(line);
-        } else if lines.next().is_none_or(|item| item.ends_with('{')) {
+        if line.trim_start() != "#[cfg(test)]" {
+            kept.push(line.trim_start());
+            continue;
+        }
+        let Some(item) = lines.next() else { break };
+        if item.trim_start().starts_with("mod ") && item.ends_with('{') {
             break;
+        }
+        // A block ends where its first line begins.
+        let end = format!("{}}}", &item[..item.len() - item.trim_start().len()]);
+        if item.ends_with('{') {
+            lines.by_ref().find(|line| *line == end);
         }
     }
     kept.join("\n")
@@ -111,15 +121,16 @@ fn declared(code: &str) -> Vec<&str> {
 
 /// Where what a module re-exports by that name comes from, below that module.
 fn origin<'c>(code: &'c str, name: &str) -> Option<&'c str> {
-    let reexports = code.match_indices("pub use ").flat_map(|(at, found)| paths(&code[at + found.len()..]));
+    let forms = ["pub use ", "pub(crate) use ", "pub(super) use "];
+    let places = forms.iter().flat_map(|form| code.match_indices(form));
+    let reexports = places.flat_map(|(at, found)| paths(&code[at + found.len()..]));
     let mut found = reexports.filter(|path| path.last() == Some(&name));
     found.find_map(|path| path.into_iter().find(|&part| part != "self"))
 }
 
-/// The modules that `root`, a `lib.rs`, `main.rs` or `mod.rs`, declares, and what they import from one another.
-/// `place`: its own path from the root of its crate.
-fn graph(root: &Path, place: &[&str]) -> Graph {
-    let folder = root.parent().unwrap();
+/// The modules that `root`, a `lib.rs`, a `main.rs` or the file of a module, declares, which are in `folder`, and what
+/// they import from one another. `place`: its own path from the root of its crate.
+fn graph(root: &Path, folder: &Path, place: &[&str]) -> Graph {
     let root_code = code(&fs::read_to_string(root).unwrap());
     let mut graph: Graph = declared(&root_code).into_iter().map(|name| (name.to_owned(), BTreeSet::new())).collect();
     for module in graph.keys().cloned().collect::<Vec<_>>() {
@@ -182,19 +193,17 @@ fn modules_import_one_another_in_one_direction() {
     let mut found = Vec::new();
     for crate_root in roots() {
         let folder = crate_root.parent().unwrap();
-        let below = sources(folder).into_iter().filter(|file| file.ends_with("mod.rs"));
+        let folder_of = |file: &PathBuf| match file.ends_with("mod.rs") {
+            true => file.parent().unwrap().to_owned(),
+            false => file.with_extension(""),
+        };
+        let below = sources(folder).into_iter().map(|file| (folder_of(&file), file));
         // A program in a folder of its own is a crate of its own.
-        let inner = below.filter(|file| !file.parent().unwrap().join("main.rs").is_file());
-        for root in inner.chain([crate_root.clone()]) {
-            let place: Vec<&str> = root
-                .parent()
-                .unwrap()
-                .strip_prefix(folder)
-                .unwrap()
-                .iter()
-                .map(|name| name.to_str().unwrap())
-                .collect();
-            let graph = graph(&root, &place);
+        let inner = below.filter(|(own, _)| own.is_dir() && !own.join("main.rs").is_file());
+        for (own, root) in inner.chain([(folder.to_owned(), crate_root.clone())]) {
+            let names = own.strip_prefix(folder).unwrap().iter().map(|name| name.to_str().unwrap());
+            let place: Vec<&str> = names.collect();
+            let graph = graph(&root, &own, &place);
             for circle in circles(&graph) {
                 let arrows = circle.iter().map(|module| {
                     let others = graph[module].iter().filter(|other| circle.contains(other)).cloned();
@@ -215,16 +224,18 @@ fn imports_are_read_from_every_form_of_path() {
     let text = "use crate::{a, b::{c, d}, e::*};\nuse super::super::f::G;\nlet x = crate::h::i();\nuse super::{j, \
         k::l};\n\
                 // crate::comment\npub(in crate::m) fn n() {}\n#[cfg(test)]\nuse crate::test;\n\
-                other::crate::o();\n#[cfg(test)]\nmod tests {\nuse crate::p;\n}";
+                other::crate::o();\n#[cfg(test)]\nimpl Q {\n    use crate::q;\n}\nuse crate::r;\n#[cfg(test)]\nmod tests \
+                {\nuse crate::p;\n}";
     let code = code(text);
     let found: BTreeSet<String> = imports(&code, &["x", "y", "z"]).iter().map(|path| path.join("::")).collect();
     assert_eq!(
         found,
-        ["a", "b::c", "b::d", "e", "x::f::G", "h::i", "x::y::j", "x::y::k::l", "m"].map(str::to_owned).into()
+        ["a", "b::c", "b::d", "e", "x::f::G", "h::i", "x::y::j", "x::y::k::l", "m", "r"].map(str::to_owned).into()
     );
     assert_eq!(declared("mod a;\npub mod b;\npub(crate) mod c;\nmodal();\nmod d {"), ["a", "b", "c"]);
     assert_eq!(origin("pub use a::{b::C, D};\npub use self::e::F;", "C"), Some("a"));
     assert_eq!(origin("pub use a::{b::C, D};\npub use self::e::F;", "F"), Some("e"));
+    assert_eq!(origin("pub(crate) use a::G;", "G"), Some("a"));
     let graph: Graph = [("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")]
         .map(|(from, to)| (from.to_owned(), [to.to_owned()].into()))
         .into();

@@ -2,6 +2,9 @@
 
 use crate::fabric::MessageCost;
 
+/// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
+pub(super) const GOODPUT: f64 = 1448.0 / 1514.0;
+
 /// What a message costs, and how fast a host sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
@@ -12,6 +15,11 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// Rate of a host's link, Mbit/s, by the data that it sends.
+    pub fn host_mbit(&self) -> Option<f64> {
+        self.host_goodput.map(|goodput| goodput / GOODPUT)
+    }
+
     /// Those of `first`, and where it has none, of `second`.
     pub fn or(first: MessageCost, second: Option<&Self>) -> MessageCost {
         let second = second.map(|costs| costs.message).unwrap_or_default();

@@ -1,6 +1,5 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
-use super::wires::GOODPUT;
 use super::{Cartesian, Costs, Dims};
 use crate::collective::Rank;
 use crate::fabric::{Fabric, HostId, MessageCost};
@@ -230,7 +229,7 @@ impl Topology {
 
     /// Rate of a host's link, Mbit/s, by the data that a host was measured to send.
     pub fn measured_mbit(&self) -> Option<f64> {
-        self.costs.and_then(|costs| costs.host_goodput).map(|goodput| goodput / GOODPUT)
+        self.costs.and_then(|costs| costs.host_mbit())
     }
 
     /// What the network is called: its fabric, else the levels that are known.

@@ -1,13 +1,11 @@
 //! The links between the nodes of a communicator: those of its fabric, or what groups alone suggest.
 
+use super::costs::GOODPUT;
 use super::{Hierarchy, Topology};
 use crate::fabric::{Fabric, HostId, Router};
 
 /// Rate of a host where nothing is known and nothing was measured, Mbit/s.
 const DEFAULT_MBIT: f64 = 10_000.0;
-
-/// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
-pub(super) const GOODPUT: f64 = 1448.0 / 1514.0;
 
 /// What a switch receives before it passes it on, at most, and what is around the data in it, bytes.
 const PACKET: f64 = 1514.0;
