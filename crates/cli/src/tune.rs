@@ -20,7 +20,7 @@ use nagare_plan::profile::Profile;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, SystemTime};
 
 /// What is measured where nothing is said: vectors from 256 bytes to 4 MiB.
@@ -86,22 +86,14 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let raced = [words.clone(), vec!["--algorithms".to_owned(), algorithms.join(",")]].concat();
     let date = humantime::format_rfc3339(SystemTime::now()).to_string();
     let date = &date[..date.find('T').unwrap_or(date.len())];
-    let measure = |words: Vec<String>, profile: &str| -> anyhow::Result<(Results, ExitCode)> {
-        fs::write(&lines, "").with_context(|| lines.display().to_string())?;
-        let variables = [("NAGARE_LEARN", "off"), ("NAGARE_PROFILE", profile)];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let code = place.start(words, variables.into())?;
-        Ok((place.results(&lines, place.name(), code == ExitCode::SUCCESS)?, code))
-    };
     let outcome = (|| {
         eprintln!("nagare: first what messages cost and what hosts send");
-        let (results, code) = measure(vec![text(&lines)?, "--sizes".to_owned(), "none".to_owned()], "off")?;
-        if code != ExitCode::SUCCESS {
-            return Ok(code);
-        }
-        fs::write(&costs, profile_of(&results, date)?.to_toml()).with_context(|| costs.display().to_string())?;
+        let profile = profile_of(&network(&args.place, &file)?, date)?;
+        fs::write(&costs, profile.to_toml()).with_context(|| costs.display().to_string())?;
         eprintln!("nagare: then the MPI library and the algorithms, in turn");
-        let (results, code) = measure(raced, &text(&costs)?)?;
+        fs::write(&lines, "").with_context(|| lines.display().to_string())?;
+        let code = place.start(raced, vec![set("NAGARE_LEARN", "off"), set("NAGARE_PROFILE", &text(&costs)?)])?;
+        let results = place.results(&lines, place.name(), code == ExitCode::SUCCESS)?;
         let profile = profile_of(&results, date)?;
         ensure!(!profile.cells.is_empty(), "nothing was measured: the job ended before");
         fs::write(&file, profile.to_toml()).with_context(|| file.display().to_string())?;
@@ -116,6 +108,25 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         let _ = fs::remove_file(temporary);
     }
     outcome
+}
+
+fn set(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+/// What the network is, by a run of `nagare bench` without any size, in a process of its own: one that has been in a
+/// testbed does not leave it. Its file is beside `file` until it is read.
+fn network(place: &PlaceArgs, file: &Path) -> anyhow::Result<Results> {
+    let (directory, name) = (file.parent().unwrap_or(Path::new(".")), format!("nagare-tune-{}", std::process::id()));
+    let (options, last) = place.words()?;
+    let out = directory.join(format!("{name}.json"));
+    let mut command = Command::new(std::env::current_exe().context("this program's own path is unknown")?);
+    command.args(["bench", "--sizes", "none", "--name", &name, "--out"]).arg(directory).args(options).args(last);
+    let status = command.env("NAGARE_PROFILE", "off").stdout(Stdio::null()).status().context("nagare bench")?;
+    ensure!(status.success(), "the network could not be measured; what was said of it is above");
+    let text = fs::read_to_string(&out).with_context(|| out.display().to_string())?;
+    fs::remove_file(&out).with_context(|| out.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| out.display().to_string())
 }
 
 fn profile_of(results: &Results, date: &str) -> anyhow::Result<Profile> {

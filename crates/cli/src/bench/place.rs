@@ -54,6 +54,31 @@ pub struct PlaceArgs {
     pub launcher: Vec<String>,
 }
 
+impl PlaceArgs {
+    /// As they are typed: options, and what comes last.
+    pub fn words(&self) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+        let mut options = vec!["--mpi".to_owned(), self.mpi.clone()];
+        let path = |path: &Option<PathBuf>| path.as_deref().map(text).transpose();
+        let (np, ppn) = (self.np.map(|np| np.to_string()), self.ppn.map(|ppn| ppn.to_string()));
+        // A launcher says where ranks are.
+        let map = self.fabric.is_some().then(|| self.map.clone());
+        for (name, value) in [
+            ("--fabric", self.fabric.clone()),
+            ("--np", np),
+            ("--ppn", ppn),
+            ("--map", map),
+            ("--congestion", self.congestion.clone()),
+            ("--lib", path(&self.lib)?),
+            ("--program", path(&self.program)?),
+        ] {
+            options.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+        }
+        options.extend(self.untold.then(|| "--untold".to_owned()));
+        let last = if self.launcher.is_empty() { Vec::new() } else { vec!["--".to_owned()] };
+        Ok((options, [last, self.launcher.clone()].concat()))
+    }
+}
+
 /// A place that was found.
 pub struct Place<'a> {
     args: &'a PlaceArgs,
