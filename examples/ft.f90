@@ -17,6 +17,8 @@
 !
 ! Data are cut into slabs of z planes before the transpose and slabs of y after it:
 ! with P ranks, field(nx, ny, nz/P) and spectrum(nx, ny/P, nz).
+!
+! One file, since an example is to be read from top to bottom; only the transform itself is in ft_fft.f90.
 
 module random_numbers
   ! The benchmark's generator: x <- 5^13 x mod 2^46, uniform number x / 2^46.

@@ -15,6 +15,8 @@
  * collectives and for each, by the rank where it took longest (waiting for others counts);
  * then the verdict. The exit status is 0 when all checks passed, 1 when one failed, 2 when
  * the job is not valid.
+ *
+ * One file, since an example is to be read from top to bottom and compiled by one command.
  */
 #include <limits.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* Valid but unusual uses, which an interposing library must forward or handle: a sub-communicator before any collective
    on the world, intercommunicators, MPI_COMM_SELF, zero counts, MPI_BOTTOM, interleaved types, siblings freed in
-   between, parallel files. */
+   between, parallel files. One file, since each use is a few lines and all run in one job, one after another. */
 #include "comms.h"
 
 static int contribution(int rank, int index)

@@ -1,6 +1,7 @@
 /* Datatypes of every constructor, nested, overlapping, backwards, with gaps and without, made with large counts and of
    Fortran 90's parametrised types: sent as they are, received as plain values, and the other way round where no byte is
-   named twice. What a type names is written down here by hand, in cells of four bytes.
+   named twice. What a type names is written down here by hand, in cells of four bytes. One file, since a type's
+   construction and its list of cells are read together, and all types go through the same checks.
    Options: types=all|<name>,… elements=1,3,5000 mode=compare|packed (packed: which types need memory for a copy)
    avoid=stock|none */
 #include "check.h"

@@ -9,6 +9,8 @@
 //! Left out are algorithms for two ranks only, of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only, and
 //! MPICH's `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of
 //! two.
+//!
+//! One file, since most of it is two tables, of one library each, which are read side by side.
 
 use crate::operation::Operation;
 

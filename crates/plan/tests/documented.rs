@@ -1,5 +1,6 @@
 //! What `docs/algorithms.md` says, against schedules and runs: its tables are read from the text, its formulas are
 //! computed here from P, groups and root alone. Also the example and the table of `docs/fabrics.md`.
+//! One file, since one page is checked, and its sections share what computes their formulas.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};

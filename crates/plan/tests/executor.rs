@@ -1,4 +1,5 @@
 //! The executor with real data between threads: results, order, bounded memory, late ranks, tokens, inconsistent plans.
+//! One file, since all tests run the same executor on the same threads, buffers and hand-made hops.
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
