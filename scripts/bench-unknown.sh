@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Networks that nothing was fitted to: ten drawn at random, each told and untold, and shared memory between two and four
-# ranks. Stock and default as series of calls, trials included, in one job for each network.
+# ranks. Stock and default as series of calls, measured calls included, in one job for each network.
 #
 #   scripts/bench-unknown.sh OUT [SEED...]     results into OUT; seeds 1 to 10 unless given
 #

@@ -91,7 +91,7 @@ fn a_cancelled_thread_in_a_measured_call() {
     for mpi in Mpi::ALL {
         let program = compile(mpi, "tests/programs/cancelled.c");
         for calls in ["calls=1", "calls=2"] {
-            // Pieces of 64 bytes are predicted to take long: trials begin in the first call, with one of ours.
+            // Pieces of 64 bytes are predicted to take long: the first call is measured, on one of ours.
             let job = Job::nagare(&program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2");
             let job = job.set("NAGARE_SEGMENT", "64").set("NAGARE_WAIT", "pause").set("NAGARE_LEARN", "on");
             let outcome = job.arguments(&["level=serialized", calls]).run().verified("cancelled");

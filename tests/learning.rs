@@ -118,7 +118,7 @@ fn nothing_is_tried_in_a_short_series() {
         let line = outcome.ended.stdout.lines().find_map(|line| line.strip_prefix("learning seconds="));
         let seconds: f64 = line.and_then(|seconds| seconds.parse().ok()).expect("a line");
         let early = outcome.report().forwarded("bcast", "not yet worth trying");
-        // Where the machine is busy the calls may take 5 ms; then they have earned trials.
+        // Where the machine is busy the calls may take 5 ms; then they have earned measured calls.
         assert!(early == 4 || seconds > 0.004, "{:?}", outcome.report());
     }
 }
@@ -129,7 +129,7 @@ fn nothing_is_tried_in_a_short_series() {
 fn a_rank_that_cannot_agree_tells_the_others() {
     let mpi = Mpi::OpenMpi4;
     let (program, tool) = (compile(mpi, "tests/programs/starved.c"), shared(mpi, "tests/programs/tool_starve.c"));
-    // Pieces of 64 bytes are predicted to take long: trials begin in the first call.
+    // Pieces of 64 bytes are predicted to take long: the first call is measured.
     let job = four_ranks(&program).tool_behind(&tool).set("NAGARE_LOG", "info").set("NAGARE_SEGMENT", "64");
     let outcome = job.run().verified("starved");
     assert!(stock(&outcome, "bcast")[1] >= 1, "nothing was measured: {:?}", outcome.report());

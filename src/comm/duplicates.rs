@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Duplicates at most; communicators beyond that are left to the library. MPICH has 2048 communicators in a process,
+/// Private communicators at most; calls on communicators beyond that are left to the library. MPICH has 2048 communicators in a process,
 /// and what we take is what the program lacks; Open MPI has 65 536 and more (docs/decisions/0005).
 const MOST: usize = if cfg!(mpi_family = "mpich") { 64 } else { 512 };
 
@@ -28,7 +28,7 @@ pub struct Duplicates {
     kept: AtomicUsize,
 }
 
-/// Addresses of the records with a duplicate, by order of creation: freeing is collective, and communicators that share
+/// Addresses of the records with a private communicator, by order of creation: freeing is collective, and communicators that share
 /// ranks were made in the same order on all of them.
 struct Live {
     made: u64,
@@ -51,7 +51,7 @@ impl Duplicates {
         u32::try_from(next).ok()
     }
 
-    /// Notes that the record at this address has one.
+    /// Notes that the record at this address has one from now on.
     pub fn enter(&self, record: usize) {
         let mut live = self.live.lock();
         live.made += 1;

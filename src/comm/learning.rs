@@ -1,4 +1,9 @@
-//! What the calls on a communicator have taught about the ways of carrying them out (docs/decisions/0017).
+//! What the calls on a communicator have taught about which candidate is the fastest (docs/decisions/0017).
+//!
+//! ```text
+//!   Learning ─┬─► early: a class whose calls have not yet earned measured calls
+//!             └─► Lesson: a class whose candidates (ways) are measured; then the fastest runs
+//! ```
 
 use crate::report::learned::{Learned, LearnedWay};
 use nagare_plan::algorithm::Algorithm;
@@ -8,7 +13,7 @@ use nagare_plan::learn::{Earning, Measured, Trials};
 use std::collections::HashMap;
 use std::fmt;
 
-/// Calls that are alike: a collective, and the power of two below its bytes.
+/// Calls that are alike: a collective, and the largest power of two that is not above its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
     collective: Collective,
@@ -33,16 +38,16 @@ impl fmt::Display for Class {
     }
 }
 
-/// Ways that take turns.
+/// The measured calls of a class: the candidates that take turns, and what they took.
 pub struct Lesson {
-    /// The MPI library (none), then algorithms of ours.
+    /// The candidates: the MPI library (none), then algorithms of ours.
     ways: Vec<Option<Algorithm>>,
     trials: Trials,
     /// What the measured call before took here, nanoseconds; 0 if it was left by an exception.
     own: u64,
 }
 
-/// What is run. A call that is timed after trials have begun is measured: the ranks start it together.
+/// What is run. A call that is timed is measured, unless it is an early one: the ranks start it together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// An algorithm of ours, or the MPI library, and why.
@@ -124,7 +129,7 @@ fn name(way: Option<Algorithm>) -> &'static str {
 /// All classes of a communicator.
 #[derive(Default)]
 pub struct Learning {
-    /// Those whose calls have not yet taken so long that anything is tried.
+    /// Those whose calls have not yet earned measured calls.
     early: HashMap<Class, Earning>,
     lessons: HashMap<Class, Lesson>,
 }
@@ -137,19 +142,19 @@ impl Learning {
         Some(lesson.ways[way])
     }
 
-    /// Whether the library runs the next call of the class because nothing is tried yet, and ranks do not ask each
-    /// other before it; counts the call then.
+    /// Whether the library runs the next call of the class because it is early, and ranks do not ask each other before
+    /// it; counts the call then.
     pub fn next_unasked(&mut self, class: Class) -> bool {
         self.early.get_mut(&class).is_some_and(Earning::next_unasked)
     }
 
-    /// The calls of the class so far, where nothing is tried yet.
+    /// The calls of the class so far, where nothing is measured yet.
     pub fn early(&mut self, class: Class) -> Option<&mut Earning> {
         let is_early = !self.lessons.contains_key(&class);
         is_early.then(|| self.early.entry(class).or_default())
     }
 
-    /// The trials of the class, which begin with these `candidates`.
+    /// The lesson of the class, which begins with these `candidates`.
     pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
         self.early.remove(&class);
         self.lessons.entry(class).or_insert_with(|| Lesson::new(candidates()))

@@ -24,7 +24,7 @@ pub struct Placement {
     pub shares_memory: bool,
     /// What its ranks are called in the world.
     pub world_ranks: Arc<[Rank]>,
-    /// How messages on the duplicate are told apart.
+    /// How messages on the private communicator are told apart.
     pub tags: Tags,
     /// What a profile found for as many ranks and nodes.
     pub measured: Vec<Rule>,

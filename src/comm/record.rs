@@ -37,11 +37,11 @@ pub struct Communicator {
     place: OnceCell<Result<Placement, Reason>>,
     /// Below this many bytes no call of the collective runs on our algorithms here.
     floors: [AtomicU64; Collective::ALL.len()],
-    /// Our duplicate, made when one of our algorithms first runs; an error if all ranks agreed to do without.
+    /// The private communicator, made when one of our algorithms first runs; an error if all ranks agreed to do without.
     private: Mutex<Option<Result<Arc<Private>, Reason>>>,
-    /// Of the duplicate's connections.
+    /// Of the private communicator's connections.
     traffic: Mutex<ConnectionState>,
-    /// Set when a call of ours failed: what is left in the duplicate's queues would match later calls.
+    /// Set when a call of ours failed: what is left in the queues of the private communicator would match later calls.
     failure: Mutex<Option<Failure>>,
     programs: Programs,
     /// Rules set at run time, before those of the environment.
@@ -49,7 +49,7 @@ pub struct Communicator {
     learning: Mutex<Learning>,
 }
 
-/// What is kept of a duplicate's connections from call to call.
+/// What is kept of a private communicator's connections from call to call.
 #[derive(Default)]
 pub struct ConnectionState {
     /// Segments under way.
@@ -109,12 +109,12 @@ impl Communicator {
         self.floors[collective as usize].load(Ordering::Relaxed)
     }
 
-    /// Whether there is a communicator of ours, or all ranks know that there is none to be had.
+    /// Whether there is a private communicator, or all ranks know that there is none to be had.
     pub fn has_private(&self) -> bool {
         self.private.lock().is_some()
     }
 
-    /// Our duplicate of `comm`; collective at its first call. All ranks get one or none.
+    /// The private communicator of `comm`; collective at its first call. All ranks get one or none.
     pub fn private(&self, shim: &Shim, comm: MPI_Comm, place: &Placement) -> Result<Arc<Private>, Reason> {
         let mut private = self.private.lock();
         let private = private.get_or_insert_with(|| {
@@ -149,11 +149,11 @@ impl Communicator {
         Ok(Private { comm: lease.comm(), name, notices, world_ranks, lease: Some(lease) })
     }
 
-    /// Frees our duplicate, unless a call has failed there.
+    /// Frees the private communicator, unless a call has failed there.
     pub fn free_private(&self, real: &Real) {
         match self.private.lock().take() {
-            // What is left in its queues, or on its way, would match the messages of whoever gets its number or its
-            // place next.
+            // What is left in its queues, or on its way, would match the messages of whoever gets its context id or
+            // its place next.
             Some(Ok(private)) if self.failure.lock().is_some() => {
                 self.traffic.lock().abandoned.tell_the_rest(real, &*private, self.rank);
                 DUPLICATES.keep();
@@ -161,7 +161,7 @@ impl Communicator {
             }
             Some(Ok(private)) if private.lease.is_none() => {
                 let mut comm = private.comm;
-                // SAFETY: the duplicate is ours and no call of this rank is under way on it. All ranks for which no
+                // SAFETY: we made it, and no call of this rank is under way on it. All ranks for which no
                 // call has failed free it with the original or at finalisation. Where one has failed it never does; the
                 // others return all the same, since the libraries free their own part, as MPI 4.0 section 7.4.3 expects
                 // of them (advice to implementors).
@@ -171,7 +171,7 @@ impl Communicator {
         }
     }
 
-    /// What is kept of our connections; locked for the time of a call.
+    /// What is kept of the private communicator's connections; locked for the time of a call.
     pub fn traffic(&self) -> MutexGuard<'_, ConnectionState> {
         self.traffic.lock()
     }

@@ -103,7 +103,7 @@ pub fn open(shim: &Shim) {
 }
 
 /// Leaves the world, at the start of its finalisation: collective over it, when no call asks for a record any more.
-/// Frees all duplicates that are left, the key, and what the ranks of the world have in common.
+/// Frees all private communicators that are left, the key, and what the ranks of the world have in common.
 pub fn close(shim: &Shim) {
     let Some(world) = shim.leave_world() else { return };
     let real = shim.real;

@@ -1,4 +1,4 @@
-//! `MPI_Finalize` (MPI 4.0 section 11.2): the report, and our communicators, before the library closes.
+//! `MPI_Finalize` (MPI 4.0 section 11.2): the report, and the end of private communicators, before the library closes.
 
 use crate::boundary::panics::guard;
 use crate::boundary::stack;

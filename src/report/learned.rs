@@ -22,24 +22,24 @@ pub struct Learned {
     /// What runs since: an algorithm, or `stock`; none while nothing is settled. Of several communicators that of the
     /// one with the most calls, as what was measured.
     pub runs: Option<&'static str>,
-    /// An estimate of the seconds saved against running all calls on the MPI library, by what each way takes; less than
+    /// An estimate of the seconds saved against running all calls on the MPI library, by what each takes; less than
     /// 0 where measuring has cost more than it has gained.
     pub saved_seconds: f64,
-    /// What was tried, the MPI library first.
+    /// The candidates, the MPI library first.
     pub ways: Vec<LearnedWay>,
     /// Calls of the communicator with the most.
     #[serde(skip)]
     pub most_calls: u64,
 }
 
-/// One way of carrying out a call.
+/// One candidate.
 #[derive(Clone, Debug, Serialize)]
 pub struct LearnedWay {
     /// Name of the algorithm, `stock` for the MPI library.
     pub algorithm: &'static str,
     /// Calls that ran on it.
     pub calls: u64,
-    /// How many of them were measured since all ways were last tried anew, on the communicator with the most calls.
+    /// How many of them were measured since measuring last began anew, on the communicator with the most calls.
     pub samples: u32,
     /// Lower quarter of the last five of them, on the slowest rank, microseconds; none if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]

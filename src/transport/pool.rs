@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!            rank 0     rank 1     rank 2     rank 3          agreed by the ranks of each communicator:
-//!   [0]        A          A          B          B             the first rank of all takes a free number,
+//!   [0]        A          A          B          B             the first rank of all takes a free place,
 //!   [1]        C          C          C          C             the others take it too, or all try the next
 //! ```
 
@@ -58,7 +58,7 @@ impl Lease {
         self.pool.comms[self.index]
     }
 
-    /// Its number, from 1, the same on all ranks.
+    /// Its place in the pool, from 1, the same on all ranks.
     pub fn place(&self) -> u32 {
         self.index as u32 + 1
     }
@@ -130,7 +130,7 @@ impl Pool {
     }
 }
 
-/// A number that the first rank of `comm` broadcasts; `None` if the broadcast failed.
+/// The place, or the length of the pool, that the first rank of `comm` broadcasts; `None` if the broadcast failed.
 fn broadcast(real: &Real, comm: MPI_Comm, number: usize) -> Option<usize> {
     let mut number = number as c_int;
     // SAFETY: one integer, valid handles; all ranks of `comm` are in this call.

@@ -96,20 +96,20 @@ pub struct Exchange {
     pub own_problem: Option<String>,
 }
 
-/// Collects the facts of all ranks of `comm`; collective over it. `number`: this process's rank in its world.
-pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, number: c_int) -> Exchange {
-    let (place, own_problem) = match setup.place(number as u64) {
+/// Collects the facts of all ranks of `comm`; collective over it. `rank`: this process's in the world.
+pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exchange {
+    let (place, own_problem) = match setup.place(rank as u64) {
         Ok(place) => (place, None),
         Err(problem) => (Location { groups: Vec::new(), node: None, core: None }, Some(problem)),
     };
     let usable = setup.usable && own_problem.is_none();
-    let reads = number == 0 && setup.config.enable;
+    let reads = rank == 0 && setup.config.enable;
     let profiles = if reads { Found::here(&setup.config.profile).encoded() } else { Vec::new() };
     match collect(real, comm, setup, (&place, profiles.len() as u64), usable) {
         Ok(ranks) => {
             let mut facts = agree(&ranks);
-            if let Err(Disagreement::Settings(rank, what)) = &mut facts {
-                *what = differences(real, comm, setup, *rank);
+            if let Err(Disagreement::Settings(other, what)) = &mut facts {
+                *what = differences(real, comm, setup, *other);
             }
             Exchange {
                 facts: facts.and_then(|()| {

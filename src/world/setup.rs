@@ -98,7 +98,7 @@ impl Setup {
         self.source.on_network(topology, node_of)
     }
 
-    /// The place of the rank with that number in its world, on this host.
+    /// The place of `rank` of the world, which is on this host.
     ///
     /// # Errors
     /// One line that says why there is none.

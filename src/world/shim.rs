@@ -59,7 +59,7 @@ pub struct World {
     pub report: bool,
     /// Where this rank would write it, if it wants one.
     pub destination: Option<Destination>,
-    /// Communicators of ours.
+    /// Private communicators over the world.
     pool: Option<Arc<Pool>>,
     /// Where ranks tell each other of calls they give up.
     notices: Option<Arc<Notices>>,

@@ -2,7 +2,7 @@
 
 use crate::statistics::LEAST;
 
-/// After so many calls that count, what takes so many times as long as the fastest is given up.
+/// After so many calls that count, what takes so many times as long as the fastest is measured no further.
 const BEHIND: [f64; 7] = [4.0, 3.0, 2.0, 1.5, 1.3, 1.3, 1.15];
 
 /// Before any call counts: what the first call does besides, plans and connections, matters less than this.

@@ -1,7 +1,7 @@
 //! `nagare bench` on a small part of a fabric: what it measures, what it writes, and that nothing stays behind.
 //! Needs what `nagare testbed` needs, Open MPI, and the built program and library (`make`); without, tests print why
-//! they do nothing. No times are asserted. One file, since all tests use the same
-//! small part of a fabric and the same readers of its results.
+//! they do nothing. No times are asserted. One file, since all tests use the same part of a fabric and the same readers
+//! of its results.
 
 use crate::common::bed::{Bed, records, skipped};
 use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};

@@ -46,7 +46,7 @@ pub enum Reason {
     Argument,
     /// Facts about the ranks are missing or contradictory.
     Topology,
-    /// Too many communicators already have a duplicate of ours, or the library has none to give.
+    /// Too many communicators already have a private one, or the library has none to give.
     Communicators,
     /// Nagare is switched off.
     Disabled,
