@@ -47,7 +47,7 @@ macro_rules! functions {
     };
 }
 
-/// What a missing function returns: `MPI_ERR_UNKNOWN`'s neighbourhood differs between families, this is never success.
+/// What a missing function returns: an error code in every MPI; not the same error in each.
 pub const MISSING: c_int = 16;
 
 type Count = c_int;

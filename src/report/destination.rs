@@ -42,7 +42,7 @@ impl Destination {
         }
     }
 
-    /// Writes the report; what goes wrong is said.
+    /// Writes the report; prints one line if it cannot be written.
     pub fn write(&self, report: &Report) {
         match self {
             Self::Stderr => crate::boundary::say(&report.text()),

@@ -165,7 +165,7 @@ fn collect(
 /// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.
 fn agree(ranks: &[Facts]) -> Result<(), Disagreement> {
     let Some(first) = ranks.first() else { return Ok(()) };
-    // What a rank cannot read is said by that rank: more than that it differs.
+    // That rank reports what it could not read; the others report only that it differs.
     if let Some(rank) = ranks.iter().position(|f| f.problem != 0) {
         return Err(Disagreement::Problem(rank));
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long ranks are waited for before it is said. All have been in MPI_Init, or are in the same call.
+/// How long a rank waits before it prints for which rank it waits. All ranks of the world are in `MPI_Init`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 and

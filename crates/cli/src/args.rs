@@ -119,7 +119,7 @@ pub struct CheckArgs {
     /// Exit with status 1 if there are conflicts
     #[arg(long)]
     pub deny_conflicts: bool,
-    /// Conflicts to print (exchanges: links with conflicts), 0 for all; JSON has all
+    /// Most conflicts to print (of exchanges: links), 0 for all; JSON has all
     #[arg(long, default_value_t = 50)]
     pub limit: usize,
 }

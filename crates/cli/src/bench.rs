@@ -75,9 +75,9 @@ struct MeasureArgs {
     /// Time for one collective and size, with all configurations; it makes at least three iterations
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
-    /// Measure series of so many calls, each on a new communicator: what a program sees where Nagare learns in the run,
-    /// trials included; a time is the mean of a series
-    #[arg(long, value_name = "CALLS", default_value_t = 1, conflicts_with = "oracle")]
+    /// Time series of N calls, each series on a new communicator, measured calls included; a figure is the mean of a
+    /// series
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "oracle")]
     series: u32,
     /// Also try each of the MPI library's own algorithms with each segment size; the best then take turns with the
     /// others

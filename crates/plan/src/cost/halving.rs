@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   step     0        1      2    2   1      0              halving, then doubling
-//!        ├────────┤├────┤ ├──┤ ├──┤├────┤├────────┤         each as long as its busiest link, over all nodes and lanes, needs; chunks
-//!            ├────────┤├────┤ ├──┤ ├──┤├────┤├────────┤     overlap where they use different links (overlap.rs)
+//!        ├────────┤├────┤ ├──┤ ├──┤├────┤├────────┤         each as long as its busiest link needs, of all
+//!            ├────────┤├────┤ ├──┤ ├──┤├────┤├────────┤     nodes and lanes
 //! ```
-//! Source: algorithms document, section 2.
+//!
+//! Chunks overlap where they use different links (`overlap.rs`). The schedule is in `docs/algorithms.md`,
+//! "halving_doubling"; the formula in "The cost model" there.
 
 use super::demand::{Demand, Shape};
 use super::overlap::{Work, overlapped};

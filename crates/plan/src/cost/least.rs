@@ -1,4 +1,5 @@
-//! How long a call is predicted to take at least, whatever carries it out: the link of the busiest host is busy so long.
+//! How long a call is predicted to take at least, whatever algorithm carries it out: as long as the link of the busiest
+//! host is busy.
 
 use crate::collective::Collective;
 use crate::topology::{Hierarchy, Topology, Wires};

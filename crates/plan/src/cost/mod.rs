@@ -1,13 +1,14 @@
-//! What a collective will cost on the network, to choose the algorithm and the segment.
+//! Predicts what a call takes on the network, to choose the algorithm and the segment.
 //!
 //! ```text
 //!   leaders' plans ─► edges between nodes ─► load of every link ─► nanoseconds per byte of the busiest link
 //!                                        └─► the first segment's way through the edges ─► fill
-//!   fill + √((bytes × busiest link)² + (messages × gap)²)  =  predicted time, for every candidate and segment; the least wins
+//!   fill + √((bytes × busiest link)² + (messages × gap)²)  =  predicted time
 //! ```
-//! All ranks compute the same from the same facts; nothing is measured while running. Two numbers say what a message
-//! costs beyond its bytes: its latency, and the gap to the next one (α, and the g of the LogGP model); rates come from
-//! the fabric. Source: algorithms document, section 1.6.
+//! The least of all candidates and segments wins. All ranks compute the same from the same facts: the rates of the
+//! fabric, and what a message costs beyond its bytes, which is its latency and the gap to the next one (α, and the g of
+//! the LogGP model). No time measured in the program's calls goes in here: measured calls (`crate::learn`) choose among
+//! the candidates that predictions have found. Formulas: `docs/algorithms.md`, "The cost model".
 
 mod demand;
 mod fill;

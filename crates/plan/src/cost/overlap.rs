@@ -1,9 +1,12 @@
 //! What chunks that follow one another take together, by the bytes that they move.
 //!
 //! ```text
-//!   chunk 0  ├──────────┤├─────┤├──┤├──┤ …          a chunk begins a step when it is done with the step before, and the chunk before
-//!   chunk 1              ├──────────┤├────┤ …       it with this one; where two chunks need the same link, their messages share it
+//!   chunk 0  ├──────────┤├─────┤├──┤├──┤ …
+//!   chunk 1              ├──────────┤├────┤ …
 //! ```
+//!
+//! A chunk begins a step when it is done with the step before, and the chunk before it is done with this step. Where
+//! two chunks need the same link, their messages share it.
 
 /// Equal steps after one another.
 #[derive(Clone, Debug, Default)]
