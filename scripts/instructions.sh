@@ -11,7 +11,8 @@ trap 'rm -rf "$work"' EXIT
 # Start-up and shutdown cancel in the difference; they vary by some 100 000 instructions, so the calls must be many.
 count() { # launcher program collective calls ints
     local launcher=$1 program=$2 collective=$3 calls=$4 ints=$5 out=$work/callgrind.$RANDOM
-    $launcher valgrind --tool=callgrind --callgrind-out-file="$out" "$program" "$collective" "$calls" "$ints" >"$work/log" 2>&1 ||
+    $launcher valgrind --tool=callgrind --callgrind-out-file="$out" "$program" "$collective" "$calls" "$ints" \
+        >"$work/log" 2>&1 ||
         { cat "$work/log" >&2; exit 1; }
     awk '/^(summary|totals):/ { print $2; exit }' "$out"
 }
@@ -68,7 +69,8 @@ line() { # family collective bytes ints calls launcher-with-ranks...
     shift 4
     plain=$(per_call "$*" "$work/repeated" "$collective" "$ints" "$calls")
     quiet=$(per_call "$* env LD_PRELOAD=$library" "$work/repeated" "$collective" "$ints" "$calls")
-    report=$(per_call "$* env LD_PRELOAD=$library NAGARE_REPORT=$work/report" "$work/repeated" "$collective" "$ints" "$calls")
+    report=$(per_call "$* env LD_PRELOAD=$library NAGARE_REPORT=$work/report" "$work/repeated" "$collective" "$ints" \
+        "$calls")
     printf '%-8s %-20s %10d %10d %14s %14s\n' "$family" "$collective" $((4 * ints)) "$plain" \
         "$quiet (+$((quiet - plain)))" "$report (+$((report - plain)))"
 }

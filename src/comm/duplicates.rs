@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Private communicators at most; calls on communicators beyond that are left to the library. MPICH has 2048 communicators in a process,
-/// and what we take is what the program lacks; Open MPI has 65 536 and more (docs/decisions/0005).
+/// Private communicators at most; calls on communicators beyond that are left to the library. MPICH has 2048
+/// communicators in a process, and what we take is what the program lacks; Open MPI has 65 536 and more
+/// (docs/decisions/0005).
 const MOST: usize = if cfg!(mpi_family = "mpich") { 64 } else { 512 };
 
 /// Those of this process.
@@ -28,8 +29,8 @@ pub struct Duplicates {
     kept: AtomicUsize,
 }
 
-/// Addresses of the records with a private communicator, by order of creation: freeing is collective, and communicators that share
-/// ranks were made in the same order on all of them.
+/// Addresses of the records with a private communicator, by order of creation: freeing is collective, and communicators
+/// that share ranks were made in the same order on all of them.
 struct Live {
     made: u64,
     records: BTreeMap<u64, usize>,

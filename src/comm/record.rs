@@ -37,7 +37,8 @@ pub struct Communicator {
     place: OnceCell<Result<Placement, Reason>>,
     /// Below this many bytes no call of the collective runs on our algorithms here.
     floors: [AtomicU64; Collective::ALL.len()],
-    /// The private communicator, made when one of our algorithms first runs; an error if all ranks agreed to do without.
+    /// The private communicator, made when one of our algorithms first runs; an error if all ranks agreed to do
+    /// without.
     private: Mutex<Option<Result<Arc<Private>, Reason>>>,
     /// Of the private communicator's connections.
     traffic: Mutex<ConnectionState>,

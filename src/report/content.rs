@@ -53,8 +53,8 @@ struct ReportRow {
 
 impl Report {
     /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `topology`: that of
-    /// the world, if there is one, and where it comes from; `profiles`: files that were used; `learned`: what calls have
-    /// taught.
+    /// the world, if there is one, and where it comes from; `profiles`: files that were used; `learned`: what calls
+    /// have taught.
     pub fn new(
         mpi: String,
         (topology, topology_from): (Option<&Topology>, String),

@@ -97,7 +97,8 @@ impl Pool {
             let own = if first { self.take_from(from) } else { None };
             let proposal = broadcast(real, comm, own.as_ref().map_or(self.comms.len(), |lease| lease.index));
             let Some(proposal) = proposal.filter(|&index| index < self.comms.len()) else {
-                // No place is left; or the broadcast failed here, and the other ranks try the next place without this one.
+                // No place is left; or the broadcast failed here, and the other ranks go on to the next place without
+                // this rank.
                 agreement::all_agree(real, comm, false);
                 return None;
             };

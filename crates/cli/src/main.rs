@@ -8,8 +8,8 @@
 //! ```
 //!
 //! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`,
-//! `bench`, `tune` and `profile` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries and how to preload;
-//! only `doctor::rank` calls into foreign code.
+//! `bench`, `tune` and `profile` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries
+//! and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
 mod bench;

@@ -40,16 +40,17 @@ pub const VARIABLES: &[Variable] = &[
         values: "`on` or `off`",
         default: "on",
         help: "once calls of a collective and size on a communicator take, or have taken, 5 ms, Nagare measures the \
-               MPI library and up to three algorithms in turn and goes on with the fastest; for what moves data, and for \
-               reductions that are exact. Off: the choice by size and predicted time alone",
+               MPI library and up to three algorithms in turn and goes on with the fastest; for what moves data, and \
+               for reductions that are exact. Off: the choice by size and predicted time alone",
         shared: true,
     },
     Variable {
         name: "NAGARE_PROFILE",
         values: "a file, or `off`",
         default: "those in `~/.config/nagare/profiles` and `/etc/nagare/profiles`",
-        help: "what `nagare tune` measured: the fastest algorithm, or the MPI library's own, by collective and bytes, and \
-               what messages cost; read by rank 0 and used where library and network are the same (docs/profiles.md)",
+        help: "what `nagare tune` measured: the fastest algorithm, or the MPI library's own, by collective and bytes, \
+               and what messages cost; read by rank 0 and used where library and network are the same \
+               (docs/profiles.md)",
         shared: true,
     },
     Variable {

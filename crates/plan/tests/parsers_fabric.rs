@@ -1,5 +1,5 @@
-//! Fabric files and profiles, whatever is in them: never a panic, no more memory than a network of the largest size takes, one clear
-//! line; and what was understood can be written, placed, routed and planned on.
+//! Fabric files and profiles, whatever is in them: never a panic, no more memory than a network of the largest size
+//! takes, one clear line; and what was understood can be written, placed, routed and planned on.
 
 mod support {
     pub mod everything;

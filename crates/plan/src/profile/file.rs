@@ -165,7 +165,8 @@ impl Profile {
     /// The text of its file.
     pub fn to_toml(&self) -> String {
         let mut text = String::from(
-            "# What `nagare tune` measured: `nagare profile show FILE` explains it, docs/profiles.md says who reads it.\n",
+            "# What `nagare tune` measured: `nagare profile show FILE` explains it, docs/profiles.md says who reads \
+             it.\n",
         );
         // Writing to a String cannot fail.
         macro_rules! line {
