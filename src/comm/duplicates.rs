@@ -1,4 +1,4 @@
-//! How many private communicators there are, in which order they were made, and what was the last one's name.
+//! How many private communicators there are, in which order they were made, and the largest epoch so far.
 
 use crate::real::Real;
 use crate::transport::agreement;

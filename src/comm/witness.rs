@@ -5,7 +5,7 @@
 //! the line that ends a job would name the inquiry. The error of a comparison is raised on the first of the two
 //! communicators, which is ours.
 //!
-//! Open MPI's handles are addresses. What a freed one points to is anybody's, whoever asks.
+//! Open MPI's handles are addresses, and a freed one may point to anything: no inquiry can tell.
 
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;

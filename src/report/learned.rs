@@ -1,4 +1,4 @@
-//! What calls have taught, in the report (docs/decisions/0017): of communicators that rank 0 of the world is in.
+//! The rows of the report about measured calls (docs/decisions/0017), on communicators that rank 0 of the world is in.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};

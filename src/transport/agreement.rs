@@ -1,5 +1,5 @@
-//! What ranks find out together by the library's own collectives, at initialisation and where a private communicator is
-//! made: never while Nagare's messages are under way.
+//! What ranks find out together by the library's own collectives: at initialisation, before early calls, and where a
+//! private communicator is made; never while Nagare's messages are under way on the communicator.
 
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;

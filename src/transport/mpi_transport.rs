@@ -2,8 +2,9 @@
 //!
 //! Ranks that disagree on the size of a call are an error in the program, which must not look like success: the tag of
 //! a message names its call, its length and the length of its stream, so that it matches no receive of another call or
-//! length. (The library cannot be left to match another length: Open MPI 4.1.4 writes a message that is too long beyond
-//! the buffer when both ranks are on one host.) `completion.rs` has what happens then.
+//! length, if the library's tags have the bits for it (`tags.rs`). (The library cannot be left to match another length:
+//! Open MPI 4.1.4 writes a message that is too long beyond the buffer when both ranks are on one host.) `completion.rs`
+//! has what happens then.
 
 use super::private::Private;
 use super::requests::{Queue, Requests};
@@ -149,7 +150,7 @@ impl<'r> MpiTransport<'r> {
         bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
     }
 
-    /// Gives up what is under way: takes back the receives, so that nothing more is written to the program's buffers,
+    /// Ends what is under way: takes back the receives, so that nothing more is written to the program's buffers,
     /// waits a while for what has matched, and leaves the scratch memory to sends that may still be under way.
     fn give_up(&mut self) {
         let null = self.real.handles.request_null;

@@ -1,4 +1,4 @@
-//! How long it will still take.
+//! How long the cells that are not yet measured will take.
 
 /// Seconds for the cells `to_come`, told by their bytes, where those `done` (bytes, seconds) took so long: as long as
 /// the last of the same size, or as the longest so far where there was none. `None` before the first.

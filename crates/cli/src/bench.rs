@@ -1,4 +1,5 @@
-//! `nagare bench`: stock and Nagare side by side on an emulated fabric.
+//! `nagare bench`: stock and Nagare side by side in one job, on an emulated fabric or where the user's launcher puts
+//! the ranks.
 
 mod guidelines;
 mod markdown;
@@ -45,7 +46,7 @@ enum Action {
     Draw(DrawArgs),
     /// List where the default is slower than collectives that together do the same, or than itself with more data
     ///
-    /// Ends with 1 if there are any, so that a script can tell.
+    /// Exit status 1 if there are any.
     #[command(after_help = "Example:\n  nagare bench guidelines results/*.json")]
     Guidelines(GuidelinesArgs),
     /// Print runs as Markdown
@@ -96,7 +97,7 @@ struct MeasureArgs {
 
 #[derive(Args)]
 struct DrawArgs {
-    /// The same seed draws the same network
+    /// A number; the same one draws the same network
     seed: u64,
 }
 

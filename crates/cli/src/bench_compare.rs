@@ -1,4 +1,4 @@
-//! `nagare bench compare`.
+//! `nagare bench compare`: what changed between two runs.
 
 use crate::bench_table::{milliseconds, size};
 use crate::output::{print, table};

@@ -1,4 +1,4 @@
-//! `nagare check`.
+//! `nagare check`: plays a schedule on a network, and shows rounds, bytes per link, conflicts and wrong results.
 
 use crate::args::CheckArgs;
 use crate::machine::Machine;

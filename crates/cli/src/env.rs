@@ -1,4 +1,4 @@
-//! `nagare env`.
+//! `nagare env`: the environment variables, their values here, and what is wrong with these.
 
 use crate::args::EnvArgs;
 use crate::output::{print, table};

@@ -1,4 +1,4 @@
-//! `nagare plan`.
+//! `nagare plan`: the schedule of a collective, of all ranks or of one.
 
 use crate::args::{PlanArgs, ScheduleArgs};
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! `nagare predict`.
+//! `nagare predict`: what each algorithm is predicted to take on a network, and which one the default chooses.
 
 use crate::args::PredictArgs;
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! `nagare run`.
+//! `nagare run`: starts a job with the fitting library preloaded into its ranks.
 
 use crate::args::RunArgs;
 use crate::env::variables;

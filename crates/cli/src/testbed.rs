@@ -1,4 +1,4 @@
-//! `nagare testbed`.
+//! `nagare testbed`: brings emulated fabrics up and down, and runs programs across them.
 
 use crate::output::{print, table};
 use crate::testbed_args::{Chosen, RunArgs, congestion};

@@ -30,7 +30,7 @@ pub struct RunArgs {
     /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
-    /// Without Nagare
+    /// Run without Nagare
     #[arg(long)]
     pub stock: bool,
     /// libnagare.so, or the directory it is in, instead of searching

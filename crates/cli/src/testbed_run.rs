@@ -1,4 +1,4 @@
-//! `nagare testbed run`.
+//! `nagare testbed run`: brings a fabric up, runs an MPI program across it, and takes it down.
 
 use crate::env::variables;
 use crate::mpi::elf::Dynamic;

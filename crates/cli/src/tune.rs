@@ -32,7 +32,8 @@ const COLLECTIVES: &str = "bcast,reduce,allreduce,alltoall,gather,allgather,redu
 pub struct TuneArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// Time for all measurements, such as 90s, 5m or 1h; each collective and size has three rounds at least
+    /// Time for all measurements, such as 90s, 5m or 1h; collectives and sizes not begun by then are left out, and each
+    /// that is begun has three rounds at least
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
     budget: Duration,
     /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks, the sum of these
@@ -133,7 +134,7 @@ fn profile_of(results: &Results, date: &str) -> anyhow::Result<Profile> {
     tuning::profile(results, date).context("the ranks ran without Nagare; `nagare doctor` finds out why")
 }
 
-/// What was learned, what it is worth, and how to use it.
+/// How much of it runs on algorithms of ours, how much faster that is, and how to use the profile.
 fn conclusion(profile: &Profile, file: &Path) -> String {
     let gains = gains(profile);
     let worth = match gains.iter().copied().reduce(f64::max) {

@@ -1,4 +1,4 @@
-//! The table.
+//! The table of the environment variables: names, values, defaults and help texts.
 
 use std::fmt::Write;
 

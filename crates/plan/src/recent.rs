@@ -1,4 +1,5 @@
-//! What was worked out lately, for calls that come again and again.
+//! A small cache: the answers to the last few questions of one kind, since programs make the same calls again and
+//! again.
 
 use std::sync::{Mutex, PoisonError};
 

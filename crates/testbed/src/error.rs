@@ -1,4 +1,4 @@
-//! What can go wrong, one line each.
+//! What can go wrong with a testbed, each as one line.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `nagare doctor`.
+//! `nagare doctor`: which MPI is installed, which library fits it, what is configured, and what two ranks see.
 
 mod probe;
 mod rank;

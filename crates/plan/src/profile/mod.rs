@@ -5,8 +5,8 @@
 //!                                    └─► costs of messages and links, for predictions about all others
 //! ```
 //!
-//! A profile is clock-free where it is used: its numbers are the same in every run, so that what they choose may carry
-//! out floating-point sums.
+//! Nagare measures nothing where it uses a profile: the numbers are the same in every run, so that algorithms chosen by
+//! them may carry out floating-point sums.
 
 mod file;
 

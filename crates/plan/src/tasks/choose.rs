@@ -1,4 +1,5 @@
-//! Which order: the greedy one where it is near the bound, else phases, else the best there is.
+//! Chooses the order of the tasks: the greedy one where it is near the bound, else phases, else the best that was
+//! found.
 
 use super::{Groups, Lanes, NEAR, Order, Preference, Tasks, greedy, phases, tree_phases};
 

@@ -1,4 +1,4 @@
-//! One switch.
+//! A star: all hosts on one switch.
 
 use super::{TierRates, attach, bad};
 use crate::fabric::build::{FabricBuilder, MAX_NODES};
