@@ -8,8 +8,9 @@
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.
 //!
-//! May enter: what moves bytes between ranks, and what ranks agree on by the library's own collectives, on a communicator
-//! of the program where there is no private one. May not: decisions, plans, and settings but how ranks wait.
+//! May enter: what moves bytes between ranks, and what ranks agree on by the library's own collectives, on a
+//! communicator of the program where there is no private one. May not: decisions, plans, and settings but how ranks
+//! wait.
 
 pub mod agreement;
 mod completion;

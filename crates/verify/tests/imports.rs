@@ -34,8 +34,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The code of a file: without comments, and without what is for tests: single declarations, blocks, and a module at the
-/// end.
+/// The code of a file: without comments, and without what is for tests: single declarations, blocks, and a module at
+/// the end.
 fn code(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut kept = Vec::new();
@@ -224,8 +224,8 @@ fn imports_are_read_from_every_form_of_path() {
     let text = "use crate::{a, b::{c, d}, e::*};\nuse super::super::f::G;\nlet x = crate::h::i();\nuse super::{j, \
         k::l};\n\
                 // crate::comment\npub(in crate::m) fn n() {}\n#[cfg(test)]\nuse crate::test;\n\
-                other::crate::o();\n#[cfg(test)]\nimpl Q {\n    use crate::q;\n}\nuse crate::r;\n#[cfg(test)]\nmod tests \
-                {\nuse crate::p;\n}";
+                other::crate::o();\n#[cfg(test)]\nimpl Q {\n    use crate::q;\n}\nuse \
+                crate::r;\n#[cfg(test)]\nmod tests {\nuse crate::p;\n}";
     let code = code(text);
     let found: BTreeSet<String> = imports(&code, &["x", "y", "z"]).iter().map(|path| path.join("::")).collect();
     assert_eq!(
