@@ -9,10 +9,9 @@
 //! ```
 //!
 //! Between these looks the settled way is measured now and then, so that it is left soon where it has become slow
-//! ([`Watch`]). Before all that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A
-//! measured call
-//! begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm, and costs what it
-//! costs the slowest rank.
+//! (`watch.rs`). Before all that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A
+//! measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm, and
+//! costs what it costs the slowest rank.
 
 mod earning;
 mod samples;
