@@ -11,6 +11,7 @@ fn every_variable_of_the_table_is_read() {
         ("NAGARE_ENABLE", "0"),
         ("NAGARE_ALGORITHM", "all=stock"),
         ("NAGARE_LEARN", "off"),
+        ("NAGARE_PROFILE", "p.toml"),
         ("NAGARE_TOPOLOGY", "synthetic:node:4"),
         ("NAGARE_SEGMENT", "16K"),
         ("NAGARE_WINDOW", "4"),
