@@ -32,6 +32,7 @@ use crate::fabric::MessageCost;
 use crate::quoted::{cut, quoted};
 use crate::topology::Costs;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fmt::Write;
 use thiserror::Error;
 use toml::Spanned;
@@ -157,7 +158,15 @@ impl Profile {
             let (stock_us, fastest_us) = (within(&raw.stock_us, 1e12)?, within(&raw.us, 1e12)?);
             Ok(Cell { collective, bytes: raw.bytes, fastest: able, stock_us, fastest_us })
         };
-        let cells = raw.fastest.iter().map(cell).collect::<Result<_, _>>()?;
+        let cells: Vec<Cell> = raw.fastest.iter().map(cell).collect::<Result<_, _>>()?;
+        let mut seen = HashSet::new();
+        for (cell, raw) in cells.iter().zip(&raw.fastest) {
+            let Cell { collective, bytes, .. } = cell;
+            if !seen.insert((collective.name(), *bytes)) {
+                let message = format!("{collective} of {bytes} bytes again; expected each size of a collective once");
+                return Err(error(Some(raw.collective.span().start), message));
+            }
+        }
         let RawMeasured { mpi, network, ranks, nodes, nagare, date, command } = raw.measured;
         Ok(Self { measured: Measured { mpi, network, ranks, nodes, nagare, date, command }, costs, cells })
     }
@@ -213,6 +222,13 @@ mod tests {
         written.costs.host_goodput = Some(1e5);
         let text = written.to_toml();
         assert_eq!(Profile::from_toml(&text, "p.toml"), Ok(written), "{text}");
+    }
+
+    #[test]
+    fn a_size_stands_once() {
+        let cells = [(Collective::Bcast, 8, None), (Collective::Gather, 8, None), (Collective::Bcast, 8, None)];
+        let error = Profile::from_toml(&profile(&cells).to_toml(), "p.toml").expect_err("a size twice").to_string();
+        assert_eq!(error, "p.toml:30: bcast of 8 bytes again; expected each size of a collective once");
     }
 
     #[test]
