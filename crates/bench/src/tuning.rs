@@ -27,7 +27,14 @@ pub fn profile(results: &Results, date: &str) -> Option<Profile> {
         date: date.to_owned(),
         command: results.command.clone(),
     };
-    Some(Profile { measured, costs: costs(results), cells: results.cells.iter().filter_map(cell).collect() })
+    let mut cells: Vec<profile::Cell> = Vec::new();
+    // Vectors of several sizes have one block size where ranks are many: the first.
+    for cell in results.cells.iter().filter_map(cell) {
+        if !cells.iter().any(|other| (other.collective, other.bytes) == (cell.collective, cell.bytes)) {
+            cells.push(cell);
+        }
+    }
+    Some(Profile { measured, costs: costs(results), cells })
 }
 
 /// What messages cost, and what a host sends to another: the best of one pair alone and all hosts at once.
@@ -119,6 +126,15 @@ mod tests {
         assert_eq!(found.costs.host_goodput, Some(100.0));
         let cell = found.cells[0];
         assert_eq!((cell.bytes, cell.stock_us, cell.fastest_us), (65536, 500.0, 250.0));
+    }
+
+    #[test]
+    fn a_block_that_several_vectors_have_stands_once() {
+        let mut twice = results(vec![Timing::without_spread(STOCK, 0.5)]);
+        twice.cells.push(Cell { timings: vec![Timing::without_spread(STOCK, 2.0)], ..twice.cells[0].clone() });
+        let found = profile(&twice, "2026-11-23").expect("a profile");
+        assert_eq!(found.cells.iter().map(|cell| cell.stock_us).collect::<Vec<_>>(), [0.5e6]);
+        assert_eq!(Profile::from_toml(&found.to_toml(), "p.toml"), Ok(found));
     }
 
     #[test]
