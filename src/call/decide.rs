@@ -111,7 +111,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let decision = match settled {
         Some(None) => return Err(Reason::Faster.into()),
         Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
-        None => decision::Decision::new(&place.planner, rules, &call, &limits)?,
+        None => decision::Decision::new(&place.planner, rules, &call, &limits, class.is_some())?,
     };
     let sides = arguments.sides(real, record.size)?;
     let mut unit_bytes = 1;

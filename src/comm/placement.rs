@@ -8,6 +8,7 @@ use mpi::ffi::MPI_Comm;
 use nagare_plan::Planner;
 use nagare_plan::choice::{Reason, Rule, Rules};
 use nagare_plan::schedule::Rank;
+use nagare_plan::stock::Stock;
 use nagare_plan::topology::{Grid, Topology};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -59,6 +60,9 @@ impl Placement {
         let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
         if let Some(steps) = config.steps {
             planner = planner.with_steps(steps);
+        }
+        if let Some((library, most_both_ways)) = facts.stock {
+            planner = planner.with_stock(Stock::new(library, most_both_ways));
         }
         if rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
             let grid = Grid::new(planner.context().grouped(), planner.topology());

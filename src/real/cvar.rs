@@ -46,6 +46,14 @@ impl<'r> Variables<'r> {
         way.as_ref().map(|way| Self { real, way })
     }
 
+    /// Whether the library has a variable of this name: Open MPI has those of the components that it uses.
+    pub fn has(&self, name: &CStr) -> bool {
+        match self.way {
+            Way::Registry => stored(self.real, name).is_some(),
+            Way::Tool => told(self.real, name).is_some(),
+        }
+    }
+
     /// The value of the first of these sizes, in bytes, that exists and is above zero; at most `u32::MAX`.
     pub fn size(&self, names: &[&CStr]) -> Option<u32> {
         let value = |name: &CStr| match self.way {

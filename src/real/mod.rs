@@ -11,6 +11,7 @@ mod functions;
 pub mod handles;
 mod library;
 pub mod signatures;
+pub mod transport;
 
 pub use functions::{Functions, MISSING};
 pub use handles::Handles;
@@ -46,14 +47,24 @@ impl Real {
 
     /// First line of what the library says of itself.
     pub fn version(&self) -> String {
+        let text = self.description();
+        text.lines().next().unwrap_or_default().split(", package").next().unwrap_or_default().trim().to_owned()
+    }
+
+    /// MPICH's device, such as `ch4:ofi`.
+    pub fn device(&self) -> Option<String> {
+        let text = self.description();
+        text.lines().find_map(|line| Some(line.strip_prefix("MPICH Device:")?.trim().to_owned()))
+    }
+
+    fn description(&self) -> String {
         // MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI and 8192 in MPICH.
         let mut buffer = vec![0u8; 8192];
         let mut length: c_int = 0;
         // SAFETY: the buffer has room for the longest string of both families.
         unsafe { (self.mpi.get_library_version)(buffer.as_mut_ptr().cast(), &raw mut length) };
         buffer.truncate(buffer.iter().position(|&b| b == 0).unwrap_or(0));
-        let text = String::from_utf8_lossy(&buffer).replace('\t', " ");
-        text.lines().next().unwrap_or_default().split(", package").next().unwrap_or_default().trim().to_owned()
+        String::from_utf8_lossy(&buffer).replace('\t', " ")
     }
 }
 

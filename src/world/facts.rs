@@ -2,16 +2,18 @@
 
 use super::disagreement::Disagreement;
 use super::locality;
+use super::machine::Said;
 use super::meeting::meet;
 use super::profiles::{self, Found, Profiles};
 use super::setup::{MAX_LEVELS, Setup};
-use crate::real::Real;
 use crate::real::eager::{self, EagerLimits, UNKNOWN};
 use crate::real::handles::TAG_UB;
+use crate::real::{Real, transport};
 use crate::transport::tags::Tags;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::schedule::Rank;
-use nagare_plan::topology::{Location, Topology, in_order};
+use nagare_plan::stock::Library;
+use nagare_plan::topology::{Costs, Location, Topology, Transport, in_order};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -49,6 +51,8 @@ pub struct Facts {
     tag_bits: u16,
     /// NUMA node in the node, 0 if unknown.
     numa: u32,
+    /// Of messages between nodes.
+    machine: Said,
 }
 
 /// What the ranks of one communicator know of each other.
@@ -62,6 +66,9 @@ pub struct SharedFacts {
     pub tags: Tags,
     /// What was measured before.
     pub profiles: Arc<Profiles>,
+    /// The MPI library, where it is known what it chooses, and the largest message, bytes, that two of its ranks send
+    /// each other at the same time.
+    pub stock: Option<(Library, u64)>,
     /// The smallest rank that shares memory with each, whatever is told of nodes.
     memory: Arc<[u64]>,
 }
@@ -116,7 +123,11 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                     let bytes = ranks.first().map_or(0, |first| first.profile_bytes);
                     let found =
                         if bytes > 0 { profiles::share(real, comm, profiles, bytes) } else { Ok(Found::default()) };
-                    share(&ranks, setup, found.map_err(Disagreement::Exchange)?, &real.version())
+                    let shared = share(&ranks, setup, found.map_err(Disagreement::Exchange)?, &real.version())?;
+                    if rank == 0 {
+                        log::debug!("messages between nodes: {}; {}", transport::name(real), shared.topology.costs());
+                    }
+                    Ok(shared)
                 }),
                 report: ranks.iter().any(|f| f.report != 0),
                 strict: ranks.iter().any(|f| f.strict != 0),
@@ -144,7 +155,7 @@ fn collect(
         (mpi.comm_size)(comm.into(), &raw mut size);
     }
     meet(real, comm, rank, size, &setup.config)?;
-    let own = own_facts(real, setup, own, usable, shared_memory_leader(real, comm, rank)?);
+    let own = own_facts(real, setup, own, usable, (rank as u64, shared_memory_leader(real, comm, rank)?));
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
     // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
@@ -224,9 +235,9 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<Shar
     }
     let memory = ranks.iter().map(|f| f.memory).collect();
     let profiles = Profiles::fitting(found, mpi, &topology);
-    if let Some(costs) = profiles.costs() {
-        topology = topology.with_costs(costs);
-    }
+    let (transport, mbit) = Said::agreed(ranks.iter().map(|f| f.machine));
+    let said = Costs::of_machine(transport, mbit);
+    topology = topology.with_costs(profiles.costs().map_or(said, |measured| measured.or_else(said)));
     let strict = ranks.iter().any(|f| f.strict != 0);
     if let Some(problem) = profiles.problems.first().filter(|_| strict) {
         return Err(Disagreement::Profile(problem.clone()));
@@ -234,11 +245,15 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<Shar
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
-    Ok(SharedFacts { topology: Arc::new(topology), eager, tags, profiles: Arc::new(profiles), memory })
+    // See `nagare_plan::stock`.
+    let most_both_ways = if transport == Some(Transport::OpenMpiTcp) { u64::from(eager.remote) } else { u64::MAX };
+    let stock = Library::from_version(mpi).map(|library| (library, most_both_ways));
+    let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
+    Ok(SharedFacts { topology, eager, tags, profiles, stock, memory })
 }
 
-fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, leader: u64) -> Facts {
-    let (place, profile_bytes) = own;
+fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ranks: (u64, u64)) -> Facts {
+    let ((place, profile_bytes), (rank, leader)) = (own, ranks);
     // Where only some ranks are on, the others tell what is compared.
     let on = setup.config.enable;
     let limits = if on { eager::limits(real) } else { EagerLimits::UNKNOWN };
@@ -263,6 +278,7 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, le
         report: u16::from(setup.config.report.is_some()),
         tag_bits: tag_bits(real),
         numa: bound.map_or(0, |b| b.numa),
+        machine: if on && leader == rank { Said::here(real, !setup.has_network()) } else { Said::NOTHING },
     }
 }
 

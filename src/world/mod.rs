@@ -4,6 +4,7 @@
 //! ```text
 //!   collect ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
 //!                │       ├─► profiles ─► files                 profiles: what was measured before
+//!                │       ├─► machine ─► links                  machine: what it says without a clock
 //!                │       └─► setup, locality
 //!                └─► setup ─► files
 //! ```
@@ -16,7 +17,9 @@ pub mod collect;
 mod disagreement;
 mod facts;
 mod files;
+mod links;
 pub mod locality;
+mod machine;
 mod meeting;
 mod profiles;
 pub mod setup;

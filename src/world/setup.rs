@@ -98,6 +98,11 @@ impl Setup {
         self.source.on_network(topology, node_of)
     }
 
+    /// Whether the network is known link by link.
+    pub fn has_network(&self) -> bool {
+        matches!(self.source, Source::Fabric { .. })
+    }
+
     /// The place of `rank` of the world, which is on this host.
     ///
     /// # Errors

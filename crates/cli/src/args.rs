@@ -7,6 +7,7 @@ use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::choice::parse_bytes;
 use nagare_plan::collective::Collective;
 use nagare_plan::fabric::MAX_NODES;
+use nagare_plan::stock::Library;
 use nagare_plan::topology::Dims;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,6 +83,30 @@ pub struct PredictArgs {
     /// Largest segment; in a job the eager limit of the MPI library bounds it, below 64K with Open MPI over TCP
     #[arg(long, default_value = "32K", value_parser = byte_count)]
     pub segment: u64,
+    /// The MPI library with whose own algorithms they are compared, where these are known: for reductions
+    #[arg(long, value_enum, default_value_t = StockLibrary::Openmpi4)]
+    pub library: StockLibrary,
+}
+
+/// An MPI library whose choice of algorithms is known.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StockLibrary {
+    /// Open MPI up to 4.1
+    Openmpi4,
+    /// Open MPI 5
+    Openmpi5,
+    /// MPICH 4 and 5
+    Mpich,
+}
+
+impl From<StockLibrary> for Library {
+    fn from(library: StockLibrary) -> Self {
+        match library {
+            StockLibrary::Openmpi4 => Self::OpenMpi4,
+            StockLibrary::Openmpi5 => Self::OpenMpi5,
+            StockLibrary::Mpich => Self::Mpich,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

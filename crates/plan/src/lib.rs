@@ -56,6 +56,7 @@ pub mod profile;
 mod quoted;
 mod recent;
 pub mod schedule;
+pub mod stock;
 pub mod tasks;
 pub mod topology;
 pub mod tree;

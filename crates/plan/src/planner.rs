@@ -7,6 +7,7 @@ use crate::cost::{self, Demand, Message, Prediction, Segments};
 use crate::pattern::{Partners, RailOptions};
 use crate::recent::Recent;
 use crate::schedule::{Pacing, RankPlan, Schedule};
+use crate::stock::Stock;
 use crate::topology::Topology;
 use std::sync::{Arc, OnceLock};
 
@@ -31,6 +32,12 @@ const ALIKE: f64 = 1.02;
 /// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
 /// noise, no other jobs and no processors.
 const WORTH_TRYING: f64 = 1.5;
+
+/// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
+const PREFERRED: f64 = 0.95;
+
+/// How many times slower links may be than is assumed where nobody has said it: 100 Mbit/s in place of 10 Gbit/s.
+const SLOWER: f64 = 100.0;
 
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
@@ -61,6 +68,9 @@ pub struct Planner {
     demands: Box<[OnceLock<Option<Demand>>]>,
     fitted: Recent<(Collective, u64, Segments), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
+    /// The MPI library's own algorithms, where it is known.
+    stock: Option<Box<Stock>>,
+    stock_times: Recent<(Collective, u64), Option<f64>>,
 }
 
 impl Planner {
@@ -71,7 +81,14 @@ impl Planner {
 
     fn of(context: Context) -> Self {
         let demands = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
-        Self { context, demands, fitted: Recent::new(), predictions: Recent::new() }
+        let (fitted, predictions, stock_times) = (Recent::new(), Recent::new(), Recent::new());
+        Self { context, demands, fitted, predictions, stock: None, stock_times }
+    }
+
+    /// The same beside an MPI library whose algorithms are known.
+    pub fn with_stock(mut self, stock: Stock) -> Self {
+        self.stock = Some(Box::new(stock));
+        self
     }
 
     /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many
@@ -95,7 +112,7 @@ impl Planner {
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.context.options();
         change(&mut options);
-        Self::of(Context::new(self.context.into_topology(), options))
+        Self { stock: self.stock, ..Self::of(Context::new(self.context.into_topology(), options)) }
     }
 
     /// The facts it plans from.
@@ -257,6 +274,41 @@ impl Planner {
     ) -> Option<Prediction> {
         let demand = self.demand(collective, algorithm)?;
         Some(cost::predict(demand, self.message(), self.vector(collective, bytes), segments))
+    }
+
+    /// Nanoseconds that the MPI library's own are predicted to take for a call of `bytes`; `None` where it is not known
+    /// what it does.
+    pub fn stock_time(&self, collective: Collective, bytes: u64) -> Option<f64> {
+        let time =
+            |stock: &Stock| stock.time(&self.context, self.message(), collective, self.vector(collective, bytes));
+        self.stock_times.answer((collective, bytes), || time(self.stock.as_deref()?))
+    }
+
+    /// Whether `algorithm`, with the segment of `prediction`, is predicted to be clearly faster than the MPI library's
+    /// own; `true` where it is not known what that does. Where nobody has said how fast links are, it must be faster on
+    /// slow links too.
+    pub fn is_preferred(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        bytes: u64,
+        prediction: Prediction,
+    ) -> bool {
+        let Some(stock) = self.stock_time(collective, bytes) else { return true };
+        if prediction.time > stock * PREFERRED {
+            return false;
+        }
+        if self.topology().knows_rates() {
+            return true;
+        }
+        // Links that are so many times slower are messages that cost so many times less, in other units.
+        let message = self.message();
+        let message = Message { latency: message.latency / SLOWER, gap: message.gap / SLOWER };
+        let vector = self.vector(collective, bytes);
+        let time = |demand: &Demand| demand.time(message, vector as f64, prediction.segment as f64);
+        let ours = self.demand(collective, algorithm).map(time);
+        let stock = self.stock.as_deref().and_then(|stock| stock.time(&self.context, message, collective, vector));
+        ours.zip(stock).is_none_or(|(ours, stock)| ours <= stock * PREFERRED)
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

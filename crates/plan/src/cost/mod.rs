@@ -24,6 +24,7 @@ pub use halving::fastest;
 pub use least::least_time;
 pub use room::{Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
+pub(crate) use stepwise::together;
 pub use stepwise::{Step, Steps};
 
 use crate::fabric::MessageCost;

@@ -68,6 +68,6 @@ impl Steps {
 
 /// Time of bytes and messages that overlap: neither their sum nor the longer of the two. The root of the sum of squares
 /// comes within 20 % of what chains with segments from 512 bytes to 8 KiB take on the emulated clusters.
-pub(super) fn together(bytes: f64, messages: f64) -> f64 {
+pub(crate) fn together(bytes: f64, messages: f64) -> f64 {
     (bytes * bytes + messages * messages).sqrt()
 }

@@ -1,6 +1,8 @@
-//! What was measured of the network where the program runs: stands in for what no fabric file says.
+//! What was measured of the network where the program runs, or what its machines say: stands in for what no fabric
+//! file says.
 
 use crate::fabric::MessageCost;
+use std::fmt;
 
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
 pub(super) const GOODPUT: f64 = 1448.0 / 1514.0;
@@ -26,8 +28,23 @@ impl Costs {
         MessageCost { latency_us: first.latency_us.or(second.latency_us), gap_us: first.gap_us.or(second.gap_us) }
     }
 
+    /// These, and what they do not say, from `others`.
+    pub fn or_else(self, others: Self) -> Self {
+        let message = Self::or(self.message, Some(&others));
+        Self { message, host_goodput: self.host_goodput.or(others.host_goodput) }
+    }
+
     fn bits(&self) -> [Option<u64>; 3] {
         [self.message.latency_us, self.message.gap_us, self.host_goodput].map(|value| value.map(f64::to_bits))
+    }
+}
+
+impl fmt::Display for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}"));
+        let MessageCost { latency_us, gap_us } = self.message;
+        let (latency, gap, goodput) = (number(latency_us), number(gap_us), number(self.host_goodput));
+        write!(f, "latency {latency} us, gap {gap} us, {goodput} Mbit/s of data from a host")
     }
 }
 

@@ -243,6 +243,16 @@ impl Topology {
         self.network.as_ref()
     }
 
+    /// What messages and links cost, where no fabric says it.
+    pub fn costs(&self) -> Costs {
+        self.costs.unwrap_or_default()
+    }
+
+    /// Whether it is known how fast links are: by a fabric, a measurement, or what machines say of theirs.
+    pub fn knows_rates(&self) -> bool {
+        self.network.is_some() || self.measured_mbit().is_some()
+    }
+
     /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         self.cores.len() as u32

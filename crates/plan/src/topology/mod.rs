@@ -11,6 +11,7 @@ mod hierarchy;
 mod line;
 mod node_ranks;
 mod source;
+mod transport;
 mod wires;
 
 pub use cartesian::Cartesian;
@@ -22,4 +23,5 @@ pub use hierarchy::{Family, Hierarchy};
 pub use line::Line;
 pub use node_ranks::NodeRanks;
 pub use source::{Location, Source, SourceError};
+pub use transport::Transport;
 pub use wires::{Way, Wires};

@@ -1,0 +1,57 @@
+//! How messages travel between nodes, as far as their costs depend on it where nobody has measured them.
+
+use super::Costs;
+use super::costs::GOODPUT;
+use crate::fabric::MessageCost;
+
+/// How messages travel between nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Open MPI's own over TCP (`btl/tcp`).
+    OpenMpiTcp,
+    /// Others without RDMA.
+    Tcp,
+    /// Adapters that read and write memory themselves: InfiniBand, Omni-Path, Slingshot, RoCE.
+    Rdma,
+}
+
+impl Transport {
+    /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 2 to
+    /// the next message; with RDMA 2 and 0.5, most of it software.
+    fn message(self) -> MessageCost {
+        let (latency, gap) = match self {
+            Self::OpenMpiTcp | Self::Tcp => (20.0, 2.0),
+            Self::Rdma => (2.0, 0.5),
+        };
+        MessageCost { latency_us: Some(latency), gap_us: Some(gap) }
+    }
+}
+
+impl Costs {
+    /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
+    pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
+        let message = transport.map(Transport::message).unwrap_or_default();
+        Self { message, host_goodput: mbit.map(|mbit| f64::from(mbit) * GOODPUT) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Planner;
+    use crate::topology::Topology;
+
+    #[test]
+    fn plans_know_what_the_machine_says() {
+        let nodes = || Topology::of_nodes((0..8).collect()).expect("a topology");
+        let fast = Costs::of_machine(Some(Transport::Rdma), Some(100_000));
+        let planner = Planner::new(nodes().with_costs(fast));
+        let message = planner.message();
+        assert_eq!((message.latency, message.gap), (2000.0, 500.0));
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
+        assert!(planner.topology().measured_mbit().is_some_and(|mbit| close(mbit, 1e5)));
+        assert!(planner.topology().knows_rates());
+        let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
+        assert!(!unknown.knows_rates());
+    }
+}

@@ -1,0 +1,41 @@
+//! How the MPI library's messages travel between nodes: what it says of that, without a message.
+
+use super::cvar::Variables;
+use crate::real::Real;
+use std::ffi::CStr;
+
+/// Components of Open MPI that carry messages between nodes, by a variable that only those in use have, and what they
+/// are called here: a library below (`ucx`, `ofi`, `psm2`), or `ob1` over what it has itself.
+const COMPONENTS: [(&CStr, &str); 8] = [
+    (c"pml_ucx_priority", "ucx"),
+    (c"mtl_psm2_priority", "psm2"),
+    (c"mtl_ofi_priority", "ofi"),
+    (c"mtl_portals4_priority", "portals4"),
+    (c"btl_openib_eager_limit", "openib"),
+    (c"btl_uct_eager_limit", "uct"),
+    (c"btl_ofi_eager_limit", "btl ofi"),
+    (c"btl_tcp_eager_limit", TCP),
+];
+
+/// Open MPI's own over TCP.
+pub const TCP: &str = "tcp";
+
+/// Variables with which users tell the libraries below which way to go.
+const CHOICES: [&str; 3] = ["UCX_TLS", "UCX_NET_DEVICES", "FI_PROVIDER"];
+
+/// What carries messages between nodes, such as `tcp`, `ucx` or `ch4:ofi`; `None` where the library does not say.
+pub fn component(real: &Real) -> Option<String> {
+    if let Some(device) = real.device() {
+        return Some(device);
+    }
+    let variables = Variables::open(real)?;
+    let in_use = COMPONENTS.iter().find(|(name, _)| variables.has(name));
+    in_use.map(|(_, component)| (*component).to_owned())
+}
+
+/// The same, with what users have chosen below it: what a profile was measured with.
+pub fn name(real: &Real) -> String {
+    let component = component(real).unwrap_or_else(|| "unknown".to_owned());
+    let chosen = CHOICES.iter().filter_map(|&choice| Some(format!(" {choice}={}", std::env::var(choice).ok()?)));
+    component + &chosen.collect::<String>()
+}
