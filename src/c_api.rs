@@ -206,6 +206,8 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             "nodes": place.nodes,
             "eager_bytes": place.eager,
             "network": topology.network_name(),
+            "transport": shim.world().and_then(|world| Some(world.facts.as_ref().ok()?.transport.clone())),
+            "placement": topology.arrangement(),
             "topology": topology,
             "plans": plans,
         });

@@ -9,6 +9,10 @@ const CALLS: u64 = 100;
 /// and of the settled way, after 8 calls, 16, 32 and 32, twice as many where some are slow by chance.
 const MEASURED: u64 = 12 + 4 + 2 * 4;
 
+/// The same in a test whose machine may be busy: a settled way that has become slow by chance is looked at, and all
+/// candidates are measured again, up to three times in a hundred calls.
+const MEASURED_UNDER_LOAD: u64 = MEASURED + 3 * 12;
+
 /// Calls of 5 ms and more that pass before anything is tried, at most.
 const EARLY: u64 = 1;
 
@@ -38,7 +42,7 @@ fn the_library_stays_where_ours_is_slow() {
             let outcome = job(&program, &words).set("NAGARE_SEGMENT", "64").run().verified("learning");
             let [all, measured] = stock(&outcome, collective);
             assert!(all >= CALLS - MEASURED, "{:?}", outcome.report());
-            assert!((1..=MEASURED).contains(&measured), "{:?}", outcome.report());
+            assert!((1..=MEASURED_UNDER_LOAD).contains(&measured), "{:?}", outcome.report());
             assert!(outcome.report().ours(collective) >= 1, "ours was never tried: {:?}", outcome.report());
             assert_eq!(all + outcome.report().ours(collective), CALLS, "{:?}", outcome.report());
         }

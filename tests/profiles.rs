@@ -59,6 +59,14 @@ fn the_fastest_of_a_profile_runs() {
             let outcome = with(&["collective=allreduce", "bytes=4096", kind]);
             assert_eq!(calls(&outcome, "allreduce", "halving_doubling"), 10, "{:?}", outcome.report());
         }
+        // Where ranks are in another order, it says nothing.
+        for (placement, expected) in [("node 2 x 2", 10), ("node 2 x 2 in turn", 0)] {
+            let placed = text.replacen("ranks", &format!("placement = \"{placement}\"\nranks"), 1);
+            let file = write(&scratch.path().join("placed.toml"), &placed);
+            let job = job(&program, &["collective=bcast", "bytes=1024"]).set("NAGARE_PROFILE", &file);
+            let outcome = job.run().verified("learning");
+            assert_eq!(calls(&outcome, "bcast", "chain"), expected, "{:?}", outcome.report());
+        }
         // On other nodes, and for sizes that were not measured, it says nothing.
         let elsewhere = job(&program, &["collective=bcast", "bytes=1024"]).set("NAGARE_PROFILE", &file);
         let outcome = elsewhere.set("NAGARE_TOPOLOGY", "synthetic:node:4 core:1").run().verified("learning");
@@ -82,7 +90,11 @@ fn a_profile_that_cannot_be_used_is_told_and_ignored() {
     let broken = write(&scratch.path().join("broken.toml"), "schema = 1\nmeasured = 7\n");
     let open = write(&scratch.path().join("open.toml"), "schema = 1\n");
     std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("permissions");
+    let elsewhere = profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "chain")]);
+    let elsewhere = elsewhere.replacen("ranks", "transport = \"ucx\"\nranks", 1);
+    let elsewhere = write(&scratch.path().join("elsewhere.toml"), &elsewhere);
     for (file, part) in [
+        (elsewhere.as_str(), "was measured over ucx, this is tcp"),
         (other.as_str(), "was measured with MPICH Version: 4.0.2, this is Open MPI v4."),
         (&broken, "broken.toml:2: "),
         (&open, "everybody may write to it"),

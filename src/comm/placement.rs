@@ -68,7 +68,7 @@ impl Placement {
             let grid = Grid::new(planner.context().grouped(), planner.topology());
             log::debug!("a communicator of {size} ranks on {nodes} nodes, dimensions {grid}");
         }
-        let measured = facts.profiles.rules(size, nodes);
+        let measured = facts.profiles.rules(planner.topology());
         let rules = config.rules.before(&measured);
         let shares_memory = facts.share_memory(&world_ranks);
         Ok(Self { shares_memory, planner, nodes, eager, world_ranks, tags, measured, rules })

@@ -69,6 +69,8 @@ pub struct SharedFacts {
     /// The MPI library, where it is known what it chooses, and the largest message, bytes, that two of its ranks send
     /// each other at the same time.
     pub stock: Option<(Library, u64)>,
+    /// What carries messages between nodes, by this rank's library.
+    pub transport: String,
     /// The smallest rank that shares memory with each, whatever is told of nodes.
     memory: Arc<[u64]>,
 }
@@ -111,7 +113,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
     };
     let usable = setup.usable && own_problem.is_none();
     let reads = rank == 0 && setup.config.enable;
-    let profiles = if reads { Found::here(&setup.config.profile).encoded() } else { Vec::new() };
+    let profiles = if reads { Found::here(real, &setup.config.profile).encoded() } else { Vec::new() };
     match collect(real, comm, setup, (&place, profiles.len() as u64), usable) {
         Ok(ranks) => {
             let mut facts = agree(&ranks);
@@ -123,9 +125,9 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                     let bytes = ranks.first().map_or(0, |first| first.profile_bytes);
                     let found =
                         if bytes > 0 { profiles::share(real, comm, profiles, bytes) } else { Ok(Found::default()) };
-                    let shared = share(&ranks, setup, found.map_err(Disagreement::Exchange)?, &real.version())?;
+                    let shared = share(&ranks, setup, found.map_err(Disagreement::Exchange)?, real)?;
                     if rank == 0 {
-                        log::debug!("messages between nodes: {}; {}", transport::name(real), shared.topology.costs());
+                        log::debug!("messages between nodes: {}; {}", shared.transport, shared.topology.costs());
                     }
                     Ok(shared)
                 }),
@@ -208,7 +210,7 @@ fn differences(real: &Real, comm: MPI_Comm, setup: &Setup, rank: usize) -> Strin
 }
 
 /// The places of all ranks and the limits that hold for all of them.
-fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<SharedFacts, Disagreement> {
+fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<SharedFacts, Disagreement> {
     let levels = ranks.first().map_or(0, |f| f.levels as usize);
     let number = |of: &dyn Fn(&Facts) -> u64| -> Vec<u32> {
         let mut numbers: HashMap<u64, u32> = HashMap::new();
@@ -234,7 +236,7 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<Shar
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
     let memory = ranks.iter().map(|f| f.memory).collect();
-    let profiles = Profiles::fitting(found, mpi, &topology);
+    let profiles = Profiles::fitting(found, &topology);
     let (transport, mbit) = Said::agreed(ranks.iter().map(|f| f.machine));
     let said = Costs::of_machine(transport, mbit);
     topology = topology.with_costs(profiles.costs().map_or(said, |measured| measured.or_else(said)));
@@ -247,9 +249,9 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, mpi: &str) -> Result<Shar
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
     // See `nagare_plan::stock`.
     let most_both_ways = if transport == Some(Transport::OpenMpiTcp) { u64::from(eager.remote) } else { u64::MAX };
-    let stock = Library::from_version(mpi).map(|library| (library, most_both_ways));
+    let stock = Library::from_version(&real.version()).map(|library| (library, most_both_ways));
     let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
-    Ok(SharedFacts { topology, eager, tags, profiles, stock, memory })
+    Ok(SharedFacts { topology, eager, tags, profiles, stock, transport: transport::name(real), memory })
 }
 
 fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ranks: (u64, u64)) -> Facts {

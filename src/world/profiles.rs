@@ -8,7 +8,7 @@
 //! ```
 
 use super::files::read_text;
-use crate::real::Real;
+use crate::real::{Real, transport};
 use mpi::ffi::MPI_Comm;
 use nagare_config::ProfileSource;
 use nagare_plan::choice::Rule;
@@ -35,6 +35,8 @@ pub struct Found {
     problems: Vec<String>,
     /// Whether the user named it: then it is to fit.
     named: bool,
+    /// What rank 0's MPI library calls itself, and what carries its messages between nodes.
+    library: (String, String),
 }
 
 /// The profiles that fit, the same on all ranks.
@@ -47,8 +49,8 @@ pub struct Profiles {
 
 impl Found {
     /// Looks for profiles on this host.
-    pub fn here(source: &ProfileSource) -> Self {
-        let mut found = Self::default();
+    pub fn here(real: &Real, source: &ProfileSource) -> Self {
+        let mut found = Self { library: (real.version(), transport::name(real)), ..Self::default() };
         let paths = match source {
             ProfileSource::Off => Vec::new(),
             ProfileSource::File(name) => {
@@ -95,12 +97,13 @@ pub fn share(real: &Real, comm: MPI_Comm, mut encoded: Vec<u8>, bytes: u64) -> R
 }
 
 impl Profiles {
-    /// Those of `found` that fit the library and the network.
-    pub fn fitting(found: Found, mpi: &str, topology: &Topology) -> Self {
+    /// Those of `found` that fit rank 0's library, and the network: on all ranks the same.
+    pub fn fitting(found: Found, topology: &Topology) -> Self {
+        let (mpi, transport) = &found.library;
         let mut profiles = Self { fitting: Vec::new(), problems: found.problems };
         for (name, text) in found.texts {
             match Profile::from_toml(&text, &name) {
-                Ok(profile) => match profile.misfit(mpi, topology) {
+                Ok(profile) => match profile.misfit(mpi, transport, topology) {
                     None => profiles.fitting.push((name, profile)),
                     Some(misfit) if found.named => {
                         profiles.problems.push(format!("{}: {misfit}; it is not used", quoted(&name)));
@@ -123,9 +126,11 @@ impl Profiles {
         self.fitting.first().map(|(_, profile)| profile.costs)
     }
 
-    /// What was the fastest on so many ranks and nodes.
-    pub fn rules(&self, ranks: u32, nodes: u32) -> Vec<Rule> {
-        let rules = self.fitting.iter().map(|(_, profile)| profile.rules(ranks, nodes));
+    /// What was the fastest on so many ranks and nodes, in the order of `topology`.
+    pub fn rules(&self, topology: &Topology) -> Vec<Rule> {
+        let placement = if self.fitting.is_empty() { String::new() } else { topology.arrangement() };
+        let (ranks, nodes) = (topology.ranks(), topology.node_count());
+        let rules = self.fitting.iter().map(|(_, profile)| profile.rules(ranks, nodes, &placement));
         rules.into_iter().find(|rules| !rules.is_empty()).unwrap_or_default()
     }
 

@@ -48,6 +48,12 @@ pub struct Job {
     /// What Nagare calls the network; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// What it says carries messages between nodes; `None` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
+    /// In which order it says ranks are; `None` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
     /// Nodes that it knows; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,

@@ -21,6 +21,8 @@ pub fn profile(results: &Results, date: &str) -> Option<Profile> {
     let measured = Measured {
         mpi: job.mpi.split_whitespace().collect::<Vec<_>>().join(" "),
         network: job.network.clone()?,
+        transport: job.transport.clone().unwrap_or_default(),
+        placement: job.placement.clone().unwrap_or_default(),
         ranks: job.hosts.len() as u32,
         nodes: job.nodes?,
         nagare: job.nagare.clone()?,

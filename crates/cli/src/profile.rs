@@ -79,7 +79,8 @@ fn check(files: &[PathBuf]) -> anyhow::Result<ExitCode> {
 /// For which jobs it is.
 fn summary(profile: &Profile) -> String {
     let of = &profile.measured;
-    format!("{} on {}, {} ranks on {} nodes, measured {}", of.mpi, of.network, of.ranks, of.nodes, of.date)
+    let over = if of.transport.is_empty() { String::new() } else { format!(" over {}", of.transport) };
+    format!("{}{over} on {}, {} ranks on {} nodes, measured {}", of.mpi, of.network, of.ranks, of.nodes, of.date)
 }
 
 fn name(fastest: Option<Algorithm>) -> &'static str {
@@ -95,6 +96,11 @@ pub fn gains(profile: &Profile) -> Vec<f64> {
 /// What it was measured on, and a row for each collective and size.
 pub fn table(profile: &Profile) -> String {
     let mut text = summary(profile) + "\n";
+    let placement = &profile.measured.placement;
+    if !placement.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "order of ranks: {placement}");
+    }
     let costs = &profile.costs;
     for (what, value, unit) in [
         ("a message costs beyond its bytes", costs.message.latency_us, "µs"),

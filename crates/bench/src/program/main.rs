@@ -89,9 +89,12 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let root = root.ok_or_else(|| format!("--root {}: there are {} ranks", arguments.root, together.size))?;
     let (hosts_of_ranks, series) = (hosts.clone(), arguments.series);
     let described = nagare.as_ref().and_then(|nagare| nagare.description(together.world.as_raw()));
-    let (network, nodes) = described.map(|known| (known.network, known.nodes)).unzip();
+    let nodes = described.as_ref().map(|known| known.nodes);
+    let (network, placement) = described.as_ref().map(|known| (known.network.clone(), known.placement.clone())).unzip();
     let job = Job {
         network,
+        transport: described.and_then(|known| known.transport),
+        placement,
         nodes,
         nagare: version,
         mpi: mpi.clone(),

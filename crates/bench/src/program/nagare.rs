@@ -28,6 +28,10 @@ struct Report {
 pub struct Description {
     /// What the network is called.
     pub network: String,
+    /// What carries messages between nodes.
+    pub transport: Option<String>,
+    /// In which order ranks are on nodes.
+    pub placement: String,
     /// Nodes of the communicator.
     pub nodes: u32,
 }

@@ -6,6 +6,8 @@
 //! [measured]
 //! mpi = "Open MPI v4.1.4"      # it is used with the same library only
 //! network = "tree8"            # the fabric, or the levels that are known, such as "levels node"
+//! transport = "tcp"            # what carries the library's messages between nodes; optional
+//! placement = "leaf 2 x 8, node 8 x 2"    # in which order ranks are in groups and on nodes; optional
 //! ranks = 16                   # of communicators for which [[fastest]] holds
 //! nodes = 8
 //! nagare = "0.1.0"
@@ -71,6 +73,10 @@ struct RawProfile {
 struct RawMeasured {
     mpi: String,
     network: String,
+    #[serde(default)]
+    transport: String,
+    #[serde(default)]
+    placement: String,
     ranks: u32,
     nodes: u32,
     #[serde(default)]
@@ -167,8 +173,9 @@ impl Profile {
                 return Err(error(Some(raw.collective.span().start), message));
             }
         }
-        let RawMeasured { mpi, network, ranks, nodes, nagare, date, command } = raw.measured;
-        Ok(Self { measured: Measured { mpi, network, ranks, nodes, nagare, date, command }, costs, cells })
+        let RawMeasured { mpi, network, transport, placement, ranks, nodes, nagare, date, command } = raw.measured;
+        let measured = Measured { mpi, network, transport, placement, ranks, nodes, nagare, date, command };
+        Ok(Self { measured, costs, cells })
     }
 
     /// The text of its file.
@@ -182,9 +189,10 @@ impl Profile {
             ($($format:tt)*) => { { let _ = writeln!(text, $($format)*); } };
         }
         let string = |value: &str| toml::Value::String(value.to_owned()).to_string();
-        let Measured { mpi, network, ranks, nodes, nagare, date, command } = &self.measured;
+        let Measured { mpi, network, transport, placement, ranks, nodes, nagare, date, command } = &self.measured;
         line!("schema = {SCHEMA}\n\n[measured]");
         line!("mpi = {}\nnetwork = {}", string(mpi), string(network));
+        line!("transport = {}\nplacement = {}", string(transport), string(placement));
         line!("ranks = {ranks}\nnodes = {nodes}");
         line!("nagare = {}\ndate = {}\ncommand = {}", string(nagare), string(date), string(command));
         line!("\n[network]");
@@ -228,7 +236,7 @@ mod tests {
     fn a_size_stands_once() {
         let cells = [(Collective::Bcast, 8, None), (Collective::Gather, 8, None), (Collective::Bcast, 8, None)];
         let error = Profile::from_toml(&profile(&cells).to_toml(), "p.toml").expect_err("a size twice").to_string();
-        assert_eq!(error, "p.toml:30: bcast of 8 bytes again; expected each size of a collective once");
+        assert_eq!(error, "p.toml:32: bcast of 8 bytes again; expected each size of a collective once");
     }
 
     #[test]
@@ -236,13 +244,13 @@ mod tests {
         let text = profile(&[(Collective::Bcast, 65536, Some(Algorithm::TwoTree))]).to_toml();
         for (from, to, expected) in [
             ("schema = 1", "schema = 2", "p.toml:2: schema = 2; expected 1"),
-            ("\"bcast\"", "\"brcast\"", "p.toml:16: unknown collective `brcast`; expected reduce, bcast"),
-            ("\"two_tree\"", "\"xor\"", "p.toml:18: `xor` does not implement bcast; expected "),
-            ("us = 5.0", "us = -5.0", "p.toml:19: -5; expected a number above 0, at most 1000000000000"),
-            ("us = 5.0", "us = nan", "p.toml:19: NaN; expected a number above 0"),
-            ("ranks = 16", "ranks = \"x\"", "p.toml:7: "),
-            ("ranks = 16", "rank = 16", "p.toml:7: unknown field `rank`"),
-            ("bytes = 65536", "bytes = -1", "p.toml:17: "),
+            ("\"bcast\"", "\"brcast\"", "p.toml:18: unknown collective `brcast`; expected reduce, bcast"),
+            ("\"two_tree\"", "\"xor\"", "p.toml:20: `xor` does not implement bcast; expected "),
+            ("us = 5.0", "us = -5.0", "p.toml:21: -5; expected a number above 0, at most 1000000000000"),
+            ("us = 5.0", "us = nan", "p.toml:21: NaN; expected a number above 0"),
+            ("ranks = 16", "ranks = \"x\"", "p.toml:9: "),
+            ("ranks = 16", "rank = 16", "p.toml:9: unknown field `rank`"),
+            ("bytes = 65536", "bytes = -1", "p.toml:19: "),
         ] {
             let error = Profile::from_toml(&text.replacen(from, to, 1), "p.toml").expect_err(to).to_string();
             assert!(error.starts_with(expected), "{to}: {error}\n{text}");

@@ -15,6 +15,7 @@ pub use file::{MAX_FILE_BYTES, ProfileError};
 use crate::algorithm::Algorithm;
 use crate::choice::{Prescription, Rule};
 use crate::collective::Collective;
+use crate::quoted;
 use crate::topology::{Costs, Topology};
 
 /// What was measured, and where.
@@ -35,7 +36,11 @@ pub struct Measured {
     pub mpi: String,
     /// What the network is called: [`Topology::network_name`].
     pub network: String,
-    /// Ranks and nodes of the communicator.
+    /// What carries the library's messages between nodes, such as `tcp` or `ucx`; empty where nobody has noted it.
+    pub transport: String,
+    /// In which order its ranks are: [`Topology::arrangement`]; empty where nobody has noted it.
+    pub placement: String,
+    /// Ranks of the communicator.
     pub ranks: u32,
     /// Nodes.
     pub nodes: u32,
@@ -63,21 +68,27 @@ pub struct Cell {
 }
 
 impl Profile {
-    /// Why it says nothing about a job with this library on this network; `None` if it does.
-    pub fn misfit(&self, mpi: &str, topology: &Topology) -> Option<String> {
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    /// Why it says nothing about a job with this library over this transport on this network; `None` if it does.
+    pub fn misfit(&self, mpi: &str, transport: &str, topology: &Topology) -> Option<String> {
+        let words = |text: &str| text.split_whitespace().map(quoted).collect::<Vec<_>>().join(" ");
         let (own, other) = (&self.measured, topology.network_name());
         if words(&own.mpi) != words(mpi) {
             return Some(format!("was measured with {}, this is {}", words(&own.mpi), words(mpi)));
         }
-        (own.network != other).then(|| format!("was measured on {}, this is {other}", own.network))
+        if !own.transport.is_empty() && own.transport != transport {
+            return Some(format!("was measured over {}, this is {}", quoted(&own.transport), quoted(transport)));
+        }
+        (own.network != other).then(|| format!("was measured on {}, this is {}", quoted(&own.network), quoted(&other)))
     }
 
-    /// The rules for communicators of so many ranks and nodes: none if it was measured with others. A size between two
+    /// The rules for communicators of so many ranks and nodes in the order of `placement`
+    /// ([`Topology::arrangement`]): none if it was measured with others. A size between two
     /// that were measured goes with the nearer by ratio; sizes beyond twice the largest, or below half the smallest,
     /// were not measured. Nothing is said about Alltoallv, of whose sizes a rank knows its own only.
-    pub fn rules(&self, ranks: u32, nodes: u32) -> Vec<Rule> {
-        if (self.measured.ranks, self.measured.nodes) != (ranks, nodes) {
+    pub fn rules(&self, ranks: u32, nodes: u32, placement: &str) -> Vec<Rule> {
+        let Measured { placement: own, .. } = &self.measured;
+        let is_other = !own.is_empty() && own != placement;
+        if is_other || (self.measured.ranks, self.measured.nodes) != (ranks, nodes) {
             return Vec::new();
         }
         self.all_rules()
@@ -119,6 +130,8 @@ mod tests {
         let measured = Measured {
             mpi: "Open MPI v4.1.4".to_owned(),
             network: "levels node".to_owned(),
+            transport: "tcp".to_owned(),
+            placement: "node 8 x 2".to_owned(),
             ranks: 16,
             nodes: 8,
             nagare: "0.1.0".to_owned(),
@@ -139,7 +152,7 @@ mod tests {
             (Bcast, 16384, chain),
             (Collective::Gather, 8, None),
         ]);
-        let rules = found.rules(16, 8);
+        let rules = found.rules(16, 8, "node 8 x 2");
         let bounds: Vec<_> = rules.iter().map(|rule| (rule.min, rule.max, rule.prescription)).collect();
         let measured = Prescription::Measured;
         assert_eq!(
@@ -151,8 +164,12 @@ mod tests {
                 (4, 16, measured(None))
             ]
         );
-        assert_eq!(found.rules(16, 4), []);
-        assert_eq!(found.rules(8, 8), []);
+        assert_eq!(found.rules(16, 4, "node 8 x 2"), []);
+        assert_eq!(found.rules(8, 8, "node 8 x 2"), []);
+        assert_eq!(found.rules(16, 8, "node 8 x 2 in turn"), []);
+        let mut anywhere = found.clone();
+        anywhere.measured.placement = String::new();
+        assert_eq!(anywhere.rules(16, 8, "node 8 x 2 in turn"), rules);
         assert_eq!(found.all_rules(), rules);
     }
 
@@ -160,15 +177,19 @@ mod tests {
     fn another_library_or_network_is_told() {
         let topology = Topology::of_nodes((0..16).map(|rank| rank / 2).collect()).expect("a topology");
         let found = profile(&[]);
-        assert_eq!(found.misfit("Open MPI\tv4.1.4", &topology), None);
+        assert_eq!(found.misfit("Open MPI\tv4.1.4", "tcp", &topology), None);
         assert_eq!(
-            found.misfit("MPICH Version:      4.0.2", &topology).as_deref(),
+            found.misfit("MPICH Version:      4.0.2", "tcp", &topology).as_deref(),
             Some("was measured with Open MPI v4.1.4, this is MPICH Version: 4.0.2")
+        );
+        assert_eq!(
+            found.misfit("Open MPI v4.1.4", "ucx", &topology).as_deref(),
+            Some("was measured over tcp, this is ucx")
         );
         let elsewhere =
             Profile { measured: Measured { network: "tree8".to_owned(), ..found.measured.clone() }, ..found };
         assert_eq!(
-            elsewhere.misfit("Open MPI v4.1.4", &topology).as_deref(),
+            elsewhere.misfit("Open MPI v4.1.4", "tcp", &topology).as_deref(),
             Some("was measured on tree8, this is levels node")
         );
     }

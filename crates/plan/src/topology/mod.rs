@@ -1,5 +1,6 @@
 //! Where ranks are: nested groups from the widest level (groups of leaves, leaves) to the node, and the core inside it.
 
+mod arrangement;
 mod cartesian;
 mod column;
 mod costs;
