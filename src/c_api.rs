@@ -2,7 +2,7 @@
 
 use crate::boundary::panics::guard;
 use crate::comm::registry;
-use crate::world::shim::{Shim, shim};
+use crate::world::shim::{Shim, World, shim};
 use crate::world::{collect, locality, setup};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
@@ -10,6 +10,7 @@ use nagare_plan::quoted;
 use serde_json::json;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Version of Nagare, such as "0.1.0"; never null.
 #[unsafe(no_mangle)]
@@ -200,13 +201,18 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
     let topology = place.planner.topology();
     let plans: Vec<_> = record.plans().iter().map(|p| p.plan.clone()).collect();
     if json {
+        let of_world = |world: Arc<World>| {
+            let facts = world.facts.as_ref().ok()?;
+            Some((facts.network.clone(), facts.transport.clone()))
+        };
+        let known = shim.world().and_then(of_world);
         let value = json!({
             "ranks": record.size,
             "rank": record.rank,
             "nodes": place.nodes,
             "eager_bytes": place.eager,
-            "network": topology.network_name(),
-            "transport": shim.world().and_then(|world| Some(world.facts.as_ref().ok()?.transport.clone())),
+            "network": known.as_ref().map(|(network, _)| network),
+            "transport": known.as_ref().map(|(_, transport)| transport),
             "placement": topology.arrangement(),
             "topology": topology,
             "plans": plans,

@@ -18,7 +18,7 @@ fn profile(mpi: &str, fastest: &[(&str, u64, &str)]) -> String {
         )
     });
     format!(
-        "schema = 1\n[measured]\nmpi = \"{mpi}\"\nnetwork = \"levels node\"\nranks = 4\nnodes = 2\n{}",
+        "schema = 1\n[measured]\nmpi = \"{mpi}\"\nnetwork = \"levels node in shared memory\"\nranks = 4\nnodes = 2\n{}",
         cells.collect::<String>()
     )
 }
@@ -110,6 +110,44 @@ fn a_profile_that_cannot_be_used_is_told_and_ignored() {
         assert!(strict.ended.status.is_some_and(|status| !status.success()), "{}", strict.ended.output());
         assert!(strict.ended.stderr.contains(part), "{}", strict.ended.output());
     }
+}
+
+/// Beside nothing else: a file that editors leave, and one that cannot be read, which ends no job.
+#[test]
+fn what_is_beside_profiles_ends_no_job() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let scratch = scratch_directory();
+    let directory = scratch.path().join("nagare/profiles");
+    std::fs::create_dir_all(directory.join("a.toml")).expect("a directory");
+    std::os::unix::fs::symlink("someone@somewhere.123", directory.join(".#p.toml")).expect("a link");
+    write(&directory.join("p.toml"), &profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "chain")]));
+    let home = scratch.path().to_str().expect("UTF-8");
+    let job = job(&program, &["collective=bcast", "bytes=1024"]).set("XDG_CONFIG_HOME", home);
+    let outcome = job.set("NAGARE_PROFILE", "").set("NAGARE_STRICT", "1").run().verified("learning");
+    assert_eq!(calls(&outcome, "bcast", "chain"), 10, "{:?}", outcome.report());
+    let messages = outcome.messages();
+    assert!(messages.len() == 1 && messages[0].contains("a.toml: not a regular file"), "{messages:?}");
+}
+
+/// Its costs come from another profile, and with threads its rules hold on one node too.
+#[test]
+fn profiles_of_one_node_hold_with_threads_and_take_no_costs_away() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let scratch = scratch_directory();
+    let directory = scratch.path().join("nagare/profiles");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let mpi = name_of(Mpi::OpenMpi4);
+    let one_node = profile(&mpi, &[("bcast", 1024, "chain")]).replacen("nodes = 2", "nodes = 1", 1);
+    write(&directory.join("a.toml"), &one_node.replacen(" in shared memory", "", 1));
+    let with_costs = "[network]\nmessage_latency = 77.5\n[[fastest]]";
+    let other = profile(&mpi, &[("gather", 1024, "stock")]).replacen("[[fastest]]", with_costs, 1);
+    write(&directory.join("b.toml"), &other.replacen(" in shared memory", "", 1));
+    let home = scratch.path().to_str().expect("UTF-8");
+    let job = Job::nagare(&program, 4).arguments(&["calls=10", "collective=bcast", "bytes=1024", "threads=multiple"]);
+    let job = job.set("XDG_CONFIG_HOME", home).set("NAGARE_PROFILE", "").set("NAGARE_LOG", "debug");
+    let outcome = job.run().verified("learning");
+    assert_eq!(calls(&outcome, "bcast", "chain"), 10, "{:?}", outcome.report());
+    assert!(outcome.ended.stderr.contains("latency 77.5 us"), "{}", outcome.ended.output());
 }
 
 /// In the user's directory: one that does not fit is passed over without a word, `off` leaves all.

@@ -4,7 +4,7 @@ use super::disagreement::Disagreement;
 use super::locality;
 use super::machine::Said;
 use super::meeting::meet;
-use super::profiles::{self, Found, Profiles};
+use super::profiles::{self, Found, Profiles, at_rate};
 use super::setup::{MAX_LEVELS, Setup};
 use crate::real::eager::{self, EagerLimits, UNKNOWN};
 use crate::real::handles::TAG_UB;
@@ -69,6 +69,8 @@ pub struct SharedFacts {
     /// The MPI library, where it is known what it chooses, and the largest message, bytes, that two of its ranks send
     /// each other at the same time.
     pub stock: Option<(Library, u64)>,
+    /// What the network is called.
+    pub network: String,
     /// What carries messages between nodes, by this rank's library.
     pub transport: String,
     /// The smallest rank that shares memory with each, whatever is told of nodes.
@@ -112,10 +114,8 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
         Err(problem) => (Location { groups: Vec::new(), node: None, core: None }, Some(problem)),
     };
     let usable = setup.usable && own_problem.is_none();
-    let reads = rank == 0 && setup.config.enable;
-    let profiles = if reads { Found::here(real, &setup.config.profile).encoded() } else { Vec::new() };
-    match collect(real, comm, setup, (&place, profiles.len() as u64), usable) {
-        Ok(ranks) => {
+    match collect(real, comm, setup, &place, usable) {
+        Ok((ranks, profiles)) => {
             let mut facts = agree(&ranks);
             if let Err(Disagreement::Settings(other, what)) = &mut facts {
                 *what = differences(real, comm, setup, *other);
@@ -142,13 +142,14 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
     }
 }
 
+/// The facts of all ranks, and what this one has found of profiles.
 fn collect(
     real: &Real,
     comm: MPI_Comm,
     setup: &Setup,
-    own: (&Location, u64),
+    place: &Location,
     usable: bool,
-) -> Result<Vec<Facts>, Disagreement> {
+) -> Result<(Vec<Facts>, Vec<u8>), Disagreement> {
     let mpi = &real.mpi;
     let (mut rank, mut size) = (0, 0);
     // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
@@ -157,7 +158,16 @@ fn collect(
         (mpi.comm_size)(comm.into(), &raw mut size);
     }
     meet(real, comm, rank, size, &setup.config)?;
-    let own = own_facts(real, setup, own, usable, (rank as u64, shared_memory_leader(real, comm, rank)?));
+    // After the meeting: nobody takes a slow file system for a rank without Nagare.
+    let reads = rank == 0 && setup.config.enable;
+    let profiles = if reads { Found::here(real, &setup.config.profile).encoded() } else { Vec::new() };
+    let own = own_facts(
+        real,
+        setup,
+        (place, profiles.len() as u64),
+        usable,
+        (rank as u64, shared_memory_leader(real, comm, rank)?),
+    );
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
     // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
@@ -172,7 +182,7 @@ fn collect(
             comm.into(),
         )
     };
-    if code == 0 { Ok(ranks) } else { Err(Disagreement::Exchange(code)) }
+    if code == 0 { Ok((ranks, profiles)) } else { Err(Disagreement::Exchange(code)) }
 }
 
 /// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.
@@ -235,13 +245,16 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Sh
         let fitted = topology.on_torus(Arc::new(dims.clone()));
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
-    let memory = ranks.iter().map(|f| f.memory).collect();
-    let profiles = Profiles::fitting(found, &topology);
+    let memory: Arc<[u64]> = ranks.iter().map(|f| f.memory).collect();
     let (transport, mbit) = Said::agreed(ranks.iter().map(|f| f.machine));
     let said = Costs::of_machine(transport, mbit);
-    topology = topology.with_costs(profiles.costs().map_or(said, |measured| measured.or_else(said)));
+    let told = topology.node_count() > 1 && memory.iter().all(|&other| other == memory[0]);
+    let network = topology.network_name() + if told { " in shared memory" } else { "" };
+    let profiles = Profiles::fitting(found, &network, mbit);
+    let measured = profiles.costs(&topology);
+    topology = topology.with_costs(measured.map_or(said, |measured| measured.or_else(said)));
     let strict = ranks.iter().any(|f| f.strict != 0);
-    if let Some(problem) = profiles.problems.first().filter(|_| strict) {
+    if let Some(problem) = profiles.fatal().filter(|_| strict) {
         return Err(Disagreement::Profile(problem.clone()));
     }
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
@@ -251,7 +264,8 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Sh
     let most_both_ways = if transport == Some(Transport::OpenMpiTcp) { u64::from(eager.remote) } else { u64::MAX };
     let stock = Library::from_version(&real.version()).map(|library| (library, most_both_ways));
     let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
-    Ok(SharedFacts { topology, eager, tags, profiles, stock, transport: transport::name(real), memory })
+    let transport = at_rate(&transport::name(real), mbit);
+    Ok(SharedFacts { topology, eager, tags, profiles, stock, network, transport, memory })
 }
 
 fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ranks: (u64, u64)) -> Facts {

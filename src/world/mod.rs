@@ -3,10 +3,10 @@
 //!
 //! ```text
 //!   collect ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
-//!                │       ├─► profiles ─► files                 profiles: what was measured before
+//!                │       ├─► profiles                          profiles: what was measured before
 //!                │       ├─► machine ─► links                  machine: what it says without a clock
 //!                │       └─► setup, locality
-//!                └─► setup ─► files
+//!                └─► setup
 //! ```
 //!
 //! `README.md` beside this file has the meeting of all ranks: states, messages, and why no rank waits for ever.
@@ -16,7 +16,6 @@
 pub mod collect;
 mod disagreement;
 mod facts;
-mod files;
 mod links;
 pub mod locality;
 mod machine;

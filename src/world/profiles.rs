@@ -7,10 +7,9 @@
 //!               /etc/nagare/profiles/*.toml                 nodes the first
 //! ```
 
-use super::files::read_text;
 use crate::real::{Real, transport};
 use mpi::ffi::MPI_Comm;
-use nagare_config::ProfileSource;
+use nagare_config::{ProfileSource, read_text};
 use nagare_plan::choice::Rule;
 use nagare_plan::profile::{MAX_FILE_BYTES, Profile};
 use nagare_plan::quoted;
@@ -45,6 +44,8 @@ pub struct Profiles {
     fitting: Vec<(String, Profile)>,
     /// One line for each that cannot be used.
     pub problems: Vec<String>,
+    /// Whether the user named one.
+    named: bool,
 }
 
 impl Found {
@@ -57,11 +58,20 @@ impl Found {
                 found.named = true;
                 vec![PathBuf::from(name)]
             }
-            ProfileSource::Search => directories().iter().flat_map(|directory| files(directory)).collect(),
+            ProfileSource::Search => {
+                let in_one = |directory: &PathBuf| files(directory, &mut found.problems);
+                directories().iter().flat_map(in_one).collect()
+            }
         };
         let mut left = MAX_FILE_BYTES;
         for path in paths {
-            match read_text(&path, left, "a profile (TOML)") {
+            match read_text(&path, MAX_FILE_BYTES, "a profile (TOML)") {
+                Ok(text) if text.len() > left => {
+                    let name = quoted(&path.to_string_lossy());
+                    let problem =
+                        format!("{name}: not read; expected profiles of at most {MAX_FILE_BYTES} bytes in all");
+                    found.problems.push(problem);
+                }
                 Ok(text) => {
                     left -= text.len();
                     found.texts.push((path.to_string_lossy().into_owned(), text));
@@ -97,13 +107,14 @@ pub fn share(real: &Real, comm: MPI_Comm, mut encoded: Vec<u8>, bytes: u64) -> R
 }
 
 impl Profiles {
-    /// Those of `found` that fit rank 0's library, and the network: on all ranks the same.
-    pub fn fitting(found: Found, topology: &Topology) -> Self {
+    /// Those of `found` that fit rank 0's library, and the network with links of so many Mbit/s: on all ranks the same.
+    pub fn fitting(found: Found, network: &str, mbit: Option<u32>) -> Self {
         let (mpi, transport) = &found.library;
-        let mut profiles = Self { fitting: Vec::new(), problems: found.problems };
+        let transport = &at_rate(transport, mbit);
+        let mut profiles = Self { fitting: Vec::new(), problems: found.problems, named: found.named };
         for (name, text) in found.texts {
             match Profile::from_toml(&text, &name) {
-                Ok(profile) => match profile.misfit(mpi, transport, topology) {
+                Ok(profile) => match profile.misfit(mpi, transport, network) {
                     None => profiles.fitting.push((name, profile)),
                     Some(misfit) if found.named => {
                         profiles.problems.push(format!("{}: {misfit}; it is not used", quoted(&name)));
@@ -121,9 +132,18 @@ impl Profiles {
         self.fitting.iter().map(|(name, _)| name.as_str())
     }
 
-    /// What messages and links cost.
-    pub fn costs(&self) -> Option<Costs> {
-        self.fitting.first().map(|(_, profile)| profile.costs)
+    /// Why a job ends that is to end where something is wrong: the profile that its user named cannot be used.
+    pub fn fatal(&self) -> Option<&String> {
+        self.problems.first().filter(|_| self.named)
+    }
+
+    /// What messages and links cost: of the profiles that know, the first that was measured on as many ranks and nodes
+    /// as the job has, else the first.
+    pub fn costs(&self, topology: &Topology) -> Option<Costs> {
+        let shape = (topology.ranks(), topology.node_count());
+        let known = || self.fitting.iter().map(|(_, profile)| profile).filter(|p| p.costs != Costs::default());
+        let of_shape = known().find(|p| (p.measured.ranks, p.measured.nodes) == shape);
+        of_shape.or_else(|| known().next()).map(|profile| profile.costs)
     }
 
     /// What was the fastest on so many ranks and nodes, in the order of `topology`.
@@ -140,6 +160,11 @@ impl Profiles {
     }
 }
 
+/// What carries messages between nodes, with the rate of their links where all hosts tell it.
+pub fn at_rate(transport: &str, mbit: Option<u32>) -> String {
+    mbit.map_or_else(|| transport.to_owned(), |mbit| format!("{transport} at {mbit} Mbit/s"))
+}
+
 /// Where profiles are looked for: the user's directory, then the system's.
 fn directories() -> Vec<PathBuf> {
     let absolute = |name| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -147,12 +172,19 @@ fn directories() -> Vec<PathBuf> {
     own.map(|own| own.join("nagare/profiles")).into_iter().chain([PathBuf::from(SYSTEM)]).collect()
 }
 
-/// The profiles in a directory, by name; none if there is no such directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
+/// The profiles in a directory, by name, without those that editors hide; none if there is no such directory.
+fn files(directory: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    let is_profile = |path: &PathBuf| {
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        !hidden && path.extension().is_some_and(|e| e == "toml")
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_profile).collect();
     paths.sort();
-    paths.truncate(MOST_FILES);
+    if paths.len() > MOST_FILES {
+        let (name, all) = (quoted(&directory.to_string_lossy()), paths.len());
+        problems.push(format!("{name}: {all} profiles, of which the first {MOST_FILES} by name are read"));
+        paths.truncate(MOST_FILES);
+    }
     paths
 }

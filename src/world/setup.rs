@@ -1,7 +1,6 @@
 //! What the environment and the files of this process say: read once, before the ranks compare it.
 
-use super::files::read_text;
-use nagare_config::{Config, Problem};
+use nagare_config::{Config, Problem, read_text};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
 use nagare_plan::quoted;
 use nagare_plan::topology::{Location, Source, Topology};

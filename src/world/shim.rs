@@ -167,7 +167,8 @@ impl Shim {
         let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
         let pool = facts.map(|facts| {
             let nodes = facts.topology.node_count();
-            let wanted = Collective::ALL.iter().any(|&c| config.rules.floor_on(c, nodes) < u64::MAX);
+            let rules = config.rules.before(&facts.profiles.all_rules());
+            let wanted = Collective::ALL.iter().any(|&c| rules.floor_on(c, nodes) < u64::MAX);
             Pool::of_world(self.real, wanted)
         });
         self.threads.store(pool.as_ref().is_some_and(|pool| pool.threads), Ordering::Relaxed);

@@ -1,14 +1,16 @@
 /* The same call again and again, every result verified. Options: collective=bcast|allreduce|allgather|alltoall
    kind=int|double calls=100 bytes=65536 communicators=0, of which each is made, has all calls and is freed; of none it
-   is MPI_COMM_WORLD. A sum of doubles is rounded, and must have the same bits in every call; a line
-   `learning bits=` tells them, and a line `learning seconds=` how long the slowest rank was in the calls. */
+   is MPI_COMM_WORLD. threads=single|multiple. A sum of doubles is rounded, and must have the same bits in every call;
+   a line `learning bits=` tells them, and a line `learning seconds=` how long the slowest rank was in the calls. */
 #include "check.h"
 #include <stdint.h>
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_start("learning", "collective,kind,calls,bytes,communicators", argc, argv);
+    const int multiple = strcmp(option(argc, argv, "threads", 5, "single"), "multiple") == 0;
+    int provided;
+    MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    check_start("learning", "collective,kind,calls,bytes,communicators,threads", argc, argv);
     const char *collective = option(argc, argv, "collective", 0, "bcast");
     const int real = strcmp(option(argc, argv, "kind", 1, "int"), "double") == 0;
     const int calls = atoi(option(argc, argv, "calls", 2, "100"));

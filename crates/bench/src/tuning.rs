@@ -1,5 +1,6 @@
 //! From what was measured to a profile.
 
+use crate::operation::Operation;
 use crate::record::{Cell, GAP, LATENCY, Results, STOCK, Timing};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
@@ -47,10 +48,15 @@ fn costs(results: &Results) -> Costs {
     Costs { message, host_goodput: results.goodput.iter().map(per_host).reduce(f64::max).map(rounded) }
 }
 
+/// Whether a profile says something about it: of sizes that differ by rank, a rank knows its own only.
+pub fn is_told(operation: Operation) -> bool {
+    operation.planned().is_some_and(|collective| collective != Collective::Alltoallv)
+}
+
 /// What was the fastest of a cell; `None` if stock was not measured, or where sizes differ by rank.
 fn cell(cell: &Cell) -> Option<profile::Cell> {
     let stock = cell.timing(STOCK)?;
-    let collective = cell.collective.planned().filter(|&collective| collective != Collective::Alltoallv)?;
+    let collective = cell.collective.planned().filter(|_| is_told(cell.collective))?;
     let ours = |timing: &&Timing| Algorithm::from_name(&timing.configuration).is_some();
     let best = cell.timings.iter().filter(ours).min_by(|a, b| a.median.total_cmp(&b.median));
     let best = best.filter(|best| is_clearly_faster(best, stock)).unwrap_or(stock);
@@ -72,7 +78,6 @@ fn is_clearly_faster(ours: &Timing, stock: &Timing) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Operation;
     use crate::record::{Goodput, Job, Message};
 
     fn results(timings: Vec<Timing>) -> Results {

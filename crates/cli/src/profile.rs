@@ -1,14 +1,14 @@
 //! `nagare profile`: what is in profiles.
 
 use crate::output::{bytes, print, table as boxed};
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use comfy_table::CellAlignment;
+use nagare_config::read_text;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
-use nagare_plan::profile::{Cell, Profile};
+use nagare_plan::profile::{Cell, MAX_FILE_BYTES, Profile};
+use nagare_plan::quoted;
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -58,7 +58,7 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
 
 fn read(path: &Path) -> anyhow::Result<Profile> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path).with_context(|| name.clone())?;
+    let text = read_text(path, MAX_FILE_BYTES, "a profile (TOML)").map_err(anyhow::Error::msg)?;
     Ok(Profile::from_toml(&text, &name)?)
 }
 
@@ -79,8 +79,9 @@ fn check(files: &[PathBuf]) -> anyhow::Result<ExitCode> {
 /// For which jobs it is.
 fn summary(profile: &Profile) -> String {
     let of = &profile.measured;
-    let over = if of.transport.is_empty() { String::new() } else { format!(" over {}", of.transport) };
-    format!("{}{over} on {}, {} ranks on {} nodes, measured {}", of.mpi, of.network, of.ranks, of.nodes, of.date)
+    let [mpi, transport, network, date] = [&of.mpi, &of.transport, &of.network, &of.date].map(|text| quoted(text));
+    let over = if transport.is_empty() { transport } else { format!(" over {transport}") };
+    format!("{mpi}{over} on {network}, {} ranks on {} nodes, measured {date}", of.ranks, of.nodes)
 }
 
 fn name(fastest: Option<Algorithm>) -> &'static str {
@@ -99,7 +100,7 @@ pub fn table(profile: &Profile) -> String {
     let placement = &profile.measured.placement;
     if !placement.is_empty() {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "order of ranks: {placement}");
+        let _ = writeln!(text, "order of ranks: {}", quoted(placement));
     }
     let costs = &profile.costs;
     for (what, value, unit) in [

@@ -12,6 +12,7 @@ use crate::profile::{gains, table};
 use anyhow::{Context, ensure};
 use clap::Args;
 use nagare_bench::arguments::Arguments;
+use nagare_bench::operation::Operation;
 use nagare_bench::record::{Results, STOCK};
 use nagare_bench::statistics::median;
 use nagare_bench::tuning;
@@ -55,7 +56,10 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let place = Place::find(&args.place)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", place.name())));
     let shown = out.display();
-    ensure!(args.force || !out.exists(), "{shown} exists; --force replaces it, --out FILE names another");
+    ensure!(
+        args.force || out.symlink_metadata().is_err(),
+        "{shown} exists; --force replaces it, --out FILE names another"
+    );
     let directory = match out.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => parent.to_owned(),
         None => PathBuf::from("."),
@@ -66,7 +70,8 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         let name: OsString = [file.as_os_str(), suffix.as_ref()].into_iter().collect();
         PathBuf::from(name)
     };
-    let (lines, costs) = (beside(".jsonl"), beside(".costs.toml"));
+    // No name that jobs take for a profile.
+    let (lines, costs, new) = (beside(".jsonl"), beside(".costs"), beside(".new"));
     let algorithms: Vec<&str> = [STOCK].into_iter().chain(ALGORITHMS.iter().map(|spec| spec.name)).collect();
     let words = vec![
         text(&lines)?,
@@ -78,7 +83,12 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         args.budget.as_secs_f64().to_string(),
     ];
     // A mistake is told before anything is started.
-    let able = Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?.collectives;
+    let asked = Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?;
+    ensure!(!args.budget.is_zero(), "--budget 0s; expected some time to measure in, such as 5m");
+    ensure!(!asked.sizes.is_empty(), "--sizes {}; expected at least one size", args.sizes);
+    let able = asked.collectives;
+    let is_told = |operation: &Operation| tuning::is_told(*operation);
+    ensure!(able.iter().any(is_told), "--collectives {}; a profile says nothing of these", args.collectives);
     let implements = |name: &&str| {
         let algorithm = Algorithm::from_name(name);
         algorithm.is_none_or(|a| able.iter().any(|operation| operation.planned().is_some_and(|c| a.implements(c))))
@@ -97,14 +107,16 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         let results = place.results(&lines, place.name(), code == ExitCode::SUCCESS)?;
         let profile = profile_of(&results, date)?;
         ensure!(!profile.cells.is_empty(), "nothing was measured: the job ended before");
-        fs::write(&file, profile.to_toml()).with_context(|| file.display().to_string())?;
+        fs::write(&new, profile.to_toml()).with_context(|| new.display().to_string())?;
+        // At once: another job may be reading it.
+        fs::rename(&new, &file).with_context(|| file.display().to_string())?;
         print(&format!("{}{}", table(&profile), conclusion(&profile, &file)))?;
         if !results.complete {
             eprintln!("nagare: the job did not come to its end; what it measured until then is in the profile");
         }
         Ok(code)
     })();
-    for temporary in [&lines, &costs] {
+    for temporary in [&lines, &costs, &new] {
         // Whether they were made depends on how far it came.
         let _ = fs::remove_file(temporary);
     }

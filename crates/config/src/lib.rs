@@ -6,11 +6,13 @@
 //! ```
 //!
 //! Nothing here reads the environment: callers pass the variables, so that parsing can be tested and both the library
-//! and the command share it.
+//! and the command share it. [`read_text`] reads the files that variables name.
 #![forbid(unsafe_code)]
 
 mod config;
+mod files;
 mod table;
 
 pub use config::{Config, LogLevel, Problem, ProfileSource, ReportTarget, Wait};
+pub use files::read_text;
 pub use table::{VARIABLES, Variable, markdown};

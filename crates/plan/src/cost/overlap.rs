@@ -45,6 +45,10 @@ pub fn overlapped<'w>(work: impl Iterator<Item = &'w Work>, links: usize, chunks
         let rates = rates(&under_way.iter().map(|&chunk| steps[at[chunk].0]).collect::<Vec<_>>(), &mut scratch);
         let ends = under_way.iter().zip(&rates).map(|(&chunk, rate)| at[chunk].1 / rate);
         let passed = ends.fold(f64::INFINITY, f64::min);
+        if !passed.is_finite() {
+            // No link of this network moves a byte in any time that counts.
+            return f64::INFINITY;
+        }
         time += passed;
         for (&chunk, rate) in under_way.iter().zip(&rates) {
             let (step, left) = &mut at[chunk];

@@ -45,6 +45,10 @@ const SCHEMA: u32 = 1;
 pub const MAX_FILE_BYTES: usize = 1 << 20;
 /// Most characters of what an error says beside its place: it may quote the file.
 const LONGEST_MESSAGE: usize = 300;
+/// Most `[[fastest]]`: every call looks through them.
+const MOST_CELLS: usize = 1024;
+/// Smallest number of microseconds or Mbit/s: what is smaller nobody measures, and times would not be finite.
+const LEAST: f64 = 1e-3;
 /// The MPI library's own.
 const STOCK: &str = "stock";
 
@@ -134,9 +138,9 @@ impl Profile {
             return Err(error(Some(raw.schema.span().start), message));
         }
         let within = |value: &Spanned<f64>, most: f64| match *value.as_ref() {
-            number if number > 0.0 && number <= most => Ok(number),
+            number if (LEAST..=most).contains(&number) => Ok(number),
             number => {
-                Err(error(Some(value.span().start), format!("{number}; expected a number above 0, at most {most}")))
+                Err(error(Some(value.span().start), format!("{number}; expected a number from {LEAST} to {most}")))
             }
         };
         let optional = |value: &Option<Spanned<f64>>, most| value.as_ref().map(|v| within(v, most)).transpose();
@@ -164,6 +168,10 @@ impl Profile {
             let (stock_us, fastest_us) = (within(&raw.stock_us, 1e12)?, within(&raw.us, 1e12)?);
             Ok(Cell { collective, bytes: raw.bytes, fastest: able, stock_us, fastest_us })
         };
+        if raw.fastest.len() > MOST_CELLS {
+            let message = format!("{} times [[fastest]]; expected at most {MOST_CELLS}", raw.fastest.len());
+            return Err(error(None, message));
+        }
         let cells: Vec<Cell> = raw.fastest.iter().map(cell).collect::<Result<_, _>>()?;
         let mut seen = HashSet::new();
         for (cell, raw) in cells.iter().zip(&raw.fastest) {
@@ -246,8 +254,9 @@ mod tests {
             ("schema = 1", "schema = 2", "p.toml:2: schema = 2; expected 1"),
             ("\"bcast\"", "\"brcast\"", "p.toml:18: unknown collective `brcast`; expected reduce, bcast"),
             ("\"two_tree\"", "\"xor\"", "p.toml:20: `xor` does not implement bcast; expected "),
-            ("us = 5.0", "us = -5.0", "p.toml:21: -5; expected a number above 0, at most 1000000000000"),
-            ("us = 5.0", "us = nan", "p.toml:21: NaN; expected a number above 0"),
+            ("us = 5.0", "us = -5.0", "p.toml:21: -5; expected a number from 0.001 to 1000000000000"),
+            ("us = 5.0", "us = nan", "p.toml:21: NaN; expected a number from 0.001"),
+            ("us = 5.0", "us = 1e-300", "p.toml:21: 0.000000"),
             ("ranks = 16", "ranks = \"x\"", "p.toml:9: "),
             ("ranks = 16", "rank = 16", "p.toml:9: unknown field `rank`"),
             ("bytes = 65536", "bytes = -1", "p.toml:19: "),

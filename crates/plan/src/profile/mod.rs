@@ -16,7 +16,7 @@ use crate::algorithm::Algorithm;
 use crate::choice::{Prescription, Rule};
 use crate::collective::Collective;
 use crate::quoted;
-use crate::topology::{Costs, Topology};
+use crate::topology::Costs;
 
 /// What was measured, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +34,11 @@ pub struct Profile {
 pub struct Measured {
     /// What the MPI library calls itself, such as `Open MPI v4.1.4`.
     pub mpi: String,
-    /// What the network is called: [`Topology::network_name`].
+    /// What the network is called: its fabric, or the levels that are known.
     pub network: String,
     /// What carries the library's messages between nodes, such as `tcp` or `ucx`; empty where nobody has noted it.
     pub transport: String,
-    /// In which order its ranks are: [`Topology::arrangement`]; empty where nobody has noted it.
+    /// In which order its ranks are: [`crate::topology::Topology::arrangement`]; empty where nobody has noted it.
     pub placement: String,
     /// Ranks of the communicator.
     pub ranks: u32,
@@ -69,20 +69,21 @@ pub struct Cell {
 
 impl Profile {
     /// Why it says nothing about a job with this library over this transport on this network; `None` if it does.
-    pub fn misfit(&self, mpi: &str, transport: &str, topology: &Topology) -> Option<String> {
-        let words = |text: &str| text.split_whitespace().map(quoted).collect::<Vec<_>>().join(" ");
-        let (own, other) = (&self.measured, topology.network_name());
+    pub fn misfit(&self, mpi: &str, transport: &str, network: &str) -> Option<String> {
+        let words = |text: &str| quoted(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let own = &self.measured;
         if words(&own.mpi) != words(mpi) {
             return Some(format!("was measured with {}, this is {}", words(&own.mpi), words(mpi)));
         }
         if !own.transport.is_empty() && own.transport != transport {
             return Some(format!("was measured over {}, this is {}", quoted(&own.transport), quoted(transport)));
         }
-        (own.network != other).then(|| format!("was measured on {}, this is {}", quoted(&own.network), quoted(&other)))
+        let is_other = own.network != network;
+        is_other.then(|| format!("was measured on {}, this is {}", quoted(&own.network), quoted(network)))
     }
 
     /// The rules for communicators of so many ranks and nodes in the order of `placement`
-    /// ([`Topology::arrangement`]): none if it was measured with others. A size between two
+    /// ([`crate::topology::Topology::arrangement`]): none if it was measured with others. A size between two
     /// that were measured goes with the nearer by ratio; sizes beyond twice the largest, or below half the smallest,
     /// were not measured. Nothing is said about Alltoallv, of whose sizes a rank knows its own only.
     pub fn rules(&self, ranks: u32, nodes: u32, placement: &str) -> Vec<Rule> {
@@ -175,21 +176,18 @@ mod tests {
 
     #[test]
     fn another_library_or_network_is_told() {
-        let topology = Topology::of_nodes((0..16).map(|rank| rank / 2).collect()).expect("a topology");
+        let here = "levels node";
         let found = profile(&[]);
-        assert_eq!(found.misfit("Open MPI\tv4.1.4", "tcp", &topology), None);
+        assert_eq!(found.misfit("Open MPI\tv4.1.4", "tcp", here), None);
         assert_eq!(
-            found.misfit("MPICH Version:      4.0.2", "tcp", &topology).as_deref(),
+            found.misfit("MPICH Version:      4.0.2", "tcp", here).as_deref(),
             Some("was measured with Open MPI v4.1.4, this is MPICH Version: 4.0.2")
         );
-        assert_eq!(
-            found.misfit("Open MPI v4.1.4", "ucx", &topology).as_deref(),
-            Some("was measured over tcp, this is ucx")
-        );
+        assert_eq!(found.misfit("Open MPI v4.1.4", "ucx", here).as_deref(), Some("was measured over tcp, this is ucx"));
         let elsewhere =
             Profile { measured: Measured { network: "tree8".to_owned(), ..found.measured.clone() }, ..found };
         assert_eq!(
-            elsewhere.misfit("Open MPI v4.1.4", "tcp", &topology).as_deref(),
+            elsewhere.misfit("Open MPI v4.1.4", "tcp", here).as_deref(),
             Some("was measured on tree8, this is levels node")
         );
     }

@@ -1,6 +1,8 @@
 //! Files that a job's configuration names: regular ones of acceptable size, which nobody else could have changed.
 
 use nagare_plan::quoted;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::geteuid;
 use std::fs::File;
 use std::io::{Error, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -14,18 +16,18 @@ pub fn read_text(path: &Path, limit: usize, expected: &str) -> Result<String, St
     let name = quoted(&path.to_string_lossy());
     let with_name = |error: Error| format!("{name}: {error}, expected {expected}");
     // A pipe or device could block or never end.
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path);
     let file = file.map_err(with_name)?;
     let metadata = file.metadata().map_err(with_name)?;
     if !metadata.is_file() {
         return Err(format!("{name}: not a regular file, expected {expected}"));
     }
-    // SAFETY: geteuid cannot fail.
-    let user = unsafe { libc::geteuid() };
+    let user = geteuid().as_raw();
     if ![0, user].contains(&metadata.uid()) {
         return Err(format!("{name}: owned by user {}, expected a file of root or of user {user}", metadata.uid()));
     }
-    if metadata.mode() & libc::S_IWOTH != 0 {
+    if metadata.mode() & Mode::WOTH.bits() != 0 {
         return Err(format!(
             "{name}: everybody may write to it, expected a file that only its owner and group may change"
         ));
