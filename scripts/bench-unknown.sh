@@ -5,7 +5,8 @@
 #   scripts/bench-unknown.sh OUT [SEED...]     results into OUT; seeds 1 to 10 unless given
 #
 # The environment changes it: BENCH_MPI (openmpi), BENCH_SIZES, BENCH_COLLECTIVES, BENCH_SERIES (50 calls), BENCH_BUDGET
-# (seconds for one collective and size). NAGARE names the command (target/release/nagare).
+# (seconds for one collective and size), BENCH_NUMBERS (int; float: what sums of these run on is predicted, not
+# measured). NAGARE names the command (target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: scripts/bench-unknown.sh OUT [SEED...]}
@@ -19,7 +20,7 @@ mpi=${BENCH_MPI:-openmpi}
 words=(--sizes "${BENCH_SIZES:-256,4K,64K,1M,4M}" --series "${BENCH_SERIES:-50}" --budget "${BENCH_BUDGET:-2}")
 all=bcast,reduce,allreduce,alltoall,alltoallv,gather,allgather,reduce_scatter_block,reduce_scatter
 words+=(--collectives "${BENCH_COLLECTIVES:-$all}")
-words+=(--algorithms stock,default --out "$out")
+words+=(--numbers "${BENCH_NUMBERS:-int}" --algorithms stock,default --out "$out")
 files=()
 measured() { # name options...
     echo "== $1" >&2

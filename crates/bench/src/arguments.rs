@@ -1,13 +1,13 @@
 //! The program's command line, also checked by `nagare bench` before anything is started.
 
 use crate::operation::Operation;
-use crate::record::{DEFAULT, STOCK};
+use crate::record::{DEFAULT, Numbers, STOCK};
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::choice::parse_bytes;
 use std::time::Duration;
 
 const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] \
-                     [--algorithms NAME,…] [--root RANK] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS] \
+                     [--algorithms NAME,…] [--root RANK] [--numbers int|float] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS] \
                      [--race SECONDS]";
 
 /// What can be said.
@@ -23,6 +23,8 @@ pub struct Arguments {
     pub algorithms: Option<Vec<String>>,
     /// Root of the collectives that have one.
     pub root: u32,
+    /// What elements are.
+    pub numbers: Numbers,
     /// Time for one collective and size, all configurations together.
     pub budget: Duration,
     /// Time for trying everything the library can be told, for one collective and size; `None`: it is told nothing.
@@ -45,6 +47,7 @@ impl Arguments {
             collectives: Operation::usual().collect(),
             algorithms: None,
             root: 0,
+            numbers: Numbers::Int,
             budget: Duration::from_secs(10),
             oracle: None,
             series: 1,
@@ -85,6 +88,10 @@ impl Arguments {
                 }
                 "--root" => {
                     arguments.root = value.parse().map_err(|_| wrong(&value, "the number of a rank"))?;
+                }
+                "--numbers" => {
+                    let named = [Numbers::Int, Numbers::Float].into_iter().find(|numbers| numbers.name() == value);
+                    arguments.numbers = named.ok_or_else(|| wrong(&value, "int or float"))?;
                 }
                 "--budget" => {
                     arguments.budget = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;

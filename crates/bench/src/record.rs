@@ -65,9 +65,34 @@ pub struct Job {
     /// Root of the collectives that have one.
     #[serde(default)]
     pub root: u32,
+    /// What elements were: `int` before that was a choice.
+    #[serde(default)]
+    pub numbers: Numbers,
     /// Calls in a row on a communicator of their own, of which a time is the mean; 1 where calls took turns one by one.
     #[serde(default = "one")]
     pub series: u32,
+}
+
+/// What the elements of vectors are, four bytes each. It matters to reductions: calls that sum integers may be measured
+/// and run on whatever is the fastest; floating-point sums keep one order, which predictions or a profile choose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Numbers {
+    /// Integers.
+    #[default]
+    Int,
+    /// Floating-point numbers.
+    Float,
+}
+
+impl Numbers {
+    /// Its name, as an argument has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+        }
+    }
 }
 
 const fn one() -> u32 {

@@ -73,6 +73,10 @@ struct MeasureArgs {
     /// Root of the collectives that have one
     #[arg(long, value_name = "RANK", default_value_t = 0)]
     root: u32,
+    /// What vectors are of, int or float: floating-point sums keep one order of combination, so that their calls are not
+    /// measured but predicted
+    #[arg(long, value_name = "KIND", default_value = "int")]
+    numbers: String,
     /// Time for one collective and size, with all configurations; it makes at least three iterations
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     budget: f64,
@@ -123,6 +127,7 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     let lines = out.join(format!("{name}.jsonl"));
     let mut words = vec![text(&lines)?, "--budget".to_owned(), args.budget.to_string()];
     words.extend(["--root".to_owned(), args.root.to_string()]);
+    words.extend(["--numbers".to_owned(), args.numbers.clone()]);
     let lists = [("--sizes", &args.sizes), ("--collectives", &args.collectives), ("--algorithms", &args.algorithms)];
     for (option, value) in lists {
         words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));

@@ -4,7 +4,7 @@ use crate::output::{bytes, table};
 use comfy_table::CellAlignment;
 use nagare_bench::guidelines::{Violation, violations};
 use nagare_bench::operation::{Operation, Unit};
-use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Results, STOCK, Timing, algorithms};
+use nagare_bench::record::{Cell, DEFAULT, GAP, LATENCY, Numbers, Results, STOCK, Timing, algorithms};
 use nagare_plan::algorithm::Algorithm;
 use std::collections::BTreeMap;
 
@@ -122,6 +122,14 @@ fn without_reasons(ran: &str) -> String {
     names.sort_unstable();
     names.dedup();
     names.join(" + ")
+}
+
+/// `, floating-point numbers` where vectors are of these.
+pub fn numbers(results: &Results) -> &'static str {
+    match results.job.numbers {
+        Numbers::Int => "",
+        Numbers::Float => ", floating-point numbers",
+    }
 }
 
 /// `, series of N calls` where times are means of such.

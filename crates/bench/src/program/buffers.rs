@@ -10,6 +10,8 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use nagare_bench::counts::{ELEMENT, count};
 use nagare_bench::operation::{Operation, Unit};
+use nagare_bench::record::Numbers;
+use std::fmt;
 
 /// Bytes of a block where there are some, otherwise all; `None` if `bytes` is too little for blocks of one element.
 pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
@@ -20,14 +22,31 @@ pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
     (block > 0).then_some(block)
 }
 
-/// Elements of one block after the other.
-struct Blocks {
-    counts: Vec<Count>,
-    starts: Vec<Count>,
-    data: Vec<i32>,
+/// What elements are: of [`ELEMENT`] bytes, and sums of small integers are exact.
+trait Number: Equivalence + Copy + PartialEq + fmt::Display {
+    fn of(integer: i32) -> Self;
 }
 
-impl Blocks {
+impl Number for i32 {
+    fn of(integer: i32) -> Self {
+        integer
+    }
+}
+
+impl Number for f32 {
+    fn of(integer: i32) -> Self {
+        integer as Self
+    }
+}
+
+/// Elements of one block after the other.
+struct Blocks<N> {
+    counts: Vec<Count>,
+    starts: Vec<Count>,
+    data: Vec<N>,
+}
+
+impl<N: Number> Blocks<N> {
     /// Blocks of so many elements, all zero.
     fn new(lengths: impl IntoIterator<Item = u64>) -> Self {
         let counts: Vec<Count> = lengths.into_iter().map(|length| length as Count).collect();
@@ -37,36 +56,58 @@ impl Blocks {
             starts.push(end);
             end += count;
         }
-        let data = vec![0; end as usize];
+        let data = vec![N::of(0); end as usize];
         Self { counts, starts, data }
     }
 
     /// Number of a block, and its elements.
-    fn iter(&self) -> impl Iterator<Item = (i32, &[i32])> {
+    fn iter(&self) -> impl Iterator<Item = (i32, &[N])> {
         let slices =
             self.starts.iter().zip(&self.counts).map(|(&start, &count)| &self.data[start as usize..][..count as usize]);
         (0..).zip(slices)
     }
 }
 
-/// Buffers of one rank for one collective and size.
-pub struct Buffers {
+/// The data of one rank for one collective and size.
+pub trait Data {
+    /// Fills the buffers for a call, so that a result of an earlier one cannot pass for this one's.
+    fn prepare(&mut self);
+
+    /// The call, on all ranks of `comm`, numbered as in the world.
+    fn call(&mut self, comm: &SimpleCommunicator);
+
+    /// Compares every element.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    fn verify(&self) -> Result<(), String>;
+}
+
+/// Data for blocks of `bytes`, in the mean where they differ.
+pub fn data(collective: Operation, numbers: Numbers, bytes: u64, together: &Together, root: i32) -> Box<dyn Data> {
+    match numbers {
+        Numbers::Int => Box::new(Buffers::<i32>::new(collective, bytes, together, root)),
+        Numbers::Float => Box::new(Buffers::<f32>::new(collective, bytes, together, root)),
+    }
+}
+
+struct Buffers<N> {
     collective: Operation,
     rank: i32,
     size: i32,
     root: i32,
-    send: Blocks,
-    receive: Blocks,
+    send: Blocks<N>,
+    receive: Blocks<N>,
 }
 
-/// Element `i` of what `from` has for `to`: different for every pair, and small enough for sums over all ranks.
+/// Element `i` of what `from` has for `to`: different for every pair, and small enough for exact sums over all ranks.
 fn value(from: i32, to: i32, i: usize) -> i32 {
     from * 31 + to * 7 + (i % 1000) as i32
 }
 
 /// The sum of all ranks' `send`, cut in blocks of `counts` elements: this rank's block.
-fn reduce_scatter(send: &[i32], receive: &mut [i32], counts: &[Count], comm: &SimpleCommunicator) {
-    let (datatype, sum) = (i32::equivalent_datatype(), SystemOperation::sum());
+fn reduce_scatter<N: Number>(send: &[N], receive: &mut [N], counts: &[Count], comm: &SimpleCommunicator) {
+    let (datatype, sum) = (N::equivalent_datatype(), SystemOperation::sum());
     // SAFETY: `send` has as many elements as the counts together, `receive` as many as this rank's; there is one count
     // for every rank. An error ends the job.
     unsafe {
@@ -81,9 +122,8 @@ fn reduce_scatter(send: &[i32], receive: &mut [i32], counts: &[Count], comm: &Si
     };
 }
 
-impl Buffers {
-    /// Buffers for blocks of `bytes`, in the mean where they differ.
-    pub fn new(collective: Operation, bytes: u64, together: &Together, root: i32) -> Self {
+impl<N: Number> Buffers<N> {
+    fn new(collective: Operation, bytes: u64, together: &Together, root: i32) -> Self {
         let Together { rank, size, .. } = *together;
         let elements = bytes / ELEMENT;
         let between = |from: i32, to: i32| count(collective, elements, from as u32, to as u32);
@@ -105,21 +145,21 @@ impl Buffers {
         };
         let values =
             (0..).zip(&send.counts).flat_map(|(to, &count)| (0..count).map(move |i| value(rank, to, i as usize)));
-        send.data = values.collect();
+        send.data = values.map(N::of).collect();
         Self { collective, rank, size, root, send, receive }
     }
+}
 
-    /// Fills the buffers for a call, so that a result of an earlier one cannot pass for this one's.
-    pub fn prepare(&mut self) {
+impl<N: Number> Data for Buffers<N> {
+    fn prepare(&mut self) {
         if self.collective == Operation::Bcast && self.rank == self.root {
             self.receive.data.copy_from_slice(&self.send.data);
         } else {
-            self.receive.data.fill(-1);
+            self.receive.data.fill(N::of(-1));
         }
     }
 
-    /// The call, on all ranks of `comm`, numbered as in the world.
-    pub fn call(&mut self, comm: &SimpleCommunicator) {
+    fn call(&mut self, comm: &SimpleCommunicator) {
         let root = comm.process_at_rank(self.root);
         let is_root = self.rank == self.root;
         let (send, receive) = (&self.send.data[..], &mut self.receive.data[..]);
@@ -143,11 +183,7 @@ impl Buffers {
         }
     }
 
-    /// Compares every element.
-    ///
-    /// # Errors
-    /// The first that is wrong.
-    pub fn verify(&self) -> Result<(), String> {
+    fn verify(&self) -> Result<(), String> {
         for (from, block) in self.receive.iter() {
             for (i, &got) in block.iter().enumerate() {
                 let expected = match self.collective {
@@ -166,7 +202,7 @@ impl Buffers {
                         31 * (self.size * (self.size - 1) / 2) + self.size * (7 * self.rank + (i % 1000) as i32)
                     }
                 };
-                if got != expected {
+                if got != N::of(expected) {
                     let bytes = self.receive.data.len() as u64 * ELEMENT;
                     return Err(format!(
                         "{} of {bytes} bytes: element {i} of block {from} is {got}, expected {expected}",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] \
-//!     [--algorithms stock,default] [--root 0] [--budget 10] [--oracle-budget 10] [--series 50] [--race 300]
+//!     [--algorithms stock,default] [--root 0] [--numbers int] [--budget 10] [--oracle-budget 10] [--series 50] [--race 300]
 //! ```
 //!
 //! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures
@@ -87,7 +87,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let congestion = congestion.map(|text| text.trim().to_owned());
     let root = i32::try_from(arguments.root).ok().filter(|&root| root < together.size);
     let root = root.ok_or_else(|| format!("--root {}: there are {} ranks", arguments.root, together.size))?;
-    let (hosts_of_ranks, series) = (hosts.clone(), arguments.series);
+    let (hosts_of_ranks, numbers, series) = (hosts.clone(), arguments.numbers, arguments.series);
     let described = nagare.as_ref().and_then(|nagare| nagare.description(together.world.as_raw()));
     let nodes = described.as_ref().map(|known| known.nodes);
     let (network, placement) = described.as_ref().map(|known| (known.network.clone(), known.placement.clone())).unzip();
@@ -101,6 +101,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
         hosts: hosts_of_ranks,
         congestion,
         root: arguments.root,
+        numbers,
         series,
     };
     out.write(&Line::Job(job))?;
@@ -120,7 +121,8 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
         told.map(|(budget, tuner)| Library::new(together, nagare.as_ref(), tuner, &mpi, budget)).transpose()?;
     let (library, budget, algorithms) = (library.as_ref(), arguments.budget, arguments.algorithms.as_deref());
     let race = arguments.race.is_some();
-    let mut setup = Setup { together, nagare: nagare.as_ref(), library, algorithms, root, budget, series, race };
+    let mut setup =
+        Setup { together, nagare: nagare.as_ref(), library, algorithms, root, numbers, budget, series, race };
     let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
     let cells = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some());

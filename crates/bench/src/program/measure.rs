@@ -1,6 +1,6 @@
 //! One collective and size: all configurations by turns, until their medians are stable or the time is used up.
 
-use crate::buffers::{Buffers, block};
+use crate::buffers::{Data, block, data};
 use crate::nagare::{Calls, Nagare};
 use crate::sweep::{Library, Ready, Sweep};
 use crate::together::Together;
@@ -8,7 +8,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator};
 use nagare_bench::operation::Operation;
 use nagare_bench::race::goes_on;
-use nagare_bench::record::{Cell, DEFAULT, STOCK, Timing, forced_stock};
+use nagare_bench::record::{Cell, DEFAULT, Numbers, STOCK, Timing, forced_stock};
 use nagare_bench::statistics::{LEAST, LONG, MOST, is_stable, median, quantile};
 use nagare_plan::algorithm::ALGORITHMS;
 use std::collections::BTreeSet;
@@ -30,6 +30,8 @@ pub struct Setup<'a> {
     pub algorithms: Option<&'a [String]>,
     /// Root of the collectives that have one.
     pub root: i32,
+    /// What elements are.
+    pub numbers: Numbers,
     /// Time for one cell without what the library is told.
     pub budget: Duration,
     /// Calls of one iteration; more than one are made on a communicator of their own.
@@ -101,7 +103,7 @@ pub fn has_configurations(setup: &Setup, operation: Operation) -> bool {
 pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut Sweep>) -> Result<Cell, String> {
     let together = setup.together;
     let block = block(operation, bytes, together.size).unwrap_or(bytes);
-    let mut buffers = Buffers::new(operation, block, together, setup.root);
+    let mut buffers = data(operation, setup.numbers, block, together, setup.root);
     let mut configurations = configurations(setup, operation);
     let mut cell = Cell::new(operation, bytes, block);
     if let Some(sweep) = sweep {
@@ -109,7 +111,7 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         if let Some(nagare) = setup.nagare {
             nagare.set_algorithm(together.world.as_raw(), Some(ALL_STOCK))?;
         }
-        let (fastest, oracle) = sweep.fastest(bytes, block, &mut buffers)?;
+        let (fastest, oracle) = sweep.fastest(bytes, block, &mut *buffers)?;
         configurations.extend(fastest.into_iter().map(Configuration::told));
         cell.oracle = Some(oracle);
     }
@@ -121,7 +123,7 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         let turns = configurations.len().max(1);
         configurations.rotate_left(round % turns);
         for configuration in configurations.iter_mut().filter(|configuration| !configuration.is_out) {
-            let time = iteration(setup, operation, configuration, &mut buffers)?;
+            let time = iteration(setup, operation, configuration, &mut *buffers)?;
             configuration.times.push(time);
         }
         configurations.rotate_right(round % turns);
@@ -161,7 +163,7 @@ fn iteration(
     setup: &Setup,
     operation: Operation,
     configuration: &mut Configuration,
-    buffers: &mut Buffers,
+    buffers: &mut dyn Data,
 ) -> Result<f64, String> {
     let Setup { together, nagare, library, series, .. } = *setup;
     // The counters of one rank tell what all ran: the choice is the same everywhere.
@@ -194,7 +196,7 @@ fn iteration(
 }
 
 /// One call, begun by all ranks together.
-fn once(together: &Together, buffers: &mut Buffers, communicator: &SimpleCommunicator) -> f64 {
+fn once(together: &Together, buffers: &mut dyn Data, communicator: &SimpleCommunicator) -> f64 {
     buffers.prepare();
     together.barrier();
     let start = Instant::now();

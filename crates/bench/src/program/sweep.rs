@@ -1,7 +1,7 @@
 //! Everything the library can be told for one operation: each setting once per size, and the fastest go on to be
 //! measured by turns with the other configurations.
 
-use crate::buffers::Buffers;
+use crate::buffers::Data;
 use crate::nagare::Nagare;
 use crate::together::Together;
 use crate::tuner::Tuner;
@@ -113,7 +113,7 @@ impl<'a> Sweep<'a> {
         &mut self,
         bytes: u64,
         block: u64,
-        buffers: &mut Buffers,
+        buffers: &mut dyn Data,
     ) -> Result<(Vec<Rc<Ready>>, Oracle), String> {
         let Library { together, family, budget, .. } = *self.library;
         let (start, budget) = (Instant::now(), budget.as_secs_f64());
@@ -144,7 +144,7 @@ impl<'a> Sweep<'a> {
     /// One call, or why there is none. The first one with a setting makes connections and is followed by another,
     /// unless it was [`LONG`].
     #[allow(clippy::type_complexity, reason = "the inner result is what becomes of one setting")]
-    fn once(&mut self, setting: &Setting, buffers: &mut Buffers) -> Result<Result<(f64, Rc<Ready>), String>, String> {
+    fn once(&mut self, setting: &Setting, buffers: &mut dyn Data) -> Result<Result<(f64, Rc<Ready>), String>, String> {
         let fresh = !self.ready.contains_key(&setting.name);
         if fresh {
             let made = self.make(setting).map(Rc::new);

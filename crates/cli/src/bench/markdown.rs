@@ -2,7 +2,7 @@
 
 use super::outcome::disturbance;
 use crate::bench_compare::read;
-use crate::bench_table::{Grid, legend, network, root, series, suggestion, timings};
+use crate::bench_table::{Grid, legend, network, numbers, root, series, suggestion, timings};
 use crate::output::{bytes, print};
 use clap::Args;
 use nagare_bench::operation::Operation;
@@ -68,7 +68,7 @@ fn gains(runs: &[Results]) -> String {
 fn section(run: &Results, plots: Option<&str>) -> String {
     let mut text = String::new();
     let ranks = run.job.hosts.len();
-    line!(text, "## {}: {ranks} ranks, map {}{}{}\n", run.fabric, run.map, root(run), series(run));
+    line!(text, "## {}: {ranks} ranks, map {}{}{}{}\n", run.fabric, run.map, root(run), numbers(run), series(run));
     let nagare = run.job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
     let congestion = run.job.congestion.as_deref().unwrap_or("unknown");
     line!(text, "{}, {nagare}; TCP congestion control {congestion}; {}.\n", run.job.mpi, run.machine);

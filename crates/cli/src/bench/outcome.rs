@@ -1,6 +1,6 @@
 //! What a run of `nagare bench` leaves: files, tables, and what disturbed it.
 
-use crate::bench_table::{legend, network, root, series, suggestion, timings};
+use crate::bench_table::{legend, network, numbers, root, series, suggestion, timings};
 use crate::output::print;
 use anyhow::Context;
 use nagare_bench::operation::Operation;
@@ -41,11 +41,12 @@ pub fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
     let suggestion = suggestion(results).map(|lines| format!("for the fabric's file:\n{lines}")).unwrap_or_default();
     let series = series(results);
     print(&format!(
-        "{fabric}, {} ranks, map {map}{}{series}; {}, {nagare}; TCP congestion control {congestion}; \
+        "{fabric}, {} ranks, map {map}{}{}{series}; {}, {nagare}; TCP congestion control {congestion}; \
          {machine}\n\n{}{suggestion}\n{}{}\n\
          written: {name}.json and {plots} plot(s) in {}\n",
         job.hosts.len(),
         root(results),
+        numbers(results),
         job.mpi,
         network(results).boxed(),
         timings(results).boxed(),
