@@ -165,7 +165,7 @@ fn diagnose(shim: &Shim) -> String {
     let _ = writeln!(text, "host: {}", setup::host_name());
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);
     if let Some(eager) = shim.world().and_then(|w| w.facts.as_ref().ok().map(|facts| facts.eager)) {
-        let _ = writeln!(text, "eager limit: {} bytes within a node, {} between nodes", eager.local, eager.remote);
+        let _ = writeln!(text, "messages up to {} bytes within a node, {} between nodes", eager.local, eager.remote);
     }
     let world = shim.world();
     let profiles = world.as_ref().and_then(|world| Some(&world.facts.as_ref().ok()?.profiles));
@@ -210,7 +210,7 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             "ranks": record.size,
             "rank": record.rank,
             "nodes": place.nodes,
-            "eager_bytes": place.eager,
+            "message_bytes": place.message,
             "network": known.as_ref().map(|(network, _)| network),
             "transport": known.as_ref().map(|(_, transport)| transport),
             "placement": topology.arrangement(),
@@ -220,8 +220,8 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
         return value.to_string() + "\n";
     }
     let mut text = format!(
-        "rank {} of {}, {} nodes, largest eager message {} bytes\n",
-        record.rank, record.size, place.nodes, place.eager
+        "rank {} of {}, {} nodes, messages up to {} bytes\n",
+        record.rank, record.size, place.nodes, place.message
     );
     for (level, name) in topology.level_names().iter().enumerate() {
         let groups = topology.groups(level);

@@ -84,7 +84,7 @@ fn carry_out(
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our
     // own copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.pause()) };
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.waiting()) };
     let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
     executor.run(&mut transport)?;
     Ok(ManuallyDrop::into_inner(staged))

@@ -72,7 +72,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let call = traffic.next_call();
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut learning = record.learning();
-    let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.pause()));
+    let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.waiting()));
     let is_early = earned.map_or(Ok(false), |earned| Ok(together(if earned { u64::MAX } else { 0 })? == 0));
     let step = is_early.and_then(|is_early| {
         if is_early {

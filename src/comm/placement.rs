@@ -1,6 +1,7 @@
 //! Where the ranks of a communicator are, and what plans for them.
 
 use super::cartesian;
+use crate::real::eager;
 use crate::transport::agreement;
 use crate::transport::tags::Tags;
 use crate::world::shim::Shim;
@@ -19,8 +20,8 @@ pub struct Placement {
     pub planner: Planner,
     /// Nodes of the communicator.
     pub nodes: u32,
-    /// Largest message that is sent without asking, bytes.
-    pub eager: u64,
+    /// Largest message that the transport carries well, bytes.
+    pub message: u64,
     /// Whether its ranks share memory, also where they are told to be on several nodes.
     pub shares_memory: bool,
     /// What its ranks are called in the world.
@@ -54,12 +55,20 @@ impl Placement {
             None => topology,
         };
         let nodes = topology.node_count();
+        let shares_memory = facts.share_memory(&world_ranks);
         // The connections a schedule uses are within the node if all ranks are on one.
-        let eager = u64::from(if nodes == 1 { limits.local } else { limits.remote });
+        let message = u64::from(match (nodes, shares_memory) {
+            (1, _) => limits.local,
+            (_, true) => eager::FREE,
+            _ => limits.remote,
+        });
         let config = &shim.setup().config;
         let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
         if let Some(steps) = config.steps {
             planner = planner.with_steps(steps);
+        }
+        if facts.lossless || shares_memory {
+            planner = planner.without_losses();
         }
         if let Some((library, most_both_ways)) = facts.stock {
             planner = planner.with_stock(Stock::new(library, most_both_ways));
@@ -70,7 +79,6 @@ impl Placement {
         }
         let measured = facts.profiles.rules(planner.topology());
         let rules = config.rules.before(&measured);
-        let shares_memory = facts.share_memory(&world_ranks);
-        Ok(Self { shares_memory, planner, nodes, eager, world_ranks, tags, measured, rules })
+        Ok(Self { shares_memory, planner, nodes, message, world_ranks, tags, measured, rules })
     }
 }

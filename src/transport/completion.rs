@@ -3,7 +3,6 @@
 //! rank that has given up.
 
 use super::mpi_transport::{Channel, Line, MpiTransport, check};
-use super::wait::{self, LOOKS};
 use crate::boundary::failure::Failure;
 use crate::real::handles::ANY_TAG;
 use mpi::ffi::MPI_Status;
@@ -67,10 +66,7 @@ impl MpiTransport<'_> {
             private.notices.check(private, call)?;
             self.look_for_strays()?;
         }
-        match self.pause {
-            Some(pause) if looks > LOOKS => std::thread::sleep(pause * wait::patience(looks)),
-            _ => {}
-        }
+        self.patience.wait(looks);
         Ok(())
     }
 

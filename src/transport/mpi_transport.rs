@@ -9,6 +9,7 @@
 use super::private::Private;
 use super::requests::{Queue, Requests};
 use super::tags::Tags;
+use super::wait::{Patience, Waiting};
 use crate::boundary::failure::Failure;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::memory::Buffer;
@@ -97,8 +98,8 @@ pub struct MpiTransport<'r> {
     /// By hop.
     pub(super) lines: Vec<Line>,
     pub(super) requests: Requests,
-    /// Between two polls, where ranks pause while they wait.
-    pub(super) pause: Option<Duration>,
+    /// Between polls without success.
+    pub(super) patience: Patience,
 }
 
 impl<'r> MpiTransport<'r> {
@@ -108,7 +109,7 @@ impl<'r> MpiTransport<'r> {
     /// The addresses in `buffers` must be valid for all units of its layout, of type `datatype` (input for reading,
     /// output, unless null, for writing) until the transport is dropped with nothing under way, and the handles must be
     /// valid.
-    pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, pause: Option<Duration>) -> Self {
+    pub unsafe fn new(real: &'r Real, channel: Channel<'r>, buffers: Buffers, waiting: Waiting) -> Self {
         // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
         // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
         let shape = &buffers.shape;
@@ -123,7 +124,7 @@ impl<'r> MpiTransport<'r> {
             stage: Buffer::default(),
             lines: Vec::new(),
             requests: Requests::new(real.handles.request_null),
-            pause,
+            patience: Patience::new(waiting),
         }
     }
 

@@ -2,11 +2,10 @@
 //! (docs/decisions/0017).
 
 use super::private::Private;
-use super::wait;
+use super::wait::{Patience, Waiting};
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 use std::ffi::c_int;
-use std::time::Duration;
 
 /// Nanoseconds in a unit of the numbers that ranks agree on: 68 seconds fit, and what takes longer counts as that.
 const UNIT: u64 = 32;
@@ -16,7 +15,7 @@ const UNIT: u64 = 32;
 ///
 /// # Errors
 /// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then no rank's number is known.
-pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Option<Duration>) -> Result<u64, Failure> {
+pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, waiting: Waiting) -> Result<u64, Failure> {
     let (mpi, handles) = (&real.mpi, &real.handles);
     // The largest is the least of the negatives.
     let own = -c_int::try_from(own / UNIT).unwrap_or(c_int::MAX);
@@ -37,7 +36,7 @@ pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Optio
             &raw mut request,
         )
     };
-    let (mut done, mut looks) = (0, 0u32);
+    let (mut done, mut looks, mut patience) = (0, 0u32, Patience::new(waiting));
     while code == 0 && done == 0 {
         // SAFETY: the request of that operation; MPI_Status is plain data.
         code = unsafe {
@@ -48,9 +47,7 @@ pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, pause: Optio
             private.notices.look(real);
             private.notices.check(private, call)?;
             looks = looks.saturating_add(1);
-            if let Some(pause) = pause.filter(|_| looks > wait::LOOKS) {
-                std::thread::sleep(pause * wait::patience(looks));
-            }
+            patience.wait(looks);
         }
     }
     if code != 0 {

@@ -66,6 +66,8 @@ pub struct SharedFacts {
     pub tags: Tags,
     /// What was measured before.
     pub profiles: Arc<Profiles>,
+    /// Whether the transport never drops a message.
+    pub lossless: bool,
     /// The MPI library, where it is known what it chooses, and the largest message, bytes, that two of its ranks send
     /// each other at the same time.
     pub stock: Option<(Library, u64)>,
@@ -246,9 +248,12 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Sh
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
     }
     let memory: Arc<[u64]> = ranks.iter().map(|f| f.memory).collect();
-    let (transport, mbit) = Said::agreed(ranks.iter().map(|f| f.machine));
+    let (mut transport, mbit) = Said::agreed(ranks.iter().map(|f| f.machine));
+    if memory.iter().all(|&other| other == memory[0]) {
+        transport = Some(Transport::SharedMemory);
+    }
     let said = Costs::of_machine(transport, mbit);
-    let told = topology.node_count() > 1 && memory.iter().all(|&other| other == memory[0]);
+    let told = topology.node_count() > 1 && transport == Some(Transport::SharedMemory);
     let network = topology.network_name() + if told { " in shared memory" } else { "" };
     let profiles = Profiles::fitting(found, &network, mbit);
     let measured = profiles.costs(&topology);
@@ -260,12 +265,13 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Sh
     let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
     let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
     let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
+    let lossless = transport.is_some_and(Transport::is_lossless);
     // See `nagare_plan::stock`.
     let most_both_ways = if transport == Some(Transport::OpenMpiTcp) { u64::from(eager.remote) } else { u64::MAX };
     let stock = Library::from_version(&real.version()).map(|library| (library, most_both_ways));
     let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
     let transport = at_rate(&transport::name(real), mbit);
-    Ok(SharedFacts { topology, eager, tags, profiles, stock, network, transport, memory })
+    Ok(SharedFacts { topology, eager, tags, profiles, lossless, stock, network, transport, memory })
 }
 
 fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ranks: (u64, u64)) -> Facts {

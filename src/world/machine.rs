@@ -58,6 +58,8 @@ fn code(transport: Transport) -> u32 {
         Transport::OpenMpiTcp => 1,
         Transport::Tcp => 2,
         Transport::Rdma => 3,
+        // What all ranks share is not told by one.
+        Transport::SharedMemory => UNKNOWN,
     }
 }
 

@@ -8,9 +8,10 @@ use crate::real::{self, LibraryError, Real};
 use crate::report::destination::Destination;
 use crate::report::learned::Kept;
 use crate::report::statistics::Statistics;
+use crate::transport::agreement;
 use crate::transport::notice::Notices;
 use crate::transport::pool::Pool;
-use crate::transport::{agreement, wait};
+use crate::transport::wait::Waiting;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
@@ -38,7 +39,7 @@ pub struct Shim {
     /// The same for the rules of single communicators, by address of their records.
     floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
     /// How ranks wait inside our algorithms.
-    pause: OnceCell<Option<Duration>>,
+    waiting: OnceCell<Waiting>,
     /// What was learnt on communicators that are freed.
     pub learned: Kept,
     /// Whether calls are timed.
@@ -111,7 +112,7 @@ impl Shim {
             statistics: Statistics::default(),
             floors: Default::default(),
             floors_at_run_time: Mutex::default(),
-            pause: OnceCell::new(),
+            waiting: OnceCell::new(),
             learned: Kept::default(),
             timed: AtomicBool::new(false),
             threads: AtomicBool::new(false),
@@ -120,10 +121,9 @@ impl Shim {
         }))
     }
 
-    /// The pause between two polls, `None` where the MPI library does the waiting. Found out in MPI_Init, where no
-    /// other thread changes the library's variables.
-    pub fn pause(&self) -> Option<Duration> {
-        *self.pause.get_or_init(|| wait::pause(self.real, self.setup().config.wait))
+    /// How ranks wait. Found out in MPI_Init, where no other thread changes the library's variables.
+    pub fn waiting(&self) -> Waiting {
+        *self.waiting.get_or_init(|| Waiting::find(self.real, self.setup().config.wait))
     }
 
     /// Configuration and place of this process; reads them at the first call.
@@ -161,8 +161,7 @@ impl Shim {
         // All ranks have the same verdict, and where it is good the same settings.
         let config = &self.setup().config;
         if config.enable {
-            let pauses = if self.pause().is_some() { "pauses" } else { "looks again at once" };
-            log::debug!("rank {rank} {pauses} while it waits");
+            log::debug!("rank {rank} {} while it waits", self.waiting().name());
         }
         let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
         let pool = facts.map(|facts| {
@@ -234,7 +233,8 @@ impl Shim {
             Ok(facts) if rank == 0 => {
                 let topology = &facts.topology;
                 log::info!(
-                    "{} ranks on {} nodes, levels {} (from {}); eager up to {} bytes within a node, {} between nodes",
+                    "{} ranks on {} nodes, levels {} (from {}); messages up to {} bytes within a node, {} between \
+                     nodes",
                     topology.ranks(),
                     topology.node_count(),
                     topology.level_names().join(" > "),

@@ -80,7 +80,7 @@ pub struct PredictArgs {
         value_name = "BYTES,…"
     )]
     pub sizes: Vec<u64>,
-    /// Largest segment; in a job the eager limit of the MPI library bounds it, below 64K with Open MPI over TCP
+    /// Largest segment; in a job the MPI library's transport bounds it, just below 64K with Open MPI over TCP, else 256K
     #[arg(long, default_value = "32K", value_parser = byte_count)]
     pub segment: u64,
     /// The MPI library with whose own algorithms they are compared, where these are known: for reductions

@@ -22,7 +22,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let ends = ["stock ms", "choice", "segment"].map(str::to_owned);
     let mut rows = table(["bytes".to_owned()].into_iter().chain(names).chain(ends));
     let segments = Segments::AtMost(args.segment);
-    let limits = Limits { segment: None, window: None, eager: args.segment };
+    let limits = Limits { segment: None, window: None, message: args.segment };
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
     for &bytes in &args.sizes {
         let milliseconds = |time: f64| format!("{:.3}", time / 1e6);

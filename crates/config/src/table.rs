@@ -127,9 +127,10 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_WAIT",
         values: "`library` or `pause`",
-        default: "pause where the MPI library yields when idle",
-        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, or with pauses of 50 microseconds \
-               that leave the processor to others where processes outnumber cores",
+        default: "library",
+        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, and where that yields, with \
+               sleeps of a millisecond once somebody is late by a second; or with pauses of 50 microseconds from the \
+               third look on",
         shared: false,
     },
     Variable {

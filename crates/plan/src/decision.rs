@@ -6,20 +6,22 @@
 
 use crate::algorithm::Algorithm;
 use crate::choice::{Call, Choice, Reason, Rules};
-use crate::cost::{Prediction, Segments};
+use crate::cost::{Prediction, SEGMENTS, Segments};
 use crate::planner::Planner;
 use crate::schedule::{Flow, Pacing};
 
 /// Bytes per segment of an algorithm whose costs are not known, and the most of any, where the environment does not
 /// say.
 const SEGMENT: u64 = 8 << 10;
-const LARGEST_SEGMENT: u64 = 64 << 10;
+const LARGEST_SEGMENT: u64 = SEGMENTS[0];
 
 /// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say.
 /// Measured: a ring needs about 30 segments of 16 KiB before late acknowledgements stop its links from idling.
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
+/// Of long segments fewer are enough, and combinations have scratch memory for as many: so many bytes.
+const MOST_WINDOW_BYTES: u64 = 1 << 20;
 
 /// What bounds the pieces of a call, the same on all ranks.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +30,15 @@ pub struct Limits {
     pub segment: Option<u64>,
     /// Segments of a stream under way, if the user says.
     pub window: Option<u64>,
-    /// Largest message that is sent without asking, bytes: one beyond it waits for its receiver before any data moves.
-    pub eager: u64,
+    /// Largest message that the transport carries well, bytes: over some, one that is not eager waits for its receiver,
+    /// and delays what goes the other way.
+    pub message: u64,
 }
 
 impl Limits {
     /// The largest segment, bytes, at least 1.
     pub fn most(&self) -> u64 {
-        self.segment.unwrap_or_else(|| LARGEST_SEGMENT.min(self.eager)).max(1)
+        self.segment.unwrap_or_else(|| LARGEST_SEGMENT.min(self.message)).max(1)
     }
 
     /// The segments that may be chosen from.
@@ -103,7 +106,7 @@ impl Decision {
     /// How the call is cut up: as the user says, else so that it fits the network. `block`: bytes of a block of an
     /// exchange, of which a rank may know only its own; `unit_bytes`: what is never split.
     pub fn pacing(&self, planner: &Planner, limits: &Limits, block: u64, unit_bytes: u64) -> Pacing {
-        let most = limits.most();
+        let most = limits.segment.unwrap_or(limits.message).max(1);
         // Segments do not depend on the block: both ends of a message must cut alike.
         if let Some(pacing) = planner.exchange_pacing(self.algorithm, block) {
             // Units are bytes here.
@@ -113,7 +116,8 @@ impl Decision {
         }
         let segment = self.prediction.map_or(SEGMENT.min(most), |prediction| prediction.segment);
         let segment = limits.segment.unwrap_or(segment).max(unit_bytes);
-        let by_bytes = || (WINDOW_BYTES / segment).clamp(SMALLEST_WINDOW, LARGEST_WINDOW);
+        let fewest = SMALLEST_WINDOW.min(MOST_WINDOW_BYTES / segment).max(2);
+        let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW);
         let window = limits.window.unwrap_or_else(|| self.prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
         Pacing { segment: segment / unit_bytes, window, flow: None }
     }
@@ -126,7 +130,7 @@ mod tests {
     use crate::stock::{Library, Stock};
     use crate::topology::Topology;
 
-    const FREE: Limits = Limits { segment: None, window: None, eager: 4096 };
+    const FREE: Limits = Limits { segment: None, window: None, message: 4096 };
 
     /// 16 ranks on four nodes.
     fn planner() -> Planner {
@@ -171,7 +175,7 @@ mod tests {
             let topology = Topology::of_nodes((0..16).collect()).expect("a topology");
             let planner = Planner::new(topology).with_stock(Stock::new(Library::OpenMpi4, most_both_ways));
             let call = Call { collective: Collective::Allreduce, bytes, ranks: 16, nodes: 16 };
-            let limits = Limits { eager: 65280, ..FREE };
+            let limits = Limits { message: 65280, ..FREE };
             Decision::new(&planner, &Rules::default(), &call, &limits, is_measured).map(|decision| decision.algorithm)
         };
         assert_eq!(decide(256 << 10, 65280, false), Ok(Algorithm::HalvingDoubling));
@@ -189,7 +193,7 @@ mod tests {
 
     #[test]
     fn elements_are_never_split_and_the_user_s_word_holds() {
-        let told = Limits { segment: Some(1000), window: Some(3), eager: 4096 };
+        let told = Limits { segment: Some(1000), window: Some(3), message: 4096 };
         let decision = decide("reduce=chain", Collective::Reduce, 1 << 20, &told).expect("forced");
         let pacing = |limits, unit| decision.pacing(&planner(), limits, 1 << 20, unit);
         assert_eq!(pacing(&told, 24), Pacing { segment: 41, window: 3, flow: None });

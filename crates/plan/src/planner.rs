@@ -108,6 +108,11 @@ impl Planner {
         self.with(|options| options.rails = rails)
     }
 
+    /// The same where no message is ever dropped, so that an exchange need not leave room in the queues of switches.
+    pub fn without_losses(self) -> Self {
+        self.with(|options| options.lossless = true)
+    }
+
     /// Nothing is built yet that depends on options.
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.context.options();

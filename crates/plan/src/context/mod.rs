@@ -2,7 +2,7 @@
 
 mod rails;
 
-use crate::cost::{self, Meeting};
+use crate::cost::{self, LOSSLESS, Meeting};
 use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, VirtualRanks};
 use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
 use std::sync::{Arc, OnceLock};
@@ -22,6 +22,8 @@ pub struct Options {
     pub partners: Partners,
     /// How halving and doubling goes, and how many ranks of a node talk to other nodes.
     pub rails: RailOptions,
+    /// Whether no message is ever dropped between its ranks: in shared memory, or over adapters with RDMA.
+    pub lossless: bool,
 }
 
 /// Everything plans for one communicator are made from. The indexes are built on first use, O(P) each; what looks at
@@ -132,7 +134,11 @@ impl Context {
 
     /// Bytes a rank may have under way in an exchange.
     pub fn room(&self, meeting: Meeting) -> u64 {
-        *self.room[meeting as usize].get_or_init(|| cost::room(&self.topology, self.grouped(), meeting))
+        let room = || match self.options.lossless {
+            true => LOSSLESS,
+            false => cost::room(&self.topology, self.grouped(), meeting),
+        };
+        *self.room[meeting as usize].get_or_init(room)
     }
 
     /// Whether the queues of switches are too short for an exchange without tokens.

@@ -22,7 +22,7 @@ mod stepwise;
 pub use demand::{Demand, Shape, Streams};
 pub use halving::fastest;
 pub use least::least_time;
-pub use room::{Meeting, exchange_pacing, needs_tokens, room};
+pub use room::{LOSSLESS, Meeting, exchange_pacing, needs_tokens, room};
 pub use steps::ring_excess;
 pub(crate) use stepwise::together;
 pub use stepwise::{Step, Steps};
@@ -38,7 +38,8 @@ const DEFAULT_GAP_US: f64 = 2.0;
 const MOST_PAIRED: u32 = 512;
 
 /// Segments that are tried, bytes: powers of two, and what just fits an eager limit of 64 KiB with its header.
-pub const SEGMENTS: [u64; 9] = [512 << 7, 60 << 10, 512 << 6, 512 << 5, 512 << 4, 512 << 3, 512 << 2, 512 << 1, 512];
+pub const SEGMENTS: [u64; 11] =
+    [512 << 9, 512 << 8, 512 << 7, 60 << 10, 512 << 6, 512 << 5, 512 << 4, 512 << 3, 512 << 2, 512 << 1, 512];
 
 /// What a message costs beyond its bytes, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

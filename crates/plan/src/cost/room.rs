@@ -15,9 +15,15 @@ const PACKET: u64 = 1448;
 /// Bytes under way per rank where queues are not known, or too long to matter.
 const MOST: u64 = 96 << 10;
 
+/// The same where nothing is ever dropped: long enough for whole blocks.
+pub const LOSSLESS: u64 = 4 << 20;
+
 /// Bytes per segment at most, and at least. Measured: smaller ones cost more time for their messages than they save.
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
+
+/// Bytes per segment at most where nothing is dropped: blocks of up to 1 MiB are one message.
+const LONGEST_SEGMENT: u64 = 1 << 20;
 
 /// Shorter segments are not worth a confirmation each; that they are received in step bounds them well enough.
 const CONFIRMED: u64 = 6 << 10;
@@ -94,8 +100,9 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
 pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) -> Pacing {
     // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies
     // on congestion control, which a single stream has no trouble with.
-    let share = if meeting == Meeting::OneNode { SEGMENT } else { room / 2 };
-    let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT);
+    let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
+    let share = if meeting == Meeting::OneNode { most } else { room / 2 };
+    let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
     let behind = room.max(block.saturating_mul(abreast));
     Pacing {
         segment,

@@ -13,15 +13,26 @@ pub enum Transport {
     Tcp,
     /// Adapters that read and write memory themselves: InfiniBand, Omni-Path, Slingshot, RoCE.
     Rdma,
+    /// None: all ranks share memory, whatever they are told of nodes.
+    SharedMemory,
 }
 
+/// What a core copies, Mbit/s.
+const COPIED: u32 = 40_000;
+
 impl Transport {
+    /// Whether it never drops a message, so that nothing is won by keeping queues short.
+    pub fn is_lossless(self) -> bool {
+        matches!(self, Self::Rdma | Self::SharedMemory)
+    }
+
     /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 2 to
-    /// the next message; with RDMA 2 and 0.5, most of it software.
+    /// the next message; with RDMA 2 and 0.5, in shared memory 1 and 0.5, most of it software.
     fn message(self) -> MessageCost {
         let (latency, gap) = match self {
             Self::OpenMpiTcp | Self::Tcp => (20.0, 2.0),
             Self::Rdma => (2.0, 0.5),
+            Self::SharedMemory => (1.0, 0.5),
         };
         MessageCost { latency_us: Some(latency), gap_us: Some(gap) }
     }
@@ -31,6 +42,7 @@ impl Costs {
     /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
     pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
         let message = transport.map(Transport::message).unwrap_or_default();
+        let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
         Self { message, host_goodput: mbit.map(|mbit| f64::from(mbit) * GOODPUT) }
     }
 }
