@@ -4,7 +4,7 @@
 #include "check.h"
 #include <dlfcn.h>
 
-enum { CALLS = 6, STARVED_CALL = 2, STARVED_RANK = 1, N = 65536 };
+enum { CALLS = 6, STARVED_CALL = 2, STARVED_RANK = 1, N = 262144 };
 
 static int data[2 * N];
 
