@@ -3,6 +3,7 @@
 use crate::args::{CheckArgs, DoctorArgs, EnvArgs, PlanArgs, PredictArgs, RunArgs};
 use crate::bench::BenchArgs;
 use crate::profile::ProfileArgs;
+use crate::report::ReportArgs;
 use crate::testbed::TestbedArgs;
 use crate::tune::TuneArgs;
 use clap::{Parser, Subcommand};
@@ -130,5 +131,11 @@ predictions. Rank 0 looks for profiles in ~/.config/nagare/profiles and /etc/nag
 NAGARE_PROFILE names one, or is off.")]
     Tune(Box<TuneArgs>),
     /// Show, compare or check profiles
+    #[command(after_help = "Example:\n  nagare profile show tree8-16x2-slot-openmpi.toml")]
     Profile(ProfileArgs),
+    /// Explain what a job's report says
+    #[command(after_help = "Example:
+  NAGARE_REPORT=r.json nagare run -- mpirun -np 16 ./app
+  nagare report show r.json")]
+    Report(ReportArgs),
 }

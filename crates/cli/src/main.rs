@@ -4,11 +4,12 @@
 //!   command, args ─┬─► plan, check, predict, list, env         fabrics and schedules (nagare_plan)
 //!                  ├─► run, doctor ──► mpi, machine            launchers and libraries of this machine
 //!                  ├─► testbed, bench                          fabrics emulated here, and what was measured on them
-//!                  └─► tune ──► bench::place, profile          what is the fastest where the user is
+//!                  ├─► tune ──► bench::place, profile          what is the fastest where the user is
+//!                  └─► report                                  what a job's report says
 //! ```
 //!
 //! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`,
-//! `bench`, `tune` and `profile` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries
+//! `bench`, `tune`, `profile` and `report` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries
 //! and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
@@ -26,6 +27,7 @@ mod output;
 mod plan;
 mod predict;
 mod profile;
+mod report;
 mod run;
 mod tables;
 mod testbed;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::bench(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Profile(args) => profile::run(&args),
+        Command::Report(args) => report::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("nagare: {error:#}");

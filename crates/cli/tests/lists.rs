@@ -1,14 +1,40 @@
 //! `nagare algorithms`, `fabrics` and `env`, and the help texts.
 
-use crate::common::{nagare, rows, stdout, stdout_of};
+use crate::common::{nagare, rows, stderr, stdout, stdout_of};
 
 #[test]
 fn every_command_explains_itself_with_an_example() {
     let overview = stdout_of(&["--help"]);
-    for command in ["plan", "check", "algorithms", "fabrics", "env", "run", "doctor"] {
+    let commands = ["plan", "check", "predict", "algorithms", "fabrics", "env", "run", "doctor", "testbed", "bench"];
+    for command in commands.into_iter().chain(["tune", "profile", "report"]) {
         assert!(overview.contains(&format!("\n  {command} ")), "{command} is not in\n{overview}");
         let help = stdout_of(&[command, "--help"]);
         assert!(help.contains("Example") && help.contains(&format!("\n  nagare {command}")), "{help}");
+    }
+}
+
+/// One line, that names the file and what was expected.
+#[test]
+fn what_is_no_report_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("words"), "bcast \u{1b}[31m").unwrap();
+    std::fs::write(
+        path("later.json"),
+        r#"{"schema": 2, "nagare": "9", "mpi": "", "ranks": 1, "levels": [],
+        "topology_from": "", "rows": []}"#,
+    )
+    .unwrap();
+    for (name, part) in [
+        ("words", "expected a report that NAGARE_REPORT=NAME.json has written"),
+        ("later.json", "schema 2; expected 1"),
+        (".", "not a regular file; expected a report in JSON"),
+        ("missing", "No such file"),
+    ] {
+        let output = nagare(&["report", "show", &path(name)]).output().unwrap();
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(part) && error.lines().count() == 1 && !error.contains('\u{1b}'), "{error}");
     }
 }
 

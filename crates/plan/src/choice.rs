@@ -108,6 +108,30 @@ impl Reason {
             Self::Outside => "outside the world",
         }
     }
+
+    /// What that means, in a few words, for people.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Small => "too little data to gain anything",
+            Self::OneNode => "all ranks are on one node",
+            Self::Asked => "a rule says so",
+            Self::OneRank => "there is nobody else",
+            Self::Intercommunicator => "two groups of ranks, which Nagare leaves alone",
+            Self::Empty => "zero elements",
+            Self::NonCommutative => "ranks must be combined in their order",
+            Self::TypeOfOperation => "the operation is not known to be defined for the type",
+            Self::LargeElement => "an element is never split",
+            Self::Argument => "the library is to judge them",
+            Self::Topology => "facts about the ranks are missing or contradictory",
+            Self::Communicators => "the library has none to give for Nagare's messages",
+            Self::Disabled => "NAGARE_ENABLE=0",
+            Self::Faster => "measured, predicted or known to be as fast as anything of Nagare's",
+            Self::BeingFreed => "called inside MPI_Comm_free or MPI_Comm_disconnect",
+            Self::Early => "such calls have not yet taken enough time to measure candidates",
+            Self::Tried => "its turn among the candidates",
+            Self::Outside => "ranks of sessions or spawned processes",
+        }
+    }
 }
 
 /// The outcome of a decision.
