@@ -16,7 +16,7 @@ pub fn read_text(path: &Path, limit: usize, expected: &str) -> Result<String, St
     let name = quoted(&path.to_string_lossy());
     let with_name = |error: Error| format!("{name}: {error}, expected {expected}");
     // A pipe or device could block or never end.
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path);
     let file = file.map_err(with_name)?;
     let metadata = file.metadata().map_err(with_name)?;
