@@ -68,7 +68,10 @@ fn mistakes_are_told_before_anything_starts() {
     for (words, part) in [
         (vec!["tune", "--out", &there], "exists; --force replaces it"),
         (vec!["tune", "--budget", "soon"], "soon"),
+        (vec!["tune", "--budget", "0s"], "expected some time to measure in"),
         (vec!["tune", "--sizes", "8Q"], "'8Q' is not"),
+        (vec!["tune", "--sizes", "none"], "expected at least one size"),
+        (vec!["tune", "--collectives", "alltoallv"], "a profile says nothing of these"),
         (vec!["tune", "--out", "/nonexistent/p.toml"], "/nonexistent"),
     ] {
         let (code, message) = failure_of(&[&words[..], &launcher].concat());
@@ -97,7 +100,8 @@ fn what_is_measured_is_what_later_jobs_run() {
     let tuned = limited(&in_place(&[&["tune"], &what[..], &launcher].concat()));
     assert!(tuned.status.success(), "{}", stderr(&tuned));
     let written = std::fs::read_to_string(out).unwrap();
-    for line in ["network = \"levels node\"", "ranks = 2", "nodes = 2", "collective = \"alltoall\"\nbytes = 32768"] {
+    let shape = ["network = \"levels node in shared memory\"", "transport = \"tcp\"", "placement = \"node 2 x 1\""];
+    for line in shape.into_iter().chain(["ranks = 2", "nodes = 2", "collective = \"alltoall\"\nbytes = 32768"]) {
         assert!(written.contains(line), "no {line} in {written}");
     }
     assert_eq!(written.matches("[[fastest]]").count(), 6, "{written}");

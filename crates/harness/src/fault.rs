@@ -27,7 +27,7 @@ pub struct Fault {
     seen: &'static str,
 }
 
-const KNOWN: [Fault; 3] = [
+const KNOWN: [Fault; 4] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
@@ -41,6 +41,13 @@ const KNOWN: [Fault; 3] = [
         words: &["UCX", "ERROR", "failed to unpack address, invalid bandwidth"],
         what: "UCX measures no bandwidth of a device and refuses the address that says so",
         seen: "MPI_Init_thread of MPICH with mpi4py; pmodels/mpich#7417",
+    },
+    Fault {
+        family: Family::Mpich,
+        hangs: false,
+        words: &["FAIL errors: rank=1", "has not ended the job"],
+        what: "MPICH's launcher does not end the other ranks within 20 s after an error has ended one",
+        seen: "an error in a call on rank 0 alone, which MPICH 5.0.2 had told, while other programs ran",
     },
     Fault {
         family: Family::OpenMpi,

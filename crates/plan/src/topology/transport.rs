@@ -17,9 +17,6 @@ pub enum Transport {
     SharedMemory,
 }
 
-/// What a core copies, Mbit/s.
-const COPIED: u32 = 40_000;
-
 impl Transport {
     /// Whether it never drops a message, so that nothing is won by keeping queues short.
     pub fn is_lossless(self) -> bool {
@@ -27,12 +24,13 @@ impl Transport {
     }
 
     /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 2 to
-    /// the next message; with RDMA 2 and 0.5, in shared memory 1 and 0.5, most of it software.
+    /// the next message; with RDMA 2 and 0.5, most of it software. Nothing is said of shared memory, since predictions
+    /// are about networks.
     fn message(self) -> MessageCost {
         let (latency, gap) = match self {
             Self::OpenMpiTcp | Self::Tcp => (20.0, 2.0),
             Self::Rdma => (2.0, 0.5),
-            Self::SharedMemory => (1.0, 0.5),
+            Self::SharedMemory => return MessageCost::default(),
         };
         MessageCost { latency_us: Some(latency), gap_us: Some(gap) }
     }
@@ -42,7 +40,7 @@ impl Costs {
     /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
     pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
         let message = transport.map(Transport::message).unwrap_or_default();
-        let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
+        let mbit = mbit.filter(|_| transport != Some(Transport::SharedMemory));
         Self { message, host_goodput: mbit.map(|mbit| f64::from(mbit) * GOODPUT) }
     }
 }
@@ -63,6 +61,8 @@ mod tests {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
         assert!(planner.topology().measured_mbit().is_some_and(|mbit| close(mbit, 1e5)));
         assert!(planner.topology().knows_rates());
+        let shared = Costs::of_machine(Some(Transport::SharedMemory), Some(1000));
+        assert_eq!(shared, Costs::default());
         let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
         assert!(!unknown.knows_rates());
     }
