@@ -11,6 +11,7 @@
 //! * [`statistics`]: medians, quartiles, when there are enough iterations.
 //! * [`operation`]: which collectives; [`counts`]: the blocks of those where they differ.
 //! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
+//! * [`rules`]: files that tell the library what was the fastest.
 //! * [`race`]: what falls behind is measured no further; [`tuning`]: a profile of what was the fastest.
 //! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
 //! * [`draw`](mod@draw): small networks drawn at random, which nothing was fitted to.
@@ -36,6 +37,7 @@ pub mod plot;
 pub mod progress;
 pub mod race;
 pub mod record;
+pub mod rules;
 pub mod search;
 pub mod statistics;
 pub mod tuning;

@@ -86,6 +86,14 @@ pub enum Numbers {
 }
 
 impl Numbers {
+    /// Ranks over which their sums are exact, so that results can be compared.
+    pub const fn most_ranks(self) -> i32 {
+        match self {
+            Self::Int => 8192,
+            Self::Float => 800,
+        }
+    }
+
     /// Its name, as an argument has it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -64,6 +64,7 @@ fn cell(cell: &Cell) -> Option<profile::Cell> {
     Some(profile::Cell {
         collective,
         bytes: cell.block,
+        most: None,
         fastest: Algorithm::from_name(&best.configuration),
         stock_us: us(stock),
         fastest_us: us(best),

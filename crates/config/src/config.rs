@@ -6,6 +6,7 @@ use nagare_plan::pattern::{Pairs, Partners, RailOptions};
 use nagare_plan::quoted;
 use nagare_plan::topology::{DimensionOrder, Dims, DimsError};
 use std::ffi::OsString;
+use std::time::Duration;
 use thiserror::Error;
 
 /// How much is told while running.
@@ -30,13 +31,32 @@ pub enum Wait {
     Pause,
 }
 
+/// Which buffers are taken to be in the memory of devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceMemory {
+    /// What the devices' drivers say, and what they manage.
+    #[default]
+    Ask,
+    /// What they manage is used as the host's.
+    Managed,
+    /// None: nobody is asked.
+    Never,
+}
+
 /// Where the report goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportTarget {
     /// Standard error of rank 0.
     Stderr,
+    /// Its standard output.
+    Stdout,
     /// A file written by rank 0; JSON if its name ends in `.json`.
-    File(String),
+    File {
+        /// Its name, with `%j`, `%h`, `%p`, `%t` and `%%` to be filled in.
+        name: String,
+        /// Whether one that is there is replaced.
+        replaces: bool,
+    },
 }
 
 /// Where profiles come from.
@@ -51,6 +71,18 @@ pub enum ProfileSource {
     Off,
 }
 
+/// Whether calls are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Learn {
+    /// No.
+    Off,
+    /// In each job anew.
+    #[default]
+    On,
+    /// What they teach becomes a profile for later jobs.
+    Write,
+}
+
 /// The whole configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -59,7 +91,7 @@ pub struct Config {
     /// `NAGARE_ALGORITHM`.
     pub rules: Rules,
     /// `NAGARE_LEARN`.
-    pub learn: bool,
+    pub learn: Learn,
     /// `NAGARE_PROFILE`.
     pub profile: ProfileSource,
     /// `NAGARE_TOPOLOGY`, as written.
@@ -78,8 +110,14 @@ pub struct Config {
     pub rails: RailOptions,
     /// `NAGARE_WAIT`.
     pub wait: Option<Wait>,
+    /// `NAGARE_DEVICE_MEMORY`.
+    pub device_memory: DeviceMemory,
     /// `NAGARE_STRICT`.
     pub strict: bool,
+    /// `NAGARE_MEETING_TIMEOUT` in seconds, `None` for ever.
+    pub meeting_timeout: Option<u64>,
+    /// `NAGARE_WATCH` in seconds.
+    pub watch: Option<u32>,
     /// `NAGARE_REPORT`.
     pub report: Option<ReportTarget>,
     /// `NAGARE_LOG`.
@@ -91,7 +129,7 @@ impl Default for Config {
         Self {
             enable: true,
             rules: Rules::default(),
-            learn: true,
+            learn: Learn::default(),
             profile: ProfileSource::default(),
             topology: None,
             segment: None,
@@ -101,12 +139,19 @@ impl Default for Config {
             torus: None,
             rails: RailOptions::default(),
             wait: None,
+            device_memory: DeviceMemory::default(),
             strict: false,
+            meeting_timeout: Some(MEETING_TIMEOUT),
+            watch: None,
             report: None,
             log: LogLevel::Warn,
         }
     }
 }
+
+/// Seconds after which a job ends of which some rank has no Nagare; the most that can be said.
+const MEETING_TIMEOUT: u64 = 120;
+const MOST_SECONDS: u64 = 1_000_000;
 
 /// A variable that cannot be used as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -121,6 +166,14 @@ pub enum Problem {
         /// What is wrong and what was expected.
         detail: String,
     },
+    /// A rule that no call can meet, because an earlier one holds for all of its calls.
+    #[error("NAGARE_ALGORITHM: `{}` never holds, since `{}` comes before it", quoted(.rule), quoted(.before))]
+    Hidden {
+        /// The rule.
+        rule: String,
+        /// The earlier one.
+        before: String,
+    },
     /// A name that looks like one of ours but is none.
     #[error("{} is not a variable Nagare knows{suggestion}; `nagare env` lists them", quoted(.name))]
     Unknown {
@@ -129,6 +182,17 @@ pub enum Problem {
         /// `, did you mean X?` or nothing.
         suggestion: String,
     },
+}
+
+impl Problem {
+    /// Whether Nagare cannot run with it: ranks might decide differently, or other than the user meant. `is_strict`:
+    /// the user wants nothing to be wrong.
+    pub fn is_fatal(&self, is_strict: bool) -> bool {
+        match self {
+            Self::Value { name, .. } => VARIABLES.iter().any(|v| v.name == *name && v.shared) || is_strict,
+            Self::Hidden { .. } | Self::Unknown { .. } => is_strict,
+        }
+    }
 }
 
 impl Config {
@@ -143,6 +207,7 @@ impl Config {
     {
         let mut config = Self::default();
         let mut problems = Vec::new();
+        let mut text_of_rules = String::new();
         let named = vars.into_iter().map(|(name, value)| (name.into().to_string_lossy().into_owned(), value.into()));
         let mut vars: Vec<(String, OsString)> = named.filter(|(name, _)| name.starts_with("NAGARE_")).collect();
         vars.sort();
@@ -151,6 +216,9 @@ impl Config {
                 problems.push(Problem::Unknown { suggestion: suggestion(&name), name });
                 continue;
             };
+            if known.name == "NAGARE_ALGORITHM" {
+                text_of_rules = value.to_string_lossy().into_owned();
+            }
             let read = match value.to_str() {
                 Some(value) => config.set(known.name, value.trim()),
                 None => Err("not UTF-8; expected text".to_owned()),
@@ -158,6 +226,11 @@ impl Config {
             if let Err(detail) = read {
                 problems.push(Problem::Value { name: known.name, value: value.to_string_lossy().into_owned(), detail });
             }
+        }
+        if let Some((rule, before)) = config.rules.hidden() {
+            let items: Vec<&str> = text_of_rules.split(';').map(str::trim).filter(|item| !item.is_empty()).collect();
+            let item = |at: usize| items.get(at).copied().unwrap_or_default().to_owned();
+            problems.push(Problem::Hidden { rule: item(rule), before: item(before) });
         }
         (config, problems)
     }
@@ -169,9 +242,10 @@ impl Config {
             "NAGARE_ALGORITHM" => self.rules = Rules::parse(value).map_err(|e| e.to_string())?,
             "NAGARE_LEARN" => {
                 self.learn = match value {
-                    "on" => true,
-                    "off" => false,
-                    _ => return Err("expected on or off".into()),
+                    "on" => Learn::On,
+                    "off" => Learn::Off,
+                    "write" => Learn::Write,
+                    _ => return Err("expected on, off or write".into()),
                 }
             }
             "NAGARE_PROFILE" => {
@@ -233,11 +307,37 @@ impl Config {
                     _ => return Err("expected library or pause".into()),
                 });
             }
+            "NAGARE_MEETING_TIMEOUT" => {
+                let seconds = value.parse().ok().filter(|s| *s == 0 || (10..=MOST_SECONDS).contains(s));
+                let seconds: u64 = seconds.ok_or("expected seconds between 10 and 1000000, or 0 for ever")?;
+                self.meeting_timeout = (seconds > 0).then_some(seconds);
+            }
+            "NAGARE_WATCH" => {
+                self.watch = match value {
+                    "" | "off" => None,
+                    text => {
+                        Some(seconds(text).ok_or("expected off, or a time between 1s and 1000h such as 60s or 5m")?)
+                    }
+                }
+            }
+            "NAGARE_DEVICE_MEMORY" => {
+                self.device_memory = match value {
+                    "ask" => DeviceMemory::Ask,
+                    "managed" => DeviceMemory::Managed,
+                    "never" => DeviceMemory::Never,
+                    _ => return Err("expected ask, managed or never".into()),
+                }
+            }
             "NAGARE_REPORT" => {
                 self.report = match value {
                     "" => None,
                     "stderr" => Some(ReportTarget::Stderr),
-                    path => Some(ReportTarget::File(path.to_owned())),
+                    "stdout" => Some(ReportTarget::Stdout),
+                    text => {
+                        let named = text.strip_prefix(REPLACES);
+                        let name = checked_pattern(named.unwrap_or(text))?.to_owned();
+                        Some(ReportTarget::File { name, replaces: named.is_some() })
+                    }
                 }
             }
             "NAGARE_LOG" => {
@@ -252,6 +352,28 @@ impl Config {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Before the name of a report that may replace a file.
+const REPLACES: &str = "replace:";
+
+/// The name of a report, if only what can be filled in follows a percent sign.
+fn checked_pattern(name: &str) -> Result<&str, String> {
+    if name.is_empty() {
+        return Err("expected the name of a file".into());
+    }
+    let unknown =
+        name.split("%%").flat_map(|part| part.split('%').skip(1)).find(|rest| !rest.starts_with(['j', 'h', 'p', 't']));
+    match unknown {
+        Some(rest) => {
+            let letter: String = rest.chars().take(1).collect();
+            Err(format!(
+                "`%{}` is unknown; expected %j (job), %h (host), %p (process), %t (time) or %%",
+                quoted(&letter)
+            ))
+        }
+        None => Ok(name),
     }
 }
 
@@ -289,6 +411,13 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// Whole seconds of a time such as `90`, `90s`, `5m` or `2h`.
+fn seconds(text: &str) -> Option<u32> {
+    let time = text.parse().ok().map(Duration::from_secs).or_else(|| humantime::parse_duration(text).ok())?;
+    let seconds = u32::try_from(time.as_secs()).ok().filter(|_| time.subsec_nanos() == 0)?;
+    (1..=3_600_000).contains(&seconds).then_some(seconds)
 }
 
 #[cfg(test)]

@@ -13,6 +13,6 @@ mod config;
 mod files;
 mod table;
 
-pub use config::{Config, LogLevel, Problem, ProfileSource, ReportTarget, Wait};
+pub use config::{Config, DeviceMemory, Learn, LogLevel, Problem, ProfileSource, ReportTarget, Wait};
 pub use files::read_text;
 pub use table::{VARIABLES, Variable, markdown};

@@ -37,11 +37,12 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "NAGARE_LEARN",
-        values: "`on` or `off`",
+        values: "`on`, `off` or `write`",
         default: "on",
-        help: "once calls of a collective and size on a communicator take, or have taken, 5 ms, Nagare measures the \
-               MPI library and up to three algorithms in turn and goes on with the fastest; for what moves data, and \
-               for reductions that are exact. Off: the choice by size and predicted time alone",
+        help: "once calls of a collective and size on a communicator have taken enough time to pay for it, Nagare \
+               measures the MPI library and up to three algorithms in turn and goes on with the fastest; for what \
+               moves data, and for reductions that are exact. Off: the choice by size and predicted time alone. Write: as \
+               on, and what was the fastest becomes a profile for later jobs",
         shared: true,
     },
     Variable {
@@ -64,7 +65,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_SEGMENT",
         values: "bytes, with suffix K or M",
-        default: "by cost, from 512 to 64K, within what the MPI library sends without asking",
+        default: "by cost, from 512 to 1M; over Open MPI's TCP, within what it sends without asking",
         help: "the segment in which vectors are pipelined",
         shared: true,
     },
@@ -134,6 +135,33 @@ pub const VARIABLES: &[Variable] = &[
         shared: false,
     },
     Variable {
+        name: "NAGARE_DEVICE_MEMORY",
+        values: "`ask`, `managed` or `never`",
+        default: "ask",
+        help: "calls with a buffer in the memory of a GPU are left to the MPI library; where a host of the job has one, \
+               ranks ask the driver (CUDA, ROCm), and each other before each call that Nagare would carry out. \
+               `managed`: memory that the driver manages is used as the host's; `never`: nobody is asked, all buffers \
+               are the host's",
+        shared: true,
+    },
+    Variable {
+        name: "NAGARE_MEETING_TIMEOUT",
+        values: "seconds, 10 to 1000000, or 0",
+        default: "120",
+        help: "how long ranks wait in MPI_Init for one that does not have Nagare, before the job ends; 0: for ever",
+        shared: false,
+    },
+    Variable {
+        name: "NAGARE_WATCH",
+        values: "`off`, or a time such as `60s`, `5m`, `1h`",
+        default: "off",
+        help: "a collective that has not ended after that long is told on standard error, once: which ranks are not in \
+               it, on which hosts, and what they are in instead; where arguments differ; whom the others wait for. \
+               Ranks ask each other by datagrams (UDP, IPv4), each with a thread that is asleep until then. Where some \
+               ranks say so, all take part, with the shortest time",
+        shared: false,
+    },
+    Variable {
         name: "NAGARE_STRICT",
         values: "1 or 0",
         default: "0",
@@ -143,10 +171,13 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "NAGARE_REPORT",
-        values: "`stderr`, or a file",
+        values: "`stderr`, `stdout`, a file, or `replace:` and a file",
         default: "no report",
-        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON. A \
-               relative name is one in the directory in which rank 0 called MPI_Init. A world made by MPI_Comm_spawn \
+        help: "at MPI_Finalize, what ran how often and for how long; a file whose name ends in .json gets JSON. In the \
+               name, %j is the job's number in the batch system (else the process number), %h the host, %p the process \
+               number and %t the time (seconds since 1970) of rank 0, and %% a percent sign. A file that is there \
+               stays, and the report gets a number: `r.2.json`; `replace:r.json` replaces it. A relative name is one in \
+               the directory in which rank 0 called MPI_Init. A world made by MPI_Comm_spawn \
                writes a file of its own beside it: `r.json` becomes `r.spawned-HOST-PROCESS.json`, with the host and \
                process number of its rank 0",
         shared: false,

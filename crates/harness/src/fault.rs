@@ -8,6 +8,7 @@ use super::launcher::Ended;
 use super::mpi::{Family, Mpi};
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 
 /// The variable that names the file in which faults are noted, one a line; they are only shown where it is not set.
 pub const FAULTS: &str = "TEST_FAULTS";
@@ -19,53 +20,88 @@ pub struct Fault {
     family: Family,
     /// Whether the job does not end; else it fails.
     hangs: bool,
+    /// The signal that ended the launcher, which then has said nothing: no code of Nagare's is in it.
+    signal: Option<i32>,
     /// What stands in one line of a job's output, in this order.
     words: &'static [&'static str],
+    /// What stands in another line, where that one is not the library's.
+    besides: &'static str,
     /// The library, and what goes wrong in it.
     what: &'static str,
     /// Where it was seen.
     seen: &'static str,
 }
 
-const KNOWN: [Fault; 4] = [
+const KNOWN: [Fault; 6] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
+        signal: None,
         words: &["UCX", "ERROR", "shmat(shmid=", "failed"],
+        besides: "",
         what: "UCX attaches System V shared memory that its owner has removed already",
         seen: "MPICH 5.0.2 at the start of spawned worlds, while other programs ran; openucx/ucx#8511",
     },
     Fault {
         family: Family::Mpich,
         hangs: false,
+        signal: None,
+        words: &["MPIDI_UCX_insert_upid", "Endpoint timeout"],
+        besides: "",
+        what: "a spawned world asks UCX for memory of a parent that has not answered yet, and gives up",
+        seen: "MPI_Init of spawned worlds of MPICH 5.0.2, while other programs ran; the launcher ends with 0",
+    },
+    Fault {
+        family: Family::Mpich,
+        hangs: false,
+        signal: None,
         words: &["UCX", "ERROR", "failed to unpack address, invalid bandwidth"],
+        besides: "",
         what: "UCX measures no bandwidth of a device and refuses the address that says so",
         seen: "MPI_Init_thread of MPICH with mpi4py; pmodels/mpich#7417",
     },
     Fault {
         family: Family::Mpich,
         hangs: false,
+        signal: None,
         words: &["FAIL errors: rank=1", "has not ended the job"],
+        besides: "Fatal error in internal_",
         what: "MPICH's launcher does not end the other ranks within 20 s after an error has ended one",
         seen: "an error in a call on rank 0 alone, which MPICH 5.0.2 had told, while other programs ran",
     },
     Fault {
         family: Family::OpenMpi,
         hangs: true,
+        signal: None,
         words: &["process rank", "with PID 0", "exited on signal"],
+        besides: "",
         what: "Open MPI's launcher loses count of a process that dies while others end, and waits for it",
         seen: "a rank killed beside MPI_Finalize, Open MPI 4.1.4 without Nagare, while other programs ran",
+    },
+    Fault {
+        family: Family::Mpich,
+        hangs: false,
+        signal: Some(libc::SIGPIPE),
+        words: &[],
+        besides: "",
+        what: "MPICH's launcher writes to the part of it that started the processes, which has ended with them",
+        seen: "once with MPICH 4.0.2 and two processes that end at once, while other programs ran; not in 600 more",
     },
 ];
 
 /// The fault that a failed job met, if it is known. A rank that a signal ended is no such fault, though the others say
-/// the same of it.
+/// the same of it. A job has failed too where a call of MPI aborted a spawned world: MPICH's launcher hides its code.
 pub(crate) fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
-    let failed = !ended.success();
     let lines = || ended.stderr.lines().chain(ended.stdout.lines());
     let died = lines().any(|line| line.contains("WITH THE EXIT STRING"));
+    let failed = !ended.success() || lines().any(|line| line.starts_with("Abort(") && line.contains("Fatal error"));
+    let signal = ended.status.and_then(|status| status.signal());
     let fits = |fault: &&Fault| fault.family == mpi.family() && fault.hangs == ended.status.is_none();
-    KNOWN.iter().filter(fits).find(|fault| failed && !died && lines().any(|line| fault.says(line)))
+    let says = |fault: &&Fault| match fault.signal {
+        Some(_) => fault.signal == signal && lines().next().is_none(),
+        None => lines().any(|line| fault.says(line)) && lines().any(|line| line.contains(fault.besides)),
+    };
+    KNOWN.iter().filter(fits).find(|fault| failed && !died && says(fault))
 }
 
 impl Fault {
@@ -87,7 +123,6 @@ impl Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 
     /// UCX writes to standard output.
@@ -106,9 +141,17 @@ mod tests {
         assert!(met(Mpi::Mpich5, &ended(1, &SHMAT.replace("ERROR", "ERROR\n"))).is_none(), "two lines");
         assert!(met(Mpi::Mpich5, &ended(1, "shmat(shmid=1) failed: UCX ERROR\n")).is_none(), "another order");
         assert!(met(Mpi::Mpich5, &Ended { status: None, ..ended(1, SHMAT) }).is_none(), "it did not end");
+        let upid = "MPIDI_UCX_insert_upid(277): ucx function returned with failed status(Endpoint timeout)\n";
+        let abort = "Abort(741491727) on node 1: Fatal error in internal_Init: Other MPI error, error stack:\n";
+        assert!(met(Mpi::Mpich5, &ended(0, &format!("{abort}{upid}"))).is_some(), "its code is hidden");
+        assert!(met(Mpi::Mpich5, &ended(0, upid)).is_none(), "nothing aborted");
         let lost = "mpirun noticed that process rank 3 with PID 0 on node host exited on signal 9 (Killed).\n";
         assert!(met(Mpi::OpenMpi4, &Ended { status: None, ..ended(137, lost) }).is_some());
         assert!(met(Mpi::OpenMpi4, &ended(137, lost)).is_none(), "it ended as it should");
+        let pipe = |stdout: &str| Ended { status: Some(ExitStatus::from_raw(libc::SIGPIPE)), ..ended(0, stdout) };
+        assert!(met(Mpi::Mpich4, &pipe("")).is_some_and(|fault| fault.what.contains("launcher")));
+        assert!(met(Mpi::Mpich4, &pipe("2 ranks\n")).is_none(), "the program had begun");
+        assert!(met(Mpi::OpenMpi4, &pipe("")).is_none(), "another launcher");
         let died = format!("{SHMAT}YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)\n");
         assert!(met(Mpi::Mpich5, &ended(11, &died)).is_none(), "its owner has died");
     }

@@ -47,6 +47,7 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> Ended {
 pub struct Running<'a> {
     child: &'a Child,
     stdout: &'a Output,
+    stderr: &'a Output,
     started: Instant,
 }
 
@@ -59,6 +60,11 @@ impl Running<'_> {
     /// What it wrote to its standard output so far.
     pub fn stdout(&self) -> String {
         self.stdout.text()
+    }
+
+    /// What it wrote to its standard error so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.text()
     }
 
     /// The numbers of all processes below it.
@@ -74,7 +80,7 @@ pub fn run_watched(command: &mut Command, keep_running: &mut dyn FnMut(&Running)
     command.stdin(Stdio::null()).stdout(stdout.writer()).stderr(stderr.writer()).process_group(0);
     let started = Instant::now();
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let status = wait(&mut child, |child| keep_running(&Running { child, stdout: &stdout, started }));
+    let status = wait(&mut child, |child| keep_running(&Running { child, stdout: &stdout, stderr: &stderr, started }));
     if status.is_none() {
         end(&mut child);
     }

@@ -46,11 +46,15 @@ pub enum Reason {
     Argument,
     /// Facts about the ranks are missing or contradictory.
     Topology,
+    /// The configuration of some rank cannot be used, or differs from that of the others.
+    Configuration,
+    /// A buffer of some rank is in the memory of a device.
+    Device,
     /// Too many communicators already have a private one, or the library has none to give.
     Communicators,
     /// Nagare is switched off.
     Disabled,
-    /// The library's own was measured as fast or faster, on networks like this or in the calls before.
+    /// The library's own was measured, or is predicted, to be as fast or faster.
     Faster,
     /// A communicator that is being freed, used by a callback that deletes an attribute of it.
     BeingFreed,
@@ -64,7 +68,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in report order.
-    pub const ALL: [Reason; 18] = [
+    pub const ALL: [Reason; 20] = [
         Self::Small,
         Self::OneNode,
         Self::Asked,
@@ -76,6 +80,8 @@ impl Reason {
         Self::LargeElement,
         Self::Argument,
         Self::Topology,
+        Self::Configuration,
+        Self::Device,
         Self::Communicators,
         Self::Disabled,
         Self::Faster,
@@ -99,6 +105,8 @@ impl Reason {
             Self::LargeElement => "element larger than a segment",
             Self::Argument => "arguments",
             Self::Topology => "topology unknown",
+            Self::Configuration => "configuration",
+            Self::Device => "device memory",
             Self::Communicators => "too many communicators",
             Self::Disabled => "switched off",
             Self::Faster => "stock as fast",
@@ -123,6 +131,8 @@ impl Reason {
             Self::LargeElement => "an element is never split",
             Self::Argument => "the library is to judge them",
             Self::Topology => "facts about the ranks are missing or contradictory",
+            Self::Configuration => "that of some rank cannot be used, or differs from the others'",
+            Self::Device => "a buffer of some rank is in the memory of a GPU",
             Self::Communicators => "the library has none to give for Nagare's messages",
             Self::Disabled => "NAGARE_ENABLE=0",
             Self::Faster => "measured, predicted or known to be as fast as anything of Nagare's",
@@ -215,6 +225,19 @@ impl Rules {
     /// Whether nothing is prescribed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The first rule that no call can meet, because an earlier one holds for all of its calls; their numbers.
+    pub fn hidden(&self) -> Option<(usize, usize)> {
+        let covers = |earlier: &Rule, rule: &Rule, collective| {
+            earlier.holds_for(collective) && earlier.min <= rule.min && rule.max <= earlier.max
+        };
+        self.0.iter().enumerate().find_map(|(at, rule)| {
+            let held: Vec<Collective> = Collective::ALL.into_iter().filter(|&c| rule.holds_for(c)).collect();
+            let hider = |&c: &Collective| self.0[..at].iter().position(|earlier| covers(earlier, rule, c));
+            let all: Option<Vec<usize>> = held.iter().map(hider).collect();
+            Some((at, *all?.first()?))
+        })
     }
 
     /// These rules, and where they say nothing, `others`.

@@ -69,14 +69,19 @@ pub struct Planner {
     fitted: Recent<(Collective, u64, Segments), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
     /// The MPI library's own algorithms, where it is known.
-    stock: Option<Box<Stock>>,
+    stock: Option<Stock>,
     stock_times: Recent<(Collective, u64), Option<f64>>,
 }
 
 impl Planner {
     /// A planner for the communicator described by `topology`.
     pub fn new(topology: impl Into<Arc<Topology>>) -> Self {
-        Self::of(Context::new(topology.into(), Options::default()))
+        Self::with_options(topology, Options::default())
+    }
+
+    /// The same with all options at once.
+    pub fn with_options(topology: impl Into<Arc<Topology>>, options: Options) -> Self {
+        Self::of(Context::new(topology.into(), options))
     }
 
     fn of(context: Context) -> Self {
@@ -87,7 +92,7 @@ impl Planner {
 
     /// The same beside an MPI library whose algorithms are known.
     pub fn with_stock(mut self, stock: Stock) -> Self {
-        self.stock = Some(Box::new(stock));
+        self.stock = Some(stock);
         self
     }
 
@@ -286,7 +291,7 @@ impl Planner {
     pub fn stock_time(&self, collective: Collective, bytes: u64) -> Option<f64> {
         let time =
             |stock: &Stock| stock.time(&self.context, self.message(), collective, self.vector(collective, bytes));
-        self.stock_times.answer((collective, bytes), || time(self.stock.as_deref()?))
+        self.stock_times.answer((collective, bytes), || time(self.stock.as_ref()?))
     }
 
     /// Whether `algorithm`, with the segment of `prediction`, is predicted to be clearly faster than the MPI library's
@@ -312,7 +317,7 @@ impl Planner {
         let vector = self.vector(collective, bytes);
         let time = |demand: &Demand| demand.time(message, vector as f64, prediction.segment as f64);
         let ours = self.demand(collective, algorithm).map(time);
-        let stock = self.stock.as_deref().and_then(|stock| stock.time(&self.context, message, collective, vector));
+        let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, vector));
         ours.zip(stock).is_none_or(|(ours, stock)| ours <= stock * PREFERRED)
     }
 

@@ -64,13 +64,14 @@ fn a_chain_of_eight_hosts() {
         let (n, s) = (f64::from(bytes), f64::from(segment.min(bytes)));
         // Seven hops, each: the segment, two links of 5 µs, the first packet at the switch, the message.
         let hop = s * b + 10e3 + packet(s) * b + 60e3;
-        let expected = 7.0 * hop + f64::hypot((n - s) * b, n / s * 20e3);
+        // The first message has no other before it.
+        let expected = 7.0 * hop + f64::hypot((n - s) * b, (n / s - 1.0) * 20e3);
         for collective in [Bcast, Reduce] {
             let found = demand(&planner, collective, Algorithm::Chain);
             close(found.time(message, n, f64::from(segment)), expected);
         }
         // Allreduce: there and back, each direction of a link once; the busiest host sends in both.
-        let expected = 14.0 * hop + 2.0 * f64::hypot((n - s) * b, n / s * 20e3);
+        let expected = 14.0 * hop + f64::hypot(2.0 * (n - s) * b, (2.0 * n / s - 1.0) * 20e3);
         let found = demand(&planner, Allreduce, Algorithm::Chain).time(message, n, f64::from(segment));
         close(found, expected);
     }
@@ -81,17 +82,18 @@ fn a_ring_of_eight_hosts() {
     let planner = by_slot(&star(8), 1);
     let (b, message) = (per_byte(100.0), planner.message());
     let ring = demand(&planner, Allreduce, Algorithm::Ring);
-    // Fourteen parts one after another, each with the way of its first segment, and the way of the last.
+    // Fourteen parts one after another, all but the last with the way of a segment before the next can start, and the
+    // way of the last segment.
     let (n, s) = (4e6, 4096.0);
     let part = f64::hypot(n / 8.0 * b, n / 8.0 / s * 20e3);
-    let segment = s * b + 10e3 + packet(s) * b + 60e3 + 20e3;
-    close(ring.time(message, n, s), 14.0 * f64::hypot(part, segment) + segment);
+    let arriving = 10e3 + packet(s) * b + 60e3;
+    close(ring.time(message, n, s), 13.0 * f64::hypot(part, s * b + arriving + 20e3) + part + arriving);
     // Short ones: mostly the way.
     let (n, s) = (8192.0, 1024.0);
-    let segment = s * b + 10e3 + packet(s) * b + 60e3 + 20e3;
+    let arriving = 10e3 + packet(s) * b + 60e3;
     let part = f64::hypot(n / 8.0 * b, 20e3);
-    assert!(segment > part);
-    close(ring.time(message, n, s), 14.0 * f64::hypot(part, segment) + segment);
+    assert!(arriving > part);
+    close(ring.time(message, n, s), 13.0 * f64::hypot(part, s * b + arriving + 20e3) + part + arriving);
     close(ring.per_byte, 14.0 / 8.0 * b);
     close(ring.vectors, 14.0 / 8.0);
 }
@@ -120,7 +122,7 @@ fn a_thin_link_decides_whoever_crosses_it_once() {
     let (b, n, s) = (per_byte(100.0), 1e6, 1024.0);
     let inside = s * b + 10e3 + packet(s) * b + 20e3;
     let across = s * thin + 1010e3 + 2.0 * packet(s) * b + 20e3;
-    let expected = 2.0 * inside + across + f64::hypot((n - s) * thin, n / s * 2e3);
+    let expected = 2.0 * inside + across + f64::hypot((n - s) * thin, (n / s - 1.0) * 2e3);
     close(demand(&planner, Bcast, Algorithm::Chain).time(message, n, s), expected);
 }
 
@@ -264,7 +266,7 @@ fn segments_grow_with_the_vector_and_stay_below_the_limit() {
                         |bytes| planner.predicted(collective, algorithm, bytes, AtMost(most)).unwrap().segment;
                     let segments: Vec<u64> = (12..=30).map(|k| segment(1 << k)).collect();
                     assert!(
-                        segments.iter().all(|&s| (512..=most.min(256 << 10)).contains(&s)),
+                        segments.iter().all(|&s| (512..=most.min(1 << 20)).contains(&s)),
                         "{algorithm} {segments:?}"
                     );
                     assert!(segments.last() >= segments.first(), "{algorithm} {segments:?}");

@@ -5,7 +5,8 @@ use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
-    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, ThreadTransport, Traffic, Transport, World,
+    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, Region, ThreadTransport, Traffic, Transport,
+    World,
 };
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round, Run, Space};
 use nagare_plan::topology::Topology;
@@ -271,6 +272,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     #[derive(Default)]
     struct Reversed {
         wanted: Vec<u32>,
+        received: Vec<Place>,
         combined: Vec<Place>,
     }
     impl Transport for Reversed {
@@ -285,8 +287,9 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         fn send(&mut self, _: u32, _: Place, _: bool) -> Result<(), Fault> {
             Ok(())
         }
-        fn recv(&mut self, hop: u32, _: Place) -> Result<(), Fault> {
+        fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {
             self.wanted.push(hop);
+            self.received.push(into);
             Ok(())
         }
         fn reduce(&mut self, from: Place, _: Place) -> Result<(), Fault> {
@@ -305,11 +308,15 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     let data = Parts::vector(0, 1);
     let hops = vec![hop(Action::Reduce, 1, data, vec![]), hop(Action::Reduce, 2, data, vec![])];
     let program = Program::new(RankPlan::new(0, 1, hops), true).unwrap();
-    let mut transport = Reversed::default();
-    let pacing = Pacing { segment: 1, window: 8, flow: None };
-    let mut credits = Credits::default();
-    let executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
-    executor.run(&mut transport).unwrap();
+    let run = |in_place| {
+        let mut transport = Reversed::default();
+        let pacing = Pacing { segment: 1, window: 8, flow: None };
+        let mut credits = Credits::default();
+        let executor = Executor::new(&program, pacing, (in_place, true), &mut credits, &mut transport).unwrap();
+        executor.run(&mut transport).unwrap();
+        transport
+    };
+    let transport = run(true);
     let scratch: Vec<_> = transport.combined.iter().map(|p| p.region).collect();
     assert_eq!(scratch.len(), 8);
     // Of each segment first the first child's (scratch 0 to 3), then the second's (4 to 7), though arrivals were
@@ -317,7 +324,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     let order: Vec<u32> = scratch
         .iter()
         .map(|r| match r {
-            nagare_plan::execute::Region::Scratch(slot) => *slot,
+            Region::Scratch(slot) => *slot,
             other => panic!("combined from {other:?}"),
         })
         .collect();
@@ -326,9 +333,19 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
         let second = order.iter().position(|&s| s == segment + 4).unwrap();
         assert!(first < second, "segment {segment}: {order:?}");
     }
+    // Where the result is a buffer of its own, the first child's segments arrive there, and the contribution is added.
+    let transport = run(false);
+    let all = |region| (0..4).map(|start| Place { region, start, units: 1 }).collect::<Vec<_>>();
+    let of = |mut places: Vec<Place>, region| {
+        places.retain(|place| place.region == region);
+        places
+    };
+    assert_eq!(of(transport.received, Region::Output), all(Region::Output));
+    assert_eq!(of(transport.combined, Region::Input), all(Region::Input));
 }
 
-/// What a copy completes is sent before the next copy begins.
+/// What a copy completes is sent before the next copy begins. Where the result is another buffer, what is copied only to
+/// be sent once is sent from where it is.
 #[test]
 fn the_first_send_does_not_wait_for_the_last_copy() {
     #[derive(Default)]
@@ -346,7 +363,7 @@ fn the_first_send_does_not_wait_for_the_last_copy() {
         }
         fn open(&mut self, _: u32, _: Rank, _: Label) {}
         fn send(&mut self, hop: u32, from: Place, _: bool) -> Result<(), Fault> {
-            self.done.push(("sent", from.start));
+            self.done.push((if from.region == Region::Stage { "sent" } else { "sent at once" }, from.start));
             self.sent.push(hop);
             Ok(())
         }
@@ -370,12 +387,21 @@ fn the_first_send_does_not_wait_for_the_last_copy() {
     let send = |first| Hop { tag: first, ..hop(Action::Send, 1, part(Space::Stage, first), vec![]) };
     let hops = vec![copy(0), copy(1), copy(2), send(0), send(1), send(2)];
     let program = Program::new(RankPlan { staged: 3, ..RankPlan::new(0, 3, hops) }, true).unwrap();
-    let mut transport = Noted::default();
-    let mut credits = Credits::default();
-    let pacing = Pacing { segment: 1, window: 8, flow: None };
-    Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap().run(&mut transport).unwrap();
+    let run = |program: &Program, in_place| {
+        let mut transport = Noted::default();
+        let mut credits = Credits::default();
+        let pacing = Pacing { segment: 1, window: 8, flow: None };
+        let executor = Executor::new(program, pacing, (in_place, true), &mut credits, &mut transport).unwrap();
+        executor.run(&mut transport).unwrap();
+        transport.done
+    };
     let expected: Vec<_> = (0..3).flat_map(|first| [("copied", first), ("sent", first)]).collect();
-    assert_eq!(transport.done, expected);
+    assert_eq!(run(&program, true), expected);
+    assert_eq!(run(&program, false), [0, 1, 2].map(|first| ("sent at once", first)));
+    // Sent twice, or to be read again: it has to be there.
+    let hops = vec![copy(0), send(0), Hop { peer: 2, ..send(0) }];
+    let program = Program::new(RankPlan { staged: 3, ..RankPlan::new(0, 3, hops) }, true).unwrap();
+    assert_eq!(run(&program, false), [("copied", 0), ("sent", 0), ("sent", 0)]);
 }
 
 #[test]

@@ -164,7 +164,12 @@ fn forget(records: &Records, record: &Record) -> Result<(), Error> {
 pub fn enter(records: &Records, record: &Record) -> Result<PathBuf, Error> {
     let holder = record.holder.as_ref().filter(|holder| holder.is_alive());
     let holder = holder.ok_or_else(|| Error::NotUp(record.name.clone()))?;
+    // Whoever enters is at the root, and relative paths on the command line would name something else.
+    let here = std::env::current_dir();
     enter_namespaces(holder.pid)?;
+    if let Ok(here) = here {
+        std::env::set_current_dir(&here).map_err(Error::system(here.display().to_string()))?;
+    }
     Ok(records.path(&record.name))
 }
 

@@ -76,6 +76,11 @@ fn main() -> ExitCode {
 }
 
 fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Result<(), String> {
+    let (numbers, ranks) = (arguments.numbers, together.size);
+    if ranks > numbers.most_ranks() {
+        let (name, most) = (numbers.name(), numbers.most_ranks());
+        return Err(format!("--numbers {name} on {ranks} ranks, expected at most {most}, over which sums are exact"));
+    }
     let mut out = Output::new(together, &arguments.out)?;
     let nagare = Nagare::find();
     let name = mpi::environment::processor_name().unwrap_or_default();

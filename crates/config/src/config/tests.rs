@@ -22,6 +22,9 @@ fn every_variable_of_the_table_is_read() {
         ("NAGARE_TORUS_PARTNERS", "bits"),
         ("NAGARE_AGGREGATORS", "4"),
         ("NAGARE_WAIT", "pause"),
+        ("NAGARE_DEVICE_MEMORY", "managed"),
+        ("NAGARE_MEETING_TIMEOUT", "0"),
+        ("NAGARE_WATCH", "5m"),
         ("NAGARE_STRICT", "1"),
         ("NAGARE_REPORT", "r.json"),
         ("NAGARE_LOG", "debug"),
@@ -53,6 +56,61 @@ fn problems_are_one_clear_line_and_the_rest_still_holds() {
         ]
     );
     assert_eq!((config.segment, config.window), (Some(4096), None));
+}
+
+#[test]
+fn times_have_units() {
+    let of = |value| (read(&[("NAGARE_WATCH", value)]).0.watch, read(&[("NAGARE_WATCH", value)]).1.len());
+    assert_eq!(
+        ["60", "60s", "5m", "1h", "off", ""].map(of),
+        [Some(60), Some(60), Some(300), Some(3600), None, None].map(|s| (s, 0))
+    );
+    assert_eq!(["0", "0s", "-1s", "1ms", "soon", "5 apples", "99999999h"].map(of), [(None, 1); 7]);
+}
+
+#[test]
+fn what_is_wrong_matters_where_ranks_must_agree() {
+    let is_fatal = |name: &str, value: &str, is_strict| {
+        let (_, problems) = Config::from_vars([(name, value)]);
+        assert_eq!(problems.len(), 1, "{name}={value}: {problems:?}");
+        problems[0].is_fatal(is_strict)
+    };
+    for (name, value, fatal) in [
+        ("NAGARE_WINDOW", "abc", true),
+        ("NAGARE_ALGORITHM", "bcast", true),
+        ("NAGARE_LOG", "loud", false),
+        ("NAGARE_WAIT", "long", false),
+        ("NAGARE_REPORT", "r-%x.json", false),
+        ("NAGARE_MEETING_TIMEOUT", "soon", false),
+        ("NAGARE_FOO", "", false),
+        ("NAGARE_ALGORITHM", "all=stock;bcast=chain", false),
+    ] {
+        assert_eq!(is_fatal(name, value, false), fatal, "{name}={value}");
+        assert!(is_fatal(name, value, true), "{name}={value}");
+    }
+}
+
+#[test]
+fn rules_that_never_hold_are_told() {
+    let (_, problems) = read(&[("NAGARE_ALGORITHM", "allreduce=stock; bcast=chain:-64K ;allreduce = ring")]);
+    assert_eq!(problems, ["NAGARE_ALGORITHM: `allreduce = ring` never holds, since `allreduce=stock` comes before it"]);
+    for sound in ["bcast=stock:64K-;bcast=chain", "all=two_tree;alltoall=xor", "bcast=chain;all=stock", ""] {
+        let (_, problems) = read(&[("NAGARE_ALGORITHM", sound)]);
+        assert!(problems.is_empty(), "{sound}: {problems:?}");
+    }
+}
+
+#[test]
+fn names_of_reports() {
+    let of = |value: &str| read(&[("NAGARE_REPORT", value)]);
+    let file = |name: &str, replaces| Some(ReportTarget::File { name: name.to_owned(), replaces });
+    assert_eq!(of("r-%j.%h.%p.%t.100%%.json").0.report, file("r-%j.%h.%p.%t.100%%.json", false));
+    assert_eq!(of("replace:r.json").0.report, file("r.json", true));
+    assert_eq!(of("stdout").0.report, Some(ReportTarget::Stdout));
+    for (value, says) in [("r%x", "`%x` is unknown"), ("r%", "`%` is unknown"), ("replace:", "the name of a file")] {
+        let (config, problems) = of(value);
+        assert!(config.report.is_none() && problems[0].contains(says), "{problems:?}");
+    }
 }
 
 #[test]

@@ -140,7 +140,8 @@ impl Demand {
                 let segment = segment.min((bytes / parts).max(1.0));
                 let first = hops * message.latency + fill[0] + fill[1] * segment;
                 let rest = (bytes - segment * parts).max(0.0) * self.per_byte;
-                first + together(rest, self.vectors * (bytes / segment) * message.gap)
+                let others = (self.vectors * (bytes / segment) - 1.0).max(0.0);
+                first + together(rest, others * message.gap)
             }
             Shape::Ring { steps, parts, lanes, way } => {
                 let (steps, parts) = (*steps, *parts);
@@ -149,9 +150,11 @@ impl Demand {
                 // The rate of one part on its way, when all parts of a step are under way.
                 let per_byte = if steps > 0.0 { self.per_byte * parts / steps } else { 0.0 };
                 let sending = together(part * per_byte, lanes * (part / segment) * message.gap);
-                let passing = segment * per_byte + way.transit(segment) + message.latency + message.gap;
-                // A step of short parts is first the way of a message and then its bytes, one of long parts only bytes.
-                steps * together(sending, passing) + passing
+                let arriving = way.transit(segment) + message.latency;
+                let passing = segment * per_byte + arriving + message.gap;
+                // A step of short parts is first the way of a message and then its bytes, one of long parts only bytes;
+                // nothing waits for the last one's segments.
+                (steps - 1.0).max(0.0) * together(sending, passing) + sending + arriving
             }
             Shape::Stepwise(steps) => steps.time(message, bytes, segment),
         }

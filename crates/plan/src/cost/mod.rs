@@ -38,8 +38,21 @@ const DEFAULT_GAP_US: f64 = 2.0;
 const MOST_PAIRED: u32 = 512;
 
 /// Segments that are tried, bytes: powers of two, and what just fits an eager limit of 64 KiB with its header.
-pub const SEGMENTS: [u64; 11] =
-    [512 << 9, 512 << 8, 512 << 7, 60 << 10, 512 << 6, 512 << 5, 512 << 4, 512 << 3, 512 << 2, 512 << 1, 512];
+pub const SEGMENTS: [u64; 13] = [
+    512 << 11,
+    512 << 10,
+    512 << 9,
+    512 << 8,
+    512 << 7,
+    60 << 10,
+    512 << 6,
+    512 << 5,
+    512 << 4,
+    512 << 3,
+    512 << 2,
+    512 << 1,
+    512,
+];
 
 /// What a message costs beyond its bytes, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -42,7 +42,8 @@ pub struct Step {
 impl Steps {
     /// Predicted time for a vector of `bytes` in segments of `segment` bytes, nanoseconds.
     pub fn time(&self, message: Message, bytes: f64, segment: f64) -> f64 {
-        let (mut all, mut last) = (0.0, 0.0);
+        // Of the last step: how much longer than its bytes a segment takes to be passed on, and the way of one.
+        let (mut all, mut longer, mut arriving) = (0.0, 0.0, 0.0);
         let (chunks, overlap) = self.chunks(bytes);
         let shared = if self.lanes * chunks > 1.0 { MEETING } else { 1.0 };
         let bytes_take = shared * (1.0 - OVERLAP_HAD * (1.0 - overlap));
@@ -53,10 +54,13 @@ impl Steps {
             let sending = together(bytes * step.per_byte * bytes_take, messages * message.gap);
             // The rate of one lane, when all are under way.
             let per_byte = if step.share > 0.0 { step.per_byte / step.share } else { 0.0 };
-            last = segment * per_byte + step.way.transit(segment) + message.latency + message.gap;
-            all += step.times * sending.max(last);
+            arriving = step.way.transit(segment) + message.latency;
+            let passing = segment * per_byte + arriving + message.gap;
+            longer = (passing - sending).max(0.0);
+            all += step.times * (sending + longer);
         }
-        all + last
+        // Nothing waits for its segments.
+        all - longer + arriving
     }
 
     /// Chunks of a call, and what they gain.

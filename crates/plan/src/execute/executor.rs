@@ -27,10 +27,13 @@
 //! and the list order is one partial order for all ranks: the earliest unfinished transfer always has both its ends in
 //! the two ranks' windows.
 
-use super::credits::{Credits, Peer};
+use super::credits::Credits;
 use super::flow::Bounds;
+use super::own::{Own, leave_out_copies};
+use super::peer::Peer;
 use super::ready::Ready;
 use super::scratch;
+use super::spare::Spare;
 use super::stream::{Kind, NONE, Stream};
 use super::transport::{Completed, Transport};
 use crate::schedule::{ACTIVE_HOPS, Hop, Pacing, Program, Rank, Source};
@@ -55,6 +58,8 @@ pub struct Traffic {
 pub struct Executor<'p> {
     pub(super) program: &'p Program,
     pub(super) streams: Vec<Stream>,
+    /// See [`Stream::own`].
+    pub(super) owns: Vec<Own>,
     /// Hops that may have something to start, each once.
     due: VecDeque<u32>,
     /// Sends that need no more than credit.
@@ -73,7 +78,6 @@ pub struct Executor<'p> {
     pub(super) ring: u64,
     /// By connection.
     pub(super) peers: Vec<Peer>,
-    pub(super) in_place: bool,
     pub(super) has_output: bool,
     pub(super) credits: &'p mut Credits,
     completed: Completed,
@@ -99,7 +103,17 @@ impl<'p> Executor<'p> {
         let window = pacing.window.max(2);
         let stream =
             |(hop, dependencies)| Stream::new(hop, dependencies, transport.units(hop.parts, plan.parts), length);
-        let mut streams: Vec<Stream> = plan.hops.iter().zip(&program.dependencies).map(stream).collect();
+        let Spare { mut streams, mut owns, mut due, mut peers, mut completed } = std::mem::take(&mut credits.spare);
+        owns.clear();
+        streams.clear();
+        streams.extend(plan.hops.iter().zip(&program.dependencies).map(stream));
+        if has_output && !in_place {
+            for (stream, dependencies) in streams.iter_mut().zip(&program.dependencies) {
+                // What nobody has combined yet is nowhere but in the contribution.
+                stream.is_direct = stream.kind == Kind::Reduce && dependencies.source == Source::Input;
+            }
+            leave_out_copies(program, &mut streams, &mut owns, transport);
+        }
         let ring = scratch::share(program, &mut streams, window, transport)?;
         for hop in 0..streams.len() {
             let waits_for = &program.dependencies[hop].whole;
@@ -107,15 +121,19 @@ impl<'p> Executor<'p> {
                 streams[hop].waits_for = waits_for.iter().filter(|&&h| !streams[h as usize].finished()).count() as u32;
             }
         }
-        let peers = program.connections.iter().map(|connection| {
+        due.clear();
+        completed.clear();
+        peers.clear();
+        peers.extend(program.connections.iter().map(|connection| {
             let counter = credits.counter(connection.peer, None);
             Peer::new(connection, counter, |hop| streams[hop as usize].finished())
-        });
+        }));
         let mut executor = Self {
             program,
-            peers: peers.collect(),
-            due: VecDeque::with_capacity(streams.len().min(ACTIVE_HOPS)),
+            peers,
+            due,
             streams,
+            owns,
             ready: Ready::new(),
             copies: BinaryHeap::new(),
             unfinished: 0,
@@ -125,10 +143,9 @@ impl<'p> Executor<'p> {
             every: ((window - 1) / 2).clamp(1, CONFIRMED),
             bounds: pacing.flow.map(Bounds::new),
             ring,
-            in_place,
             has_output,
             credits,
-            completed: Completed::new(),
+            completed,
         };
         executor.take_in();
         Ok(executor)
@@ -142,7 +159,10 @@ impl<'p> Executor<'p> {
         while !self.advance(transport)? {
             transport.poll(true, &mut self.completed)?;
         }
-        Ok(self.traffic())
+        let traffic = self.traffic();
+        let Self { streams, owns, due, peers, completed, .. } = self;
+        self.credits.spare = Spare { streams, owns, due, peers, completed };
+        Ok(traffic)
     }
 
     /// Does what can be done without waiting; true when the whole plan is done.

@@ -22,12 +22,13 @@ impl Executor<'_> {
             let stream = &self.streams[hop as usize];
             let (start, units) = stream.segment(segment);
             let into = if stream.kind == Kind::Reduce {
-                if !owns_ring(self.program, &self.streams, hop)
-                    || !is_free(self.program, &self.streams, self.window, hop)
+                if !stream.is_direct
+                    && (!owns_ring(self.program, &self.streams, hop)
+                        || !is_free(self.program, &self.streams, self.window, hop))
                 {
                     return Ok(());
                 }
-                Place { region: stream.slot(segment, self.ring), start: 0, units }
+                stream.landing(segment, (start, units), self.ring)
             } else {
                 if !self.is_free(hop, start, units) {
                     return Ok(());
@@ -53,18 +54,23 @@ impl Executor<'_> {
             if segment == stream.arrived || !self.is_free(hop, start, units) {
                 return Ok(());
             }
-            let arrived = Place { region: stream.slot(segment, self.ring), start: 0, units };
+            let arrived = stream.landing(segment, (start, units), self.ring);
+            if stream.own.0 < stream.own.1 {
+                for own in stream.own.0..stream.own.1 {
+                    if let Some((input, staged)) = self.owns[own as usize].within(start, units) {
+                        transport.reduce(input, staged)?;
+                    }
+                }
+                self.is_done_with_one(hop);
+                continue;
+            }
             let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
             if running.region == Region::Stage {
                 transport.reduce(arrived, running)?;
-            } else if !self.has_output {
+            } else if stream.is_direct || !self.has_output {
                 transport.reduce(running, arrived)?;
             } else {
-                let output = Place { region: Region::Output, start, units };
-                if running.region == Region::Input && !self.in_place {
-                    transport.copy(running, output)?;
-                }
-                transport.reduce(arrived, output)?;
+                transport.reduce(arrived, Place { region: Region::Output, start, units })?;
             }
             self.is_done_with_one(hop);
         }

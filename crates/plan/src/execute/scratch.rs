@@ -19,7 +19,7 @@ pub(super) fn share<T: Transport>(
     // The last combination on each ring.
     let mut last = [NONE; ACTIVE_COMBINATIONS];
     for hop in 0..streams.len() {
-        if plan.hops[hop].action == Action::Reduce && streams[hop].segments > 0 {
+        if plan.hops[hop].action == Action::Reduce && !streams[hop].is_direct && streams[hop].segments > 0 {
             let before = std::mem::replace(&mut last[count % ACTIVE_COMBINATIONS], hop as u32);
             streams[hop].scratch_before = before;
             if let Some(before) = streams.get_mut(before as usize) {

@@ -3,7 +3,7 @@
 use super::executor::Executor;
 use super::ready::{Key, key, of_key};
 use super::stream::{NONE, Standing};
-use super::transport::Transport;
+use super::transport::{Place, Region, Transport};
 use crate::schedule::Hop;
 
 impl Executor<'_> {
@@ -55,6 +55,9 @@ impl Executor<'_> {
             stream.counter = self.credits.counter(peer, Some(tag));
             transport.open(hop, peer, stream.label(tag));
         }
+        // What it sends from the input, if it does.
+        let (own, end) = self.streams[hop as usize].own;
+        let own = if own < end { own } else { NONE };
         let mut segment = self.streams[hop as usize].posted;
         let (mut start, mut units) = self.streams[hop as usize].segment(segment);
         loop {
@@ -74,7 +77,12 @@ impl Executor<'_> {
             let has_credit = peer.unconfirmed < 2;
             let is_last = segment + 1 == stream.segments;
             let following = stream.segment(segment + 1);
-            let from = self.locate(dependencies.source, segment, start, units);
+            let from = match self.owns.get(own as usize) {
+                Some(own) => {
+                    own.within(start, units).map_or(Place { region: Region::Input, start: 0, units }, |own| own.0)
+                }
+                None => self.locate(dependencies.source, segment, start, units),
+            };
             transport.send(hop, from, synchronous)?;
             if is_last {
                 let stream = &mut self.streams[hop as usize];

@@ -1,6 +1,6 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
-use super::transport::{Label, Region};
+use super::transport::{Label, Place, Region};
 use crate::schedule::{Action, Dependencies, Hop, Space};
 
 /// No hop, no segment.
@@ -30,7 +30,7 @@ pub(super) enum Standing {
 }
 
 /// Counters of one hop. Always `done ≤ posted ≤ segments`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stream {
     pub kind: Kind,
     /// Whether others go on when this one is done with a segment, and whether this one waits for others so.
@@ -57,6 +57,12 @@ pub(super) struct Stream {
     pub unconfirmed: [Option<u64>; 2],
     /// Where what is received or copied goes.
     pub region: Region,
+    /// Of a combination: whether segments are received to where they are wanted, and the contribution is added there;
+    /// else into scratch segments.
+    pub is_direct: bool,
+    /// Where the contribution is in the input, of what is not copied to the staging space: places of
+    /// [`super::executor::Executor`], the first and one past the last.
+    pub own: (u32, u32),
     /// First of this hop's scratch segments.
     pub scratch: u32,
     /// The combination that used these scratch segments before, and the one that does next, or [`NONE`].
@@ -108,6 +114,8 @@ impl Stream {
             turn: hop.turn,
             unconfirmed: [None; 2],
             region: result_of(hop.parts.space),
+            is_direct: false,
+            own: (0, 0),
             scratch: 0,
             scratch_before: NONE,
             scratch_after: NONE,
@@ -152,6 +160,16 @@ impl Stream {
     pub fn is_done_with(&self, start: u64, units: u64) -> bool {
         let needed = (start + units).min(self.end);
         needed <= start.max(self.begin) || self.finished() || self.begin + self.done * self.length >= needed
+    }
+
+    /// Where segment `index`, of so many units, of a combination lands, of the `ring` scratch segments that it owns.
+    #[inline]
+    pub fn landing(&self, index: u64, (start, units): (u64, u64), ring: u64) -> Place {
+        if self.is_direct {
+            Place { region: self.region, start, units }
+        } else {
+            Place { region: self.slot(index, ring), start: 0, units }
+        }
     }
 
     /// The scratch segment that segment `index` lands in, of the `ring` segments the hop owns.

@@ -30,11 +30,11 @@ const ROUNDS: u32 = 3;
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
 /// the least sure, since connections are opened in it; the library has two in the first round, unless it is
 /// [`CLEAR`]ly slower.
-const DROPPED: [f64; ROUNDS as usize] = [1.8, 1.25, 1.1];
+const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
 
 /// Slower by this ratio than the library in the first round, a way speaks for the others of ours too, which were
 /// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
-const HOPELESS: f64 = 1.6;
+const HOPELESS: f64 = 1.4;
 
 /// Where the library's first sample is slower by this ratio than one of ours, the next is taken at so many calls:
 /// programs with fewer long calls are spared it, and an unlucky first sample does little harm.
@@ -231,7 +231,10 @@ impl Trials {
                 let doubtful = |way: &Way| way.samples.count() < 3;
                 let share = REGRET + if self.ways.iter().any(doubtful) { DOUBT } else { 0.0 };
                 let mut budget = self.reference * self.calls as f64 * share - self.regret;
-                let worth = |way: usize| way == 0 || !self.ways[way].dropped || doubtful(&self.ways[way]);
+                let close = self.reference * DROPPED[ROUNDS as usize - 1];
+                let worth = |way: usize| {
+                    way == 0 || !self.ways[way].dropped || doubtful(&self.ways[way]) || self.time(way) <= close
+                };
                 let affordable = |way: &usize| {
                     let cost = (self.expected(*way) - self.reference).max(0.0);
                     // Its second sample is only postponed.

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::time::Duration;
 
 /// Random numbers of a series: the same seed gives the same ones.
 struct Noise(u64);
@@ -62,13 +63,13 @@ fn play(ways: usize, calls: u64, noise: f64, seed: u64, times: impl Fn(u64, usiz
     series
 }
 
-/// Of a thousand series with three to four ways and noise the last choice is the best, or within 5 % of it, in 99 of
+/// Of three thousand series with two to four ways and noise the last choice is the best, or within 5 % of it, in 99 of
 /// 100.
 #[test]
 fn the_best_is_found() {
     for noise in [0.01, 0.03, 0.06] {
         let mut wrong = Vec::new();
-        for seed in 0..1000 {
+        for seed in 0..3000 {
             let mut random = Noise(seed ^ 0xabcd);
             let ways = 2 + (random.unit() * 3.0) as usize;
             let times: Vec<f64> = (0..ways).map(|_| 100.0 * (1.0 + 1.5 * random.unit())).collect();
@@ -79,7 +80,7 @@ fn the_best_is_found() {
                 wrong.push((times, chosen, series.trials));
             }
         }
-        assert!(wrong.len() <= 10, "{} of 1000 series with noise {noise}, such as {:?}", wrong.len(), &wrong[..3]);
+        assert!(wrong.len() <= 30, "{} of 3000 series with noise {noise}, such as {:?}", wrong.len(), &wrong[..3]);
     }
 }
 
@@ -100,6 +101,55 @@ fn trying_costs_little() {
         dear += u32::from(clean > 50.0 * 100.0 / 0.93);
     }
     assert_eq!(dear, 0);
+}
+
+/// The same from the first call on, with what agreements cost: every rank asks, and a communicator is made, which takes
+/// as long as seven questions. Calls and questions of any length; where trials begin at once, since calls are long, only
+/// questions of a sixteenth of them.
+#[test]
+fn a_series_of_fifty_loses_little_whatever_agreements_cost() {
+    let series = |call: f64, asking: f64, times: &[f64]| {
+        let (mut earning, mut trials) = (Earning::new(Some(call), false), None::<Trials>);
+        let mut total = 0.0;
+        for _ in 0..50 {
+            let mut way = 0;
+            if Earning::is_earned_by(Some(call)) && trials.is_none() {
+                trials = Some(Trials::new(times.len()));
+                total += 7.0 * asking;
+            }
+            if trials.is_none() && earning.next_call() {
+                total += asking;
+                let longest = earning.times();
+                if earning.is_enough_after(Duration::from_nanos(asking as u64), longest) {
+                    trials = Some(Trials::new(times.len()));
+                    total += 7.0 * asking;
+                }
+            }
+            if let Some(trials) = &mut trials {
+                let step = trials.next_step();
+                way = step.way;
+                if step.measured {
+                    total += asking;
+                    trials.note((call * times[way]) as u64);
+                }
+            }
+            earning.add((call * times[way]) as u64);
+            total += call * times[way];
+        }
+        total / (50.0 * call)
+    };
+    for call in [1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8, 1e9] {
+        for asking in [0.0003, 0.001, 0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.5].map(|part| part * call) {
+            for times in [&[1.0, 1.3, 1.35][..], &[1.0, 1.2, 1.3], &[1.0, 1.1, 1.1, 1.1], &[1.0, 2.4, 2.4], &[1.0, 1.5]]
+            {
+                if Earning::is_earned_by(Some(call)) && asking > call / 16.0 {
+                    continue;
+                }
+                let ratio = series(call, asking, times);
+                assert!(ratio <= 1.0 / 0.93, "{call} {asking} {times:?}: {ratio}");
+            }
+        }
+    }
 }
 
 /// Where ours are hopeless, one call finds that out.

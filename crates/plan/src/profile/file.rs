@@ -107,6 +107,7 @@ struct RawNetwork {
 struct RawCell {
     collective: Spanned<String>,
     bytes: u64,
+    most: Option<Spanned<u64>>,
     algorithm: Spanned<String>,
     us: Spanned<f64>,
     stock_us: Spanned<f64>,
@@ -165,8 +166,13 @@ impl Profile {
                 let message = format!("`{}` does not implement {collective}; expected {names}", quoted(name));
                 return Err(error(Some(raw.algorithm.span().start), message));
             }
+            let most = raw.most.as_ref().map(|most| *most.as_ref());
+            if let Some(wrong) = raw.most.as_ref().filter(|most| *most.as_ref() < raw.bytes) {
+                let message = format!("most = {}; expected at least bytes = {}", wrong.as_ref(), raw.bytes);
+                return Err(error(Some(wrong.span().start), message));
+            }
             let (stock_us, fastest_us) = (within(&raw.stock_us, 1e12)?, within(&raw.us, 1e12)?);
-            Ok(Cell { collective, bytes: raw.bytes, fastest: able, stock_us, fastest_us })
+            Ok(Cell { collective, bytes: raw.bytes, most, fastest: able, stock_us, fastest_us })
         };
         if raw.fastest.len() > MOST_CELLS {
             let message = format!("{} times [[fastest]]; expected at most {MOST_CELLS}", raw.fastest.len());
@@ -189,8 +195,7 @@ impl Profile {
     /// The text of its file.
     pub fn to_toml(&self) -> String {
         let mut text = String::from(
-            "# What `nagare tune` measured: `nagare profile show FILE` explains it, docs/profiles.md says who reads \
-             it.\n",
+            "# What was measured: `nagare profile show FILE` explains it, docs/profiles.md says who reads it.\n",
         );
         // Writing to a String cannot fail.
         macro_rules! line {
@@ -215,9 +220,13 @@ impl Profile {
                 line!("{key} = {value:?}   # {unit}");
             }
         }
-        for Cell { collective, bytes, fastest, stock_us, fastest_us } in &self.cells {
+        for Cell { collective, bytes, most, fastest, stock_us, fastest_us } in &self.cells {
             let algorithm = fastest.map_or(STOCK, Algorithm::name);
-            line!("\n[[fastest]]\ncollective = \"{collective}\"\nbytes = {bytes}\nalgorithm = \"{algorithm}\"");
+            line!("\n[[fastest]]\ncollective = \"{collective}\"\nbytes = {bytes}");
+            if let Some(most) = most {
+                line!("most = {most}   # it holds from bytes to most");
+            }
+            line!("algorithm = \"{algorithm}\"");
             line!("us = {fastest_us:?}\nstock_us = {stock_us:?}");
         }
         text
@@ -233,6 +242,7 @@ mod tests {
     fn what_is_written_is_read() {
         let mut written =
             profile(&[(Collective::Bcast, 65536, Some(Algorithm::TwoTree)), (Collective::ReduceScatterBlock, 8, None)]);
+        written.cells[0].most = Some(131_071);
         written.measured.command = "nagare tune \"a b\" \\ \n".to_owned();
         written.costs.message.latency_us = Some(66.25);
         written.costs.host_goodput = Some(1e5);

@@ -59,6 +59,8 @@ pub struct Cell {
     pub collective: Collective,
     /// Bytes as [`crate::choice::Call::bytes`] counts them.
     pub bytes: u64,
+    /// Where what was measured holds for sizes from there to this one and no others, the last of them.
+    pub most: Option<u64>,
     /// What was the fastest: an algorithm of ours, or the MPI library (none).
     pub fastest: Option<Algorithm>,
     /// Microseconds of a call on the library.
@@ -85,7 +87,7 @@ impl Profile {
     /// The rules for communicators of so many ranks and nodes in the order of `placement`
     /// ([`crate::topology::Topology::arrangement`]): none if it was measured with others. A size between two
     /// that were measured goes with the nearer by ratio; sizes beyond twice the largest, or below half the smallest,
-    /// were not measured. Nothing is said about Alltoallv, of whose sizes a rank knows its own only.
+    /// were not measured. Cells that say for which sizes they hold come first. Nothing is said about Alltoallv, of whose sizes a rank knows its own only.
     pub fn rules(&self, ranks: u32, nodes: u32, placement: &str) -> Vec<Rule> {
         let Measured { placement: own, .. } = &self.measured;
         let is_other = !own.is_empty() && own != placement;
@@ -101,7 +103,14 @@ impl Profile {
     }
 
     fn of(&self, collective: Collective) -> Vec<Rule> {
-        let mut cells: Vec<&Cell> = self.cells.iter().filter(|cell| cell.collective == collective).collect();
+        let (bounded, mut cells): (Vec<&Cell>, Vec<&Cell>) =
+            self.cells.iter().filter(|cell| cell.collective == collective).partition(|cell| cell.most.is_some());
+        let exact = bounded.into_iter().map(|cell| Rule {
+            collective: Some(collective),
+            prescription: Prescription::Measured(cell.fastest),
+            min: cell.bytes,
+            max: cell.most.unwrap_or(cell.bytes),
+        });
         cells.sort_by_key(|cell| cell.bytes);
         let mut rules: Vec<Rule> = Vec::new();
         for (at, cell) in cells.iter().enumerate() {
@@ -113,7 +122,7 @@ impl Profile {
                 None => rules.push(Rule { collective: Some(collective), prescription, min, max }),
             }
         }
-        rules
+        exact.chain(rules).collect()
     }
 }
 
@@ -127,7 +136,14 @@ mod tests {
     use super::*;
 
     pub(super) fn profile(cells: &[(Collective, u64, Option<Algorithm>)]) -> Profile {
-        let cell = |&(collective, bytes, fastest)| Cell { collective, bytes, fastest, stock_us: 10.5, fastest_us: 5.0 };
+        let cell = |&(collective, bytes, fastest)| Cell {
+            collective,
+            bytes,
+            most: None,
+            fastest,
+            stock_us: 10.5,
+            fastest_us: 5.0,
+        };
         let measured = Measured {
             mpi: "Open MPI v4.1.4".to_owned(),
             network: "levels node".to_owned(),
@@ -140,6 +156,16 @@ mod tests {
             command: "nagare tune -- mpirun -np 16".to_owned(),
         };
         Profile { measured, costs: Costs::default(), cells: cells.iter().map(cell).collect() }
+    }
+
+    /// Sizes beside them are left to others.
+    #[test]
+    fn what_holds_for_a_range_holds_there_alone() {
+        let mut found = profile(&[(Collective::Bcast, 65536, None), (Collective::Bcast, 4096, Some(Algorithm::Chain))]);
+        found.cells[0].most = Some(131_071);
+        let bounds: Vec<_> = found.all_rules().iter().map(|rule| (rule.min, rule.max, rule.prescription)).collect();
+        let (stock, chain) = (Prescription::Measured(None), Prescription::Measured(Some(Algorithm::Chain)));
+        assert_eq!(bounds, [(65536, 131_071, stock), (2048, 8192, chain)]);
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub struct Dependencies {
     pub released: Vec<u32>,
     /// For a send: where its data is. For a combination: what it is combined with.
     pub source: Source,
+    /// For a send or a combination of staged parts: the copy or shuffle from the input that has written all of them, and
+    /// nothing else, for this hop alone. It may take them from the input instead, where the result is another buffer.
+    pub staged_by: Option<u32>,
     /// For a combination on a rank without a result buffer: the hops that read its scratch segments, which are free
     /// again when all of these are done with them.
     pub freed_by: Vec<u32>,
@@ -136,6 +139,28 @@ impl<'p> Parted<'p> {
         Self { plan, touched: Space::ALL.map(of_space) }
     }
 
+    /// The copy or shuffle from the input that has written all staged parts of `hop` and nothing else, if no hop has
+    /// touched them since.
+    fn staged_by(&self, hop: &Hop) -> Option<u32> {
+        let Parts { space, first, count } = hop.parts;
+        if space != Space::Stage || !matches!(hop.action, Action::Send | Action::Reduce) {
+            return None;
+        }
+        let touched = self.touched[space as usize].get(first as usize..(first + count) as usize)?;
+        let by = touched.first()?.writer?;
+        let copy = &self.plan.hops[by as usize];
+        let is_input = copy.action.copied().is_some_and(|from| from.space == Space::Input);
+        let alone = touched.iter().all(|part| part.writer == Some(by) && part.readers.is_empty());
+        (alone && is_input && copy.parts == hop.parts).then_some(by)
+    }
+
+    /// Whether `hop` is the last one that touches its staged parts.
+    fn is_last(&self, hop: u32) -> bool {
+        let Parts { space, first, count } = self.plan.hops[hop as usize].parts;
+        let touched = &self.touched[space as usize][first as usize..(first + count) as usize];
+        touched.iter().all(|part| part.writer != Some(hop) && part.readers == [hop])
+    }
+
     fn check(&self, hop: u32, parts: Parts) -> Result<(), ProgramError> {
         let known = self.plan.parts_of(parts.space);
         if parts.end() > known {
@@ -201,6 +226,7 @@ impl Program {
             if let Some(&after) = hop.after.iter().find(|&&a| a >= index) {
                 return Err(ProgramError::NotEarlier { hop: index, after });
             }
+            let staged_by = parted.staged_by(hop);
             let mut waits = Waits { whole: hop.after.clone(), ..Waits::default() };
             for place in read {
                 parted.touch(index, place, false, &mut waits);
@@ -256,10 +282,18 @@ impl Program {
                 whole,
                 released: Vec::new(),
                 source,
+                staged_by,
                 freed_by: Vec::new(),
                 followers,
                 connection: connection_of[index as usize],
             });
+        }
+        // What is sent without having been combined must not be read again from where it never was.
+        for (index, hop) in (0..).zip(&plan.hops) {
+            let of = &mut dependencies[index as usize];
+            if of.staged_by.is_some() && hop.action == Action::Send && !parted.is_last(index) {
+                of.staged_by = None;
+            }
         }
         Ok(Self { plan, dependencies, connections })
     }

@@ -26,11 +26,28 @@ pub fn send_tables(schedule: &Schedule) -> Vec<SendTable> {
     tables
 }
 
+/// Rounds one after another in which the same ranks send to the same ones.
+struct Run<'a> {
+    first: u32,
+    last: u32,
+    moves: &'a [(Rank, Rank)],
+}
+
 impl fmt::Display for SendTable {
-    /// `local, colour 0: 1→2 2→4 …`, one line per round.
+    /// `local, colour 0: 1→2 2→4 …`: one line per round, or for rounds in which the same ranks send to the same ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (step, moves) in &self.rounds {
-            write!(f, "{} {step}:", self.stage)?;
+        let mut runs: Vec<Run> = Vec::new();
+        for (&step, moves) in &self.rounds {
+            match runs.last_mut() {
+                Some(run) if run.last + 1 == step && run.moves == *moves => run.last = step,
+                _ => runs.push(Run { first: step, last: step, moves }),
+            }
+        }
+        for Run { first, last, moves } in runs {
+            match last - first {
+                0 => write!(f, "{} {first}:", self.stage)?,
+                _ => write!(f, "{} {first}-{last}:", self.stage)?,
+            }
             for (from, to) in moves {
                 write!(f, " {from}→{to}")?;
             }

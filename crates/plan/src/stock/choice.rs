@@ -11,23 +11,41 @@ use crate::collective::Collective;
 /// An MPI library, as far as its choice depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
-    /// Open MPI, without `coll/han` by default: up to 4.1.
+    /// Open MPI 4.1, without `coll/han` by default. Older ones have other tables.
     OpenMpi4,
-    /// Open MPI with it.
+    /// Open MPI 5.0, with it.
     OpenMpi5,
-    /// MPICH, and what is made from it.
+    /// MPICH 4 and 5. What is made from it decides by tables of its own.
     Mpich,
 }
 
 impl Library {
+    /// The code of none.
+    pub const UNKNOWN: u16 = 0;
+
+    /// A number that ranks can tell each other.
+    pub fn code(self) -> u16 {
+        self as u16 + 1
+    }
+
+    /// The library of that number.
+    pub fn of_code(code: u16) -> Option<Self> {
+        [Self::OpenMpi4, Self::OpenMpi5, Self::Mpich].into_iter().find(|library| library.code() == code)
+    }
+
     /// By what the library calls itself: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
     pub fn from_version(version: &str) -> Option<Self> {
         let version = version.trim();
-        if version.starts_with("MPICH") {
-            return Some(Self::Mpich);
+        let of = |name: &str| version.strip_prefix(name).map(|rest| rest.trim_start().split('.'));
+        match (of("MPICH Version:"), of("Open MPI v")) {
+            (Some(mut mpich), _) => matches!(mpich.next(), Some("4" | "5")).then_some(Self::Mpich),
+            (_, Some(mut open)) => match (open.next(), open.next()) {
+                (Some("4"), Some("1")) => Some(Self::OpenMpi4),
+                (Some("5"), Some("0")) => Some(Self::OpenMpi5),
+                _ => None,
+            },
+            _ => None,
         }
-        let major = version.strip_prefix("Open MPI v")?.split('.').next()?.parse::<u32>().ok()?;
-        Some(if major >= 5 { Self::OpenMpi5 } else { Self::OpenMpi4 })
     }
 }
 
@@ -54,16 +72,26 @@ const MPICH_SHORT: u64 = 2 << 10;
 /// Bytes of the vector from which MPICH's Reduce_scatter is pairwise.
 const MPICH_LONG: u64 = 512 << 10;
 
-/// The algorithms that `library` runs after one another for a reduction of a vector of `bytes`, on so many ranks and
-/// nodes; `None` for what is no reduction.
-pub fn parts(library: Library, collective: Collective, of: (u32, u32), bytes: u64) -> Option<Vec<Part>> {
-    let (ranks, nodes) = of;
+/// Where a call runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub ranks: u32,
+    pub nodes: u32,
+    /// Whether all nodes have as many ranks.
+    pub is_even: bool,
+}
+
+/// The algorithms that `library` runs after one another for a reduction of a vector of `bytes`; `None` for what is no
+/// reduction.
+pub fn parts(library: Library, collective: Collective, shape: Shape, bytes: u64) -> Option<Vec<Part>> {
+    let Shape { ranks, nodes, is_even } = shape;
     let whole = matches!(collective, Collective::Reduce | Collective::Allreduce);
     if !whole && !matches!(collective, Collective::ReduceScatter | Collective::ReduceScatterBlock) {
         return None;
     }
     let schemes: Vec<Scheme> = match library {
-        Library::OpenMpi5 if whole && nodes < ranks => {
+        // Where nodes differ, its Reduce is left to `coll/tuned`.
+        Library::OpenMpi5 if whole && nodes < ranks && (is_even || collective == Collective::Allreduce) => {
             let tree = Part { scheme: Scheme::Binomial, among: Among::Nodes, pipelined: Some(HAN_SEGMENT) };
             let passes = if collective == Collective::Allreduce { 2 } else { 1 };
             return Some(vec![tree; passes]);
@@ -79,7 +107,14 @@ pub fn parts(library: Library, collective: Collective, of: (u32, u32), bytes: u6
             Collective::Reduce => vec![tuned_reduce(ranks, bytes)],
             Collective::Allreduce => tuned_allreduce(ranks, bytes),
             Collective::ReduceScatter => vec![tuned_reduce_scatter(ranks, bytes)],
-            _ => tuned_reduce_scatter_block(ranks, bytes),
+            _ => match tuned_reduce_scatter_block(ranks, bytes) {
+                Some(scheme) => vec![scheme],
+                // Reduce, by whatever component carries it out, then Scatter.
+                None => {
+                    let reduce = parts(library, Collective::Reduce, shape, bytes)?;
+                    return Some(reduce.into_iter().chain([Part::from(Scheme::Scatter)]).collect());
+                }
+            },
         },
     };
     Some(schemes.into_iter().map(Part::from).collect())
@@ -112,13 +147,11 @@ fn tuned_reduce_scatter(ranks: u32, bytes: u64) -> Scheme {
     }
 }
 
-/// By the bytes of a block, as the library does.
-fn tuned_reduce_scatter_block(ranks: u32, bytes: u64) -> Vec<Scheme> {
-    let scheme = match (ranks, (bytes / u64::from(ranks.max(1))) >> 10) {
-        (..4, ..128) | (8..16, 4096..) | (16..32, 4096..) | (32.., ..64 | 256..) => Scheme::Butterfly,
-        (4..8, ..1024) | (8..32, ..512) | (16..32, 2048..) => Scheme::Halving,
-        // Reduce, then Scatter.
-        _ => return vec![tuned_reduce(ranks, bytes), Scheme::Scatter],
-    };
-    vec![scheme]
+/// By the bytes of a block, as the library does; `None`: it is done by other collectives.
+fn tuned_reduce_scatter_block(ranks: u32, bytes: u64) -> Option<Scheme> {
+    match (ranks, (bytes / u64::from(ranks.max(1))) >> 10) {
+        (..4, ..128) | (8..16, 4096..) | (16..32, 4096..) | (32.., ..64 | 256..) => Some(Scheme::Butterfly),
+        (4..8, ..1024) | (8..32, ..512) | (16..32, 2048..) => Some(Scheme::Halving),
+        _ => None,
+    }
 }

@@ -22,7 +22,7 @@ pub use choice::Library;
 use crate::collective::Collective;
 use crate::context::Context;
 use crate::cost::{Message, together};
-use choice::{Part, parts};
+use choice::{Part, Shape, parts};
 use scheme::{Scheme, Transfers, rounds};
 use std::sync::OnceLock;
 
@@ -61,21 +61,26 @@ pub struct Stock {
     library: Library,
     /// Largest message, bytes, that two ranks send each other at the same time.
     most_both_ways: u64,
-    /// By scheme, among ranks and then among nodes; nothing where there are more transfers than are looked at.
-    costs: [OnceLock<Option<Vec<Round>>>; 2 * Scheme::COUNT],
+    /// By scheme, among ranks and then among nodes; nothing where there are more transfers than are looked at. On the
+    /// heap, as all that a planner has.
+    costs: Box<[OnceLock<Option<Vec<Round>>>]>,
 }
 
 impl Stock {
     /// Of `library`; `most_both_ways`: the largest message, bytes, that two ranks send each other at the same time.
     pub fn new(library: Library, most_both_ways: u64) -> Self {
-        Self { library, most_both_ways, costs: std::array::from_fn(|_| OnceLock::new()) }
+        Self { library, most_both_ways, costs: (0..2 * Scheme::COUNT).map(|_| OnceLock::new()).collect() }
     }
 
     /// Nanoseconds that the library takes for a reduction of a vector of `bytes`, those of all blocks together; `None`
     /// where nothing is known of what it does.
     pub fn time(&self, context: &Context, message: Message, collective: Collective, bytes: u64) -> Option<f64> {
-        let (ranks, nodes) = (context.topology().ranks(), context.grouped().node_count());
-        let parts = parts(self.library, collective, (ranks, nodes), bytes)?;
+        let hierarchy = context.grouped();
+        let (ranks, nodes) = (context.topology().ranks(), hierarchy.node_count());
+        let mut on_node = vec![0u32; nodes as usize];
+        (0..ranks).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);
+        let is_even = on_node.iter().all(|&count| count == on_node[0]);
+        let parts = parts(self.library, collective, Shape { ranks, nodes, is_even }, bytes)?;
         let times = parts.into_iter().map(|part| self.part(context, message, part, bytes as f64));
         times.sum()
     }

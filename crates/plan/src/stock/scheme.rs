@@ -55,8 +55,10 @@ impl Scheme {
 /// The rounds of `scheme` among `members`; `None` if there are more than `most` transfers.
 pub fn rounds(scheme: Scheme, members: u32, most: usize) -> Option<Vec<Transfers>> {
     let all = members as usize;
+    // Of the steps of an exchange in pairs, which are all alike but for the distance, some stand for all.
+    let looked_at = ((most / all.max(1)) as u32).min(members.saturating_sub(1));
     let work = match scheme {
-        Scheme::Pairwise => all.saturating_mul(all),
+        Scheme::Pairwise => all,
         _ => all.saturating_mul(2 * (all.max(2).ilog2() as usize + 2)),
     };
     if work > most {
@@ -75,7 +77,10 @@ pub fn rounds(scheme: Scheme, members: u32, most: usize) -> Option<Vec<Transfers
         }
         Scheme::Pairwise => {
             let step = |k: u32| (0..members).map(|m| (m, (m + k) % members)).collect();
-            (1..members).map(|k| once(block, step(k))).collect()
+            let steps = u64::from(members - 1);
+            let of = |nth: u32| (u64::from(nth) * steps / u64::from(looked_at)) as u32;
+            let transfers = |nth| Transfers { times: of(nth + 1) - of(nth), share: block, pairs: step(1 + of(nth)) };
+            (0..looked_at).map(transfers).collect()
         }
         Scheme::Doubling => {
             let folded = Folded::new(members);

@@ -1,6 +1,6 @@
 //! Against schedules that are worked out here by hand, and against what was measured.
 
-use super::choice::parts;
+use super::choice::{Shape, parts};
 use super::scheme::{Scheme, rounds};
 use super::*;
 use crate::Planner;
@@ -85,6 +85,11 @@ fn a_large_communicator_is_not_looked_at() {
     for scheme in ALL {
         assert!(rounds(scheme, 1 << 20, 1 << 17).is_none(), "{scheme:?}");
     }
+    // Of an exchange in pairs some steps stand for all.
+    let steps = rounds(Scheme::Pairwise, 1000, 1 << 17).expect("rounds");
+    let times: u32 = steps.iter().map(|step| step.times).sum();
+    assert_eq!((steps.len(), times), (131, 999));
+    assert!(rounds(Scheme::Pairwise, 1, 1 << 17).expect("rounds").is_empty());
 }
 
 #[test]
@@ -95,12 +100,22 @@ fn libraries_are_known_by_their_names() {
     assert_eq!(of("MPICH Version:      4.0.2"), Some(Library::Mpich));
     assert_eq!(of("Intel(R) MPI Library 2021.10"), None);
     assert_eq!(of("Open MPI vfoo"), None);
+    for other in
+        ["Open MPI v4.0.3", "Open MPI v5.1.0", "Open MPI v6.0.0", "MPICH Version:      3.4.3", "MVAPICH Version: 4.0"]
+    {
+        assert_eq!(of(other), None, "{other}");
+    }
+    for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich] {
+        assert_eq!(Library::of_code(library.code()), Some(library));
+    }
+    assert_eq!(Library::of_code(Library::UNKNOWN), None);
 }
 
 #[test]
 fn choices_are_those_of_the_libraries() {
+    let even = |(ranks, nodes)| Shape { ranks, nodes, is_even: true };
     let scheme = |library, collective, of, bytes| {
-        let parts = parts(library, collective, of, bytes).expect("known");
+        let parts = parts(library, collective, even(of), bytes).expect("known");
         (parts[0].scheme, parts.len(), parts[0].among)
     };
     use Collective::{Allreduce, Reduce, ReduceScatter, ReduceScatterBlock};
@@ -121,7 +136,12 @@ fn choices_are_those_of_the_libraries() {
     assert_eq!(scheme(OpenMpi5, Allreduce, (16, 16), 1 << 20), (Scheme::Rabenseifner, 1, flat));
     assert_eq!(scheme(Mpich, Reduce, (16, 8), 1 << 20), (Scheme::Rabenseifner, 1, Among::Nodes));
     assert_eq!(scheme(Mpich, ReduceScatterBlock, (16, 8), 1 << 20), (Scheme::Pairwise, 1, flat));
-    assert_eq!(parts(OpenMpi4, Collective::Bcast, (16, 8), 1 << 20), None);
+    assert_eq!(parts(OpenMpi4, Collective::Bcast, even((16, 8)), 1 << 20), None);
+    // In Open MPI 5 the Reduce of a Reduce_scatter_block is coll/han's, and where nodes differ coll/tuned's.
+    assert_eq!(scheme(OpenMpi5, ReduceScatterBlock, (16, 8), 8 << 20), (Scheme::Binomial, 2, Among::Nodes));
+    let uneven = Shape { is_even: false, ..even((10, 3)) };
+    let of = |collective| parts(OpenMpi5, collective, uneven, 1 << 20).expect("known")[0].among;
+    assert_eq!((of(Reduce), of(Allreduce)), (Among::Ranks, Among::Nodes));
 }
 
 /// Nodes of so many ranks each, at a link of 100 Mbit/s whose messages cost nothing.

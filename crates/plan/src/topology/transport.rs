@@ -11,11 +11,14 @@ pub enum Transport {
     OpenMpiTcp,
     /// Others without RDMA.
     Tcp,
-    /// Adapters that read and write memory themselves: InfiniBand, Omni-Path, Slingshot, RoCE.
+    /// Adapters that read and write memory themselves: InfiniBand, Omni-Path, RoCE.
     Rdma,
     /// None: all ranks share memory, whatever they are told of nodes.
     SharedMemory,
 }
+
+/// What a core copies at once, Mbit/s; between processes, shorter than the caches.
+const COPIED: u32 = 80_000;
 
 impl Transport {
     /// Whether it never drops a message, so that nothing is won by keeping queues short.
@@ -24,13 +27,13 @@ impl Transport {
     }
 
     /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 2 to
-    /// the next message; with RDMA 2 and 0.5, most of it software. Nothing is said of shared memory, since predictions
-    /// are about networks.
+    /// the next message; with RDMA 2 and 0.5, most of it software; in shared memory 1 and 2, since a message that is
+    /// copied once asks its receiver and calls the kernel.
     fn message(self) -> MessageCost {
         let (latency, gap) = match self {
             Self::OpenMpiTcp | Self::Tcp => (20.0, 2.0),
             Self::Rdma => (2.0, 0.5),
-            Self::SharedMemory => return MessageCost::default(),
+            Self::SharedMemory => (1.0, 2.0),
         };
         MessageCost { latency_us: Some(latency), gap_us: Some(gap) }
     }
@@ -40,7 +43,7 @@ impl Costs {
     /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
     pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
         let message = transport.map(Transport::message).unwrap_or_default();
-        let mbit = mbit.filter(|_| transport != Some(Transport::SharedMemory));
+        let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
         Self { message, host_goodput: mbit.map(|mbit| f64::from(mbit) * GOODPUT) }
     }
 }
@@ -62,7 +65,7 @@ mod tests {
         assert!(planner.topology().measured_mbit().is_some_and(|mbit| close(mbit, 1e5)));
         assert!(planner.topology().knows_rates());
         let shared = Costs::of_machine(Some(Transport::SharedMemory), Some(1000));
-        assert_eq!(shared, Costs::default());
+        assert_eq!(shared.host_goodput, Some(f64::from(COPIED) * GOODPUT));
         let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
         assert!(!unknown.knows_rates());
     }
