@@ -16,6 +16,7 @@
 //!   comm            of each communicator
 //!   world           of the process and its world
 //!   transport, report
+//!   watch           over calls that do not end
 //!   buffers
 //!   boundary
 //!   real            the MPI library
@@ -30,4 +31,5 @@ mod interpose;
 mod real;
 mod report;
 mod transport;
+mod watch;
 mod world;

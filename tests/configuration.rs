@@ -22,9 +22,13 @@ fn runs_on_the_library(outcome: Outcome, words: &[&str]) {
         assert_eq!(report.ours(""), 0, "{report:?}");
         // Calls below the smallest threshold are passed on before anything is looked up.
         let reasons = report.reasons();
-        let expected = ["below threshold", "switched off", "topology unknown"];
+        let expected = ["below threshold", "switched off", "configuration"];
         assert!(reasons.iter().all(|r| expected.contains(&r.as_str())), "{report:?}");
-        assert!(reasons.iter().any(|r| r == "topology unknown"), "{report:?}");
+        assert!(reasons.iter().any(|r| r == "configuration"), "{report:?}");
+        // What was wrong stands in it.
+        let problems: Vec<&str> =
+            report.0["problems"].as_array().expect("problems").iter().flat_map(|p| p.as_str()).collect();
+        assert!(!problems.is_empty(), "{report:?}");
     }
 }
 
@@ -85,13 +89,19 @@ fn algorithms_that_do_not_exist() {
 #[test]
 fn strict_ends_the_job() {
     for (mpi, ranks) in MPIS {
-        for (name, value) in [("NAGARE_TOPOLOGY", "/nonexistent/fabric.toml"), ("NAGARE_ALGORITHM", "bcast=nonesuch")] {
+        for (name, value) in [
+            ("NAGARE_TOPOLOGY", "/nonexistent/fabric.toml"),
+            ("NAGARE_ALGORITHM", "bcast=nonesuch"),
+            ("NAGARE_FOO", "nonesuch"),
+            ("NAGARE_LOG", "nonesuch"),
+        ] {
             let job = Job::forced(&hello(mpi), ranks).set("NAGARE_STRICT", "1").set(name, value);
             let outcome = job.run();
             let ended = &outcome.ended;
             assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
             assert!(!ended.stdout.contains("OK"), "{}", ended.output());
-            assert_eq!(outcome.messages().iter().filter(|m| m.contains(value)).count(), 1, "{}", ended.output());
+            let told = if name == "NAGARE_FOO" { name } else { value };
+            assert_eq!(outcome.messages().iter().filter(|m| m.contains(told)).count(), 1, "{}", ended.output());
             assert_eq!(
                 outcome.messages().iter().filter(|m| m.contains("NAGARE_STRICT=1")).count(),
                 1,
@@ -123,7 +133,7 @@ fn sub_communicators_inherit_the_verdict() {
         one_line(&outcome, &[&format!("rank {}", ranks - 1), "settings"]);
         let report = outcome.report();
         assert_eq!(report.ours(""), 0, "{report:?}");
-        assert!(report.forwarded("bcast", "topology unknown") > 0, "{report:?}");
+        assert!(report.forwarded("bcast", "configuration") > 0, "{report:?}");
     }
 }
 
@@ -135,6 +145,39 @@ fn unknown_variables_are_reported_once() {
         one_line(&outcome, &["NAGARE_FOO"]);
         // It is a warning: everything still runs.
         outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+    }
+}
+
+/// What ranks need not agree on has a default.
+#[test]
+fn a_wrong_value_of_what_is_this_rank_s_own() {
+    for (mpi, ranks) in MPIS {
+        for (name, value) in [("NAGARE_LOG", "loud"), ("NAGARE_WAIT", "long")] {
+            let outcome = Job::forced(&hello(mpi), ranks).set(name, value).run().passed();
+            assert_eq!(outcome.messages().len(), 1, "{}", outcome.ended.output());
+            one_line(&outcome, &[&format!("{name}={value}"), "expected"]);
+            outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+            assert_eq!(outcome.report().0["problems"].as_array().map(Vec::len), Some(1), "{:?}", outcome.report());
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_never_holds() {
+    let rules = "bcast=grouped_two_tree;all=grouped_two_tree;alltoall=xor;bcast=chain";
+    let outcome = Job::forced(&hello(Mpi::OpenMpi4), 4).set("NAGARE_ALGORITHM", rules).run().passed();
+    assert_eq!(outcome.messages().len(), 1, "{}", outcome.ended.output());
+    one_line(&outcome, &["`bcast=chain` never holds", "`bcast=grouped_two_tree` comes before"]);
+    outcome.report().assert_ran("grouped_two_tree", Some("xor"));
+}
+
+#[test]
+fn a_report_on_standard_output() {
+    for (mpi, ranks) in MPIS {
+        let outcome = Job::forced(&hello(mpi), ranks).set("NAGARE_REPORT", "stdout").run().passed();
+        let (out, err) = (&outcome.ended.stdout, &outcome.ended.stderr);
+        assert!(out.contains(&format!("{ranks} ranks")) && out.contains("grouped_two_tree"), "{out}");
+        assert!(!err.contains("grouped_two_tree"), "{err}");
     }
 }
 

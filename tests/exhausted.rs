@@ -56,7 +56,7 @@ fn where_some_ranks_need_none() {
 fn the_handler_that_mpi_starts_with_ends_the_job() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)] {
         let program = compile(mpi, "tests/programs/exhausted.c");
-        for collective in ["reduce", "allreduce", "gather"] {
+        for collective in ["reduce", "reduce_scatter", "gather"] {
             let words = [format!("collective={collective}"), "handler=fatal".to_owned()];
             let outcome = job(&program, ranks).arguments(&words.each_ref().map(String::as_str)).run();
             let output = outcome.ended.output();

@@ -10,6 +10,9 @@ const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
 /// The user `nobody`.
 const NOBODY: u32 = 65534;
 
+/// Neither root nor nobody.
+const SITE: u32 = 4242;
+
 fn hello(mpi: Mpi) -> Program {
     compile(mpi, "examples/hello.c")
 }
@@ -44,6 +47,7 @@ fn every_shared_variable_that_differs_is_named() {
         ("NAGARE_TORUS_ORDER", "given"),
         ("NAGARE_TORUS_PARTNERS", "bits"),
         ("NAGARE_AGGREGATORS", "1"),
+        ("NAGARE_DEVICE_MEMORY", "never"),
     ];
     let shared = nagare_config::VARIABLES.iter().filter(|v| v.shared && v.name != "NAGARE_STRICT").map(|v| v.name);
     assert_eq!(shared.collect::<Vec<_>>(), values.map(|v| v.0));
@@ -86,13 +90,38 @@ fn strict_on_one_rank_ends_the_job() {
     }
 }
 
-/// Nothing can be agreed with ranks that do not have the library: nobody gets a wrong result, and it is said what is
-/// missing.
+/// Open MPI's launcher tells every rank who has the library: nobody waits.
 #[test]
 fn ranks_without_the_library() {
+    for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::OpenMpi5, 3)] {
+        let library = mpi.family().library().display().to_string();
+        let line = |missing: u32, first: u32| {
+            format!("{missing} of {ranks} ranks have no libnagare.so, the first is rank {first}; expected in all")
+        };
+        let last = Job::forced(&hello(mpi), ranks - 1).and_ranks(1, "LD_PRELOAD", "");
+        let stock = "all calls run on the MPI library's own collectives";
+        one_line_and_stock(&last.run(), &[&line(1, ranks - 1), "`nagare run`", stock]);
+        let first = Job::stock(&hello(mpi), ranks - 1).set("LD_PRELOAD", "").and_ranks(1, "LD_PRELOAD", &library);
+        one_line_and_stock(&first.run(), &[&line(ranks - 1, 0), stock]);
+        let outcome =
+            Job::forced(&hello(mpi), ranks - 1).set("NAGARE_STRICT", "1").and_ranks(1, "LD_PRELOAD", "").run();
+        assert!(outcome.ended.status.is_some_and(|s| !s.success()), "{}", outcome.ended.output());
+        assert!(outcome.messages().len() == 1, "{}", outcome.ended.output());
+        assert!(outcome.messages()[0].contains("the job ends (NAGARE_STRICT=1)"), "{}", outcome.ended.output());
+    }
+}
+
+/// A job whose last rank lacks the library, which no rank can know.
+fn without_the_library_unknown(mpi: Mpi, ranks: u32) -> Job {
+    // Open MPI then leaves the keys of ranks where they were put.
+    Job::forced(&hello(mpi), ranks - 1).set("OMPI_MCA_pmix_base_collect_data", "0").and_ranks(1, "LD_PRELOAD", "")
+}
+
+/// Nothing can be agreed then: nobody gets a wrong result, and it is said what is missing.
+#[test]
+fn ranks_that_are_not_known_to_lack_the_library() {
     for (mpi, ranks) in DEBIAN {
-        let job = Job::forced(&hello(mpi), ranks - 1).set("NAGARE_STRICT", "1").and_ranks(1, "LD_PRELOAD", "");
-        let outcome = job.run();
+        let outcome = without_the_library_unknown(mpi, ranks).set("NAGARE_STRICT", "1").run();
         let ended = &outcome.ended;
         assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
         assert!(!ended.stdout.contains("OK"), "{}", ended.output());
@@ -102,6 +131,21 @@ fn ranks_without_the_library() {
             ["rank 0 of ", "expected libnagare.so in all", "nagare run"].iter().all(|w| line.contains(w)),
             "{line}"
         );
+    }
+}
+
+/// Without NAGARE_STRICT the job ends too, after a while that the user can set, and the last line says so.
+#[test]
+fn ranks_that_are_waited_for_end_the_job_in_the_end() {
+    for (mpi, ranks) in DEBIAN {
+        let outcome = without_the_library_unknown(mpi, ranks).set("NAGARE_MEETING_TIMEOUT", "11").run();
+        let ended = &outcome.ended;
+        assert!(ended.status.is_some_and(|s| !s.success()), "{}", ended.output());
+        assert!(!ended.stdout.contains("OK"), "{}", ended.output());
+        let messages = outcome.messages();
+        assert_eq!(messages.len(), 2, "{}", ended.output());
+        assert!(messages[0].contains("the job ends after 11 s (NAGARE_MEETING_TIMEOUT)"), "{}", ended.output());
+        assert!(messages[1].contains("has waited 11 s; the job ends"), "{}", ended.output());
     }
 }
 
@@ -171,9 +215,13 @@ fn fabric_files_that_may_not_be_read_or_may_be_written() {
         std::fs::create_dir(path("home")).expect("a directory");
         chown(path("home"), Some(NOBODY), Some(NOBODY)).expect("a directory of nobody");
         let fabric = here_and_elsewhere();
-        for (name, bits) in [("fit", 0o644), ("secret", 0o600), ("open", 0o666)] {
+        for (name, bits) in [("fit", 0o644), ("site", 0o644), ("foreign", 0o644), ("secret", 0o600), ("open", 0o666)] {
             std::fs::write(path(name), &fabric).expect("a file");
             mode(name, bits);
+        }
+        // A site installs as a user of its own.
+        for (name, owner) in [("libnagare.so", SITE), ("site", SITE), ("foreign", SITE + 1)] {
+            chown(path(name), Some(owner), Some(owner)).expect("a file of another user");
         }
         let run = |name: &str| {
             let program = Program::executable(mpi, path("hello"));
@@ -185,10 +233,17 @@ fn fabric_files_that_may_not_be_read_or_may_be_written() {
             outcome.report = Report::read(Path::new(&report));
             outcome
         };
-        let fit = run("fit");
-        assert!(fit.ended.success() && fit.messages().is_empty(), "{}", fit.ended.output());
-        assert!(fit.report().ours("") > 0, "{:?}", fit.report());
-        for (name, what) in [("secret", "Permission denied"), ("open", "everybody may write to it")] {
+        for name in ["fit", "site"] {
+            let fit = run(name);
+            assert!(fit.ended.success() && fit.messages().is_empty(), "{}", fit.ended.output());
+            assert!(fit.report().ours("") > 0, "{:?}", fit.report());
+        }
+        let refused = [
+            ("secret", "Permission denied"),
+            ("open", "everybody may write to it"),
+            ("foreign", "or of whom the program or libnagare.so belongs to"),
+        ];
+        for (name, what) in refused {
             let outcome = run(name);
             assert!(outcome.report.is_some(), "{}", outcome.ended.output());
             one_line_and_stock(&outcome, &["NAGARE_TOPOLOGY", name, what, "expected"]);

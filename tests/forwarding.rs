@@ -1,6 +1,6 @@
 //! What Nagare leaves to the MPI library, and that programs see the library's own behaviour there.
 
-use nagare_harness::{Job, Mpi, compile};
+use nagare_harness::{Family, Job, Mpi, compile};
 
 const ALL: [&str; 9] = [
     "reduce",
@@ -52,6 +52,26 @@ fn unusual_uses_on_one_rank() {
         let forced = Job::forced(&program, 1).run().verified("edge");
         assert_eq!(forced.ended.stdout, stock.ended.stdout, "{}", mpi.name());
         assert!(forced.report().forwarded("bcast", "one rank") > 0);
+    }
+}
+
+/// What Nagare does not carry out: every function passes its arguments on unchanged, and is counted.
+#[test]
+fn other_collectives() {
+    const LARGE: [&str; 3] = ["scatter", "ialltoallw", "neighbor_alltoallw"];
+    for mpi in Mpi::ALL {
+        let outcome = Job::forced(&compile(mpi, "tests/programs/others.c"), 4).run().verified("others");
+        let report = outcome.report();
+        let others = report.0["others"].as_array().expect("a list");
+        assert_eq!(others.len(), 35, "{others:?}");
+        for row in others {
+            let is_large = mpi.family() == Family::Mpich && LARGE.iter().any(|name| row["collective"] == *name);
+            let calls = if is_large { 2 } else { 1 };
+            assert_eq!((row["calls"].as_u64(), row["total_calls"].as_u64()), (Some(calls), Some(4 * calls)), "{row}");
+            assert!(row["total_seconds"].as_f64() > Some(0.0), "{row}");
+        }
+        let share = report.0["share"].as_f64().expect("a share");
+        assert!(0.0 < share && share < 1.0, "{share}");
     }
 }
 

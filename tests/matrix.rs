@@ -234,7 +234,8 @@ fn the_default_choice_takes_large_messages_between_nodes() {
         let job = Job::nagare(&program, ranks).set("NAGARE_TOPOLOGY", "synthetic:group:4 node:2 core:1");
         let outcome = job.set("NAGARE_LEARN", "off").arguments(&options).run().verified("collectives");
         let report = outcome.report();
-        assert!(["reduce", "bcast", "allreduce", "alltoall"].iter().all(|c| report.ours(c) > 0), "{report:?}");
+        // In an Allreduce MPICH's own is predicted to be as fast in shared memory.
+        assert!(["reduce", "bcast", "alltoall"].iter().all(|c| report.ours(c) > 0), "{report:?}");
         // Sums that round: the ranks share memory.
         assert!(["reduce", "allreduce"].iter().all(|c| report.forwarded(c, "stock as fast") > 0), "{report:?}");
         assert!(report.forwarded("bcast", "below threshold") > 0, "{report:?}");

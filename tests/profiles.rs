@@ -173,3 +173,56 @@ fn profiles_are_found() {
     let outcome = run("off");
     assert_eq!(outcome.report().ours("bcast"), 0, "{:?}", outcome.report());
 }
+
+/// What measured calls have settled is a profile for the next job, which measures nothing, and what that job learns of
+/// others is added. The library is made slow by its own variables, so that calls earn trials soon on a busy machine too.
+#[test]
+fn what_a_job_has_learnt_is_written() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let scratch = scratch_directory();
+    let home = scratch.path().to_str().expect("UTF-8");
+    let run = |learn: &str, collective: &str, calls: &str| {
+        let bytes = if calls == "3" { "bytes=1024" } else { "bytes=1048576" };
+        let words = [&format!("collective={collective}"), bytes, &format!("calls={calls}")];
+        let job = Job::nagare(&program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").arguments(&words);
+        let job = job.set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+        let slow = [("bcast", "2"), ("allreduce", "5")].into_iter().fold(job, |job, (collective, chain)| {
+            let variable = format!("OMPI_MCA_coll_tuned_{collective}_algorithm");
+            job.set(&variable, chain).set(&format!("{variable}_segmentsize"), "64")
+        });
+        let job = slow.set("XDG_CONFIG_HOME", home).set("NAGARE_PROFILE", "").set("NAGARE_LEARN", learn);
+        job.run().verified("learning")
+    };
+    let files = || -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(scratch.path().join("nagare/profiles")).expect("the directory");
+        entries.map(|entry| entry.expect("a file").path()).collect()
+    };
+    let first = run("write", "bcast", "60");
+    let runs = first.report().0["learned"][0]["runs"].as_str().expect("what was settled on").to_owned();
+    assert_eq!(files().len(), 1, "{:?}", files());
+    let file = files().remove(0);
+    let text = std::fs::read_to_string(&file).expect("the profile");
+    for part in ["ranks = 4\nnodes = 2", "collective = \"bcast\"", &format!("algorithm = \"{runs}\"")] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+
+    let second = run("on", "bcast", "10");
+    assert_eq!(calls(&second, "bcast", &runs), 10, "{:?}", second.report());
+    assert_eq!(second.report().0["profiles"], serde_json::json!([file]));
+    assert_eq!(std::fs::read_to_string(&file).expect("the profile"), text);
+
+    // One that says something about other sizes takes nothing away, and nothing is taken from it.
+    let site = scratch.path().join("nagare/profiles/site.toml");
+    write(&site, &profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "two_tree")]));
+    assert_eq!(calls(&run("on", "bcast", "3"), "bcast", "two_tree"), 3);
+    let third = run("on", "bcast", "10");
+    assert_eq!(calls(&third, "bcast", &runs), 10, "{:?}", third.report());
+    std::fs::remove_file(&site).expect("the site's");
+
+    run("write", "allreduce", "60");
+    assert_eq!(files(), std::slice::from_ref(&file));
+    let text = std::fs::read_to_string(&file).expect("the profile");
+    for collective in ["bcast", "allreduce"] {
+        assert_eq!(text.matches(&format!("collective = \"{collective}\"")).count(), 1, "{text}");
+    }
+}

@@ -169,8 +169,11 @@ fn ranks_read_write_and_execute_what_the_documentation_says() {
             (vec![], None, None),
             (vec![("NAGARE_ENABLE", "0")], None, None),
             (vec![("NAGARE_TOPOLOGY", MACHINE), forced], None, None),
+            (vec![("NAGARE_WATCH", "1h")], None, None),
             (vec![("NAGARE_TOPOLOGY", &*fabric), forced, ("NAGARE_REPORT", &*report)], Some(&fabric), Some(&report)),
         ] {
+            // A report that is there would stay.
+            let _ = fs::remove_file(&report);
             let more = deeds(&program, true, &variables).beyond(&stock);
             let expected = file.map(|file| generic(file));
             let known =
@@ -182,9 +185,19 @@ fn ranks_read_write_and_execute_what_the_documentation_says() {
             let written: BTreeMap<String, usize> =
                 written.iter().map(|file| (format!("openat {}", generic(file)), 1)).collect();
             assert_eq!(more.written, written, "{}", mpi.name());
-            // Each rank waits for the one before it with a clock at its side.
-            let threads = BTreeMap::from([("a thread".to_owned(), 2)]);
-            assert_eq!((&more.executed, more.sockets.len()), (&threads, 0), "{}: {more:?}", mpi.name());
+            // Each rank waits for the one before it with a clock at its side; another thread watches calls.
+            let watched = variables.iter().any(|(name, _)| *name == "NAGARE_WATCH");
+            let threads = BTreeMap::from([("a thread".to_owned(), if watched { 4 } else { 2 })]);
+            assert_eq!(more.executed, threads, "{}: {more:?}", mpi.name());
+            // Of other ranks and of `nagare ps`; those by which the C library looks up the host's addresses.
+            let own = ["bind(", "socket(AF_INET, SOCK_DGRAM", "listen(", "socket(AF_UNIX, SOCK_STREAM"];
+            let kinds = own.into_iter().chain(["socket(AF_NETLINK", "socket(AF_UNIX, SOCK_DGRAM"]).collect::<Vec<_>>();
+            let is_known = |deed: &&String| watched && kinds.iter().any(|kind| deed.contains(kind));
+            let unknown: Vec<&String> = more.sockets.keys().filter(|deed| !is_known(deed)).collect();
+            assert!(unknown.is_empty(), "{}: {more:?}", mpi.name());
+            let udp = |deed: &&String| deed.starts_with("socket(AF_INET, SOCK_DGRAM");
+            let opened: usize = more.sockets.iter().filter(|(deed, _)| udp(deed)).map(|(_, times)| times).sum();
+            assert_eq!(opened, if watched { 2 } else { 0 }, "{}: {more:?}", mpi.name());
         }
     }
 }

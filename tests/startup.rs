@@ -111,7 +111,7 @@ fn limits_of_messages_are_those_of_the_tool_interface() {
 }
 
 #[test]
-fn ranks_pause_where_the_tool_interface_says_that_the_library_yields() {
+fn ranks_wait_as_the_tool_interface_says_that_the_library_does() {
     for mpi in [Mpi::OpenMpi4, Mpi::OpenMpi5] {
         let program = compile(mpi, "tests/programs/startup.c");
         for (value, says) in [("0", "looks again at once"), ("1", "yields, and sleeps after a second,")] {

@@ -21,32 +21,44 @@ fn exported(family: Family) -> Vec<String> {
     names
 }
 
+/// Collectives that Nagare handles: with counts, blocking.
+const HANDLED: [&str; 9] = [
+    "Allgather",
+    "Allreduce",
+    "Alltoall",
+    "Alltoallv",
+    "Bcast",
+    "Gather",
+    "Reduce",
+    "Reduce_scatter",
+    "Reduce_scatter_block",
+];
+
+/// Those that it passes on and counts, with counts; nonblocking ones beside them.
+const PASSED_ON: [&str; 7] = ["Allgatherv", "Alltoallw", "Exscan", "Gatherv", "Scan", "Scatter", "Scatterv"];
+const NEIGHBORS: [&str; 5] = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"];
+
 fn expected(large_count: bool) -> Vec<String> {
-    let collectives = [
-        "Allgather",
-        "Allreduce",
-        "Alltoall",
-        "Alltoallv",
-        "Bcast",
-        "Gather",
-        "Reduce",
-        "Reduce_scatter",
-        "Reduce_scatter_block",
-    ];
+    let nonblocking = HANDLED.iter().chain(&PASSED_ON).map(|name| format!("I{}", name.to_lowercase()));
+    let neighbors = NEIGHBORS.iter().flat_map(|name| [format!("Neighbor_{name}"), format!("Ineighbor_{name}")]);
+    let blocking = HANDLED.iter().chain(&PASSED_ON).map(ToString::to_string);
+    let counted: Vec<String> = blocking.chain(nonblocking).chain(neighbors).collect();
+    let others = ["Barrier", "Ibarrier", "Comm_disconnect", "Comm_free", "Finalize", "Init", "Init_thread"];
     let mut names: Vec<String> = ["active", "describe", "diagnose", "report", "set_algorithm", "version"]
         .map(|n| format!("nagare_{n}"))
         .to_vec();
+    // By which ranks of Open MPI know who has the library.
+    if !large_count {
+        names.push("PMIx_Commit".to_owned());
+    }
     for prefix in ["MPI", "PMPI"] {
-        names.extend(
-            ["Comm_disconnect", "Comm_free", "Finalize", "Init", "Init_thread"].map(|n| format!("{prefix}_{n}")),
-        );
-        names.extend(collectives.map(|n| format!("{prefix}_{n}")));
+        names.extend(others.map(|n| format!("{prefix}_{n}")));
+        names.extend(counted.iter().map(|n| format!("{prefix}_{n}")));
         // What an MPI library lacks may not be there: Open MPI 4 has no MPI_Comm_idup_with_info.
-        if !large_count {
-            names.push(format!("{prefix}_Comm_idup"));
-        }
         if large_count {
-            names.extend(collectives.map(|n| format!("{prefix}_{n}_c")));
+            names.extend(counted.iter().map(|n| format!("{prefix}_{n}_c")));
+        } else {
+            names.push(format!("{prefix}_Comm_idup"));
         }
     }
     names.sort();

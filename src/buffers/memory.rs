@@ -1,6 +1,7 @@
 //! Buffers of a call: reserved before the first message, reused afterwards.
 
 use parking_lot::Mutex;
+use std::mem::MaybeUninit;
 
 /// Buffers kept for reuse, and the largest one worth keeping.
 const KEPT: usize = 4;
@@ -14,9 +15,9 @@ struct Line([u8; 64]);
 
 /// Memory aligned to cache lines, and so for every MPI type.
 #[derive(Debug, Default)]
-pub struct Buffer(Vec<Line>);
+pub struct Buffer(Vec<MaybeUninit<Line>>);
 
-static POOL: Mutex<Vec<Vec<Line>>> = Mutex::new(Vec::new());
+static POOL: Mutex<Vec<Vec<MaybeUninit<Line>>>> = Mutex::new(Vec::new());
 
 impl Buffer {
     /// At least `bytes` bytes, with any contents; `None` if there is no memory.
@@ -36,7 +37,8 @@ impl Buffer {
         }
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(words).ok()?;
-        buffer.resize(words, Line([0; 64]));
+        // SAFETY: there is room for as many, and they may have any contents.
+        unsafe { buffer.set_len(words) };
         Some(Self(buffer))
     }
 

@@ -6,6 +6,7 @@
 pub mod blocks;
 pub mod contents;
 pub mod datatype;
+pub mod device;
 pub mod memory;
 pub mod numbers;
 pub mod packed;

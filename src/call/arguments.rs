@@ -3,6 +3,7 @@
 use crate::buffers::blocks::{Blocks, Side};
 use crate::buffers::contents::extent;
 use crate::buffers::datatype::{self, Shape, Typed};
+use crate::buffers::device;
 use crate::buffers::numbers::Numbers;
 use crate::comm::record::Communicator;
 use crate::comm::registry;
@@ -10,6 +11,7 @@ use crate::real::Real;
 use crate::real::handles::IN_PLACE;
 use crate::world::shim::Shim;
 use mpi::ffi::{MPI_Comm, MPI_Op};
+use nagare_config::DeviceMemory;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
 use nagare_plan::schedule::Rank;
@@ -180,6 +182,15 @@ impl Arguments {
     /// Whether `rank` gets a result.
     pub fn has_output(&self, rank: Rank) -> bool {
         self.collective.has_output(self.root as Rank, rank)
+    }
+
+    /// Whether a buffer of this rank is in the memory of a device. What a type of absolute addresses names is taken for
+    /// the host's.
+    pub fn on_device(&self, shim: &Shim) -> bool {
+        let managed_is_host = shim.setup().config.device_memory == DeviceMemory::Managed;
+        let input = if self.in_place() { self.output } else { self.input };
+        // The result of a rank that has none may be any address, of which the driver knows nothing.
+        [input, self.output].iter().any(|buffer| device::holds(buffer.address, managed_is_host))
     }
 
     /// The buffers with a type and a meaning on `rank`; for Alltoallv `sides` knows.

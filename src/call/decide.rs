@@ -14,6 +14,7 @@ use crate::real::handles::{TypeClass, is_op};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
+use nagare_config::Learn;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Prescription, Reason};
 use nagare_plan::collective::Collective;
@@ -37,8 +38,8 @@ pub struct Decision<'c> {
     pub pacing: Pacing,
     /// Where calls like it tell what is fastest.
     pub class: Option<Class>,
-    /// Whether it is predicted to take so long that trials need not wait for calls to earn them.
-    pub is_long: bool,
+    /// Nanoseconds that it is predicted to take, where calls like it tell what is fastest and their bytes are known.
+    predicted: Option<f64>,
     limits: Limits,
     /// Bytes of a block of an exchange, and of what is never split.
     sizes: [u64; 2],
@@ -126,14 +127,25 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let sizes = [sides.as_ref().map_or(shared, |sides| sides.received.mean()), unit_bytes];
     let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
     let class = class.filter(|_| settled.is_none());
-    let is_long = class.is_some() && Earning::is_earned_by(decision.time(&place.planner, &call));
-    Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, is_long, limits, sizes, sides })
+    let is_known = class.is_some() && call.collective != Collective::Alltoallv;
+    let predicted = is_known.then(|| decision.time(&place.planner, &call));
+    Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, predicted, limits, sizes, sides })
 }
 
 impl Decision<'_> {
     /// The algorithms worth trying.
     pub fn candidates(&self) -> Vec<Algorithm> {
         decision::Decision::candidates(&self.place.planner, &self.call, &self.limits)
+    }
+
+    /// Whether it is predicted to take so long that trials need not wait for calls to earn them.
+    pub fn is_long(&self) -> bool {
+        Earning::is_earned_by(self.predicted)
+    }
+
+    /// What calls like it earn from now on.
+    pub fn earning(&self) -> Earning {
+        Earning::new(self.predicted, self.place.shares_memory)
     }
 
     /// Runs `algorithm` instead.
@@ -156,13 +168,9 @@ fn is_exact(shim: &Shim, arguments: &Arguments) -> bool {
     })
 }
 
-/// The class of calls to learn from, where all ranks know the size, and a communicator of ours has the ranks of the
-/// program's.
+/// The class of calls to learn from, where a communicator of ours has the ranks of the program's.
 fn class(shim: &Shim, call: &Call) -> Option<Class> {
-    let learns = shim.setup().config.learn
-        && call.nodes > 1
-        && call.collective != Collective::Alltoallv
-        && !shim.threads.load(Ordering::Relaxed);
+    let learns = shim.setup().config.learn != Learn::Off && call.nodes > 1 && !shim.threads.load(Ordering::Relaxed);
     learns.then(|| Class::of(call.collective, call.bytes))
 }
 

@@ -13,24 +13,32 @@ mod parameters;
 mod run;
 mod staged;
 mod trial;
+mod watched;
 
 use self::arguments::Arguments;
 use self::decide::{PassedOn, decide, take};
 use self::run::run;
+pub use self::watched::finalizing;
 use crate::boundary::failure::Failure;
+use crate::boundary::stack;
 use crate::comm::learning::{Class, Step};
 use crate::comm::record::Communicator;
 use crate::comm::registry;
+use crate::real::handles::RawHandle;
+use crate::real::{OTHERS, Other, Word};
+use crate::transport::agreement;
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
 use nagare_plan::collective::Collective;
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Handles one call. `forward` is the library's own.
 #[inline]
 pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_int) -> c_int {
     let collective = arguments.collective;
+    let watched = if shim.watched.load(Ordering::Relaxed) { watched::handled(shim, arguments) } else { None };
     if !shim.is_open() {
         return passed_on(shim, collective, Reason::Outside, 0, forward);
     }
@@ -57,6 +65,15 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Ok(private) => private,
         Err(reason) => return passed_on(shim, collective, reason, bytes, forward),
     };
+    if decision.place.asks_for_devices {
+        // Before anything that ranks wait in for one another.
+        match stack::on_large(|| agreement::least(shim.real, arguments.comm, c_int::from(!arguments.on_device(shim)))) {
+            Ok(0) => return passed_on(shim, collective, Reason::Device, bytes, forward),
+            Ok(_) => {}
+            // As in any call of the library that fails on this rank.
+            Err(code) => return code,
+        }
+    }
     // The ranks of a place of the pool are those of the world.
     let class = decision.class.filter(|_| private.lease.is_none());
     let mut measured = None;
@@ -80,6 +97,9 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         }
     }
     let algorithm = decision.algorithm;
+    if let Some(watched) = &watched {
+        watched.runs(algorithm.name());
+    }
     let start = Instant::now();
     let outcome = run(shim, arguments, &decision, &private);
     let elapsed = start.elapsed().as_nanos() as u64;
@@ -93,6 +113,23 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Err(failure) => raise(shim, arguments, failure),
     };
     shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
+    code
+}
+
+/// Passes a collective on that Nagare does not carry out; the report counts it.
+#[inline]
+pub fn pass_on(shim: &Shim, which: Other, comm: Word, forward: impl FnOnce() -> c_int) -> c_int {
+    let _watched = if shim.watched.load(Ordering::Relaxed) {
+        watched::other(shim, RawHandle(comm).into(), OTHERS[which as usize])
+    } else {
+        None
+    };
+    if !shim.timed.load(Ordering::Relaxed) {
+        return forward();
+    }
+    let start = Instant::now();
+    let code = forward();
+    shim.statistics.count_other(which, start.elapsed().as_nanos() as u64);
     code
 }
 
@@ -123,7 +160,7 @@ fn passed_on(
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let choice = Choice::Library(reason);
-    if !shim.timed.load(std::sync::atomic::Ordering::Relaxed) {
+    if !shim.timed.load(Ordering::Relaxed) {
         shim.statistics.count(collective, choice, bytes, 0);
         return forward();
     }

@@ -12,7 +12,7 @@ use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use nagare_plan::choice::Call;
 use nagare_plan::collective::Collective;
-use nagare_plan::execute::Executor;
+use nagare_plan::execute::{Executor, Pacing};
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
@@ -23,7 +23,11 @@ use std::mem::ManuallyDrop;
 /// Why it failed.
 pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Private) -> Result<(), Failure> {
     let Decision { record, call: Call { collective, bytes, .. }, algorithm, .. } = *decision;
-    log::debug!("{collective} of {bytes} bytes on {} ranks: {algorithm}", record.size);
+    let Pacing { segment, window, .. } = decision.pacing;
+    let (ranks, units) = (record.size, if collective.reduces() { "elements" } else { "bytes" });
+    log::debug!(
+        "{collective} of {bytes} bytes on {ranks} ranks: {algorithm}, segments of {segment} {units}, window {window}"
+    );
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
         explain(collective, failure);
@@ -77,15 +81,14 @@ fn carry_out(
         record.program(place, arguments.collective, algorithm, root(arguments), bytes).ok_or(Failure::Stalled)?;
     // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
     let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
-    // Where blocks are cut out, what is in place is staged like any other contribution.
-    let one_vector = arguments.collective.reduces() && !arguments.collective.scatters();
-    let in_place = one_vector && arguments.in_place() || arguments.collective == Collective::Bcast;
+    let in_place = arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our
     // own copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.waiting()) };
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.waiting(), traffic.spare.take()) };
     let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
     executor.run(&mut transport)?;
+    traffic.spare = Some(transport.into_spare());
     Ok(ManuallyDrop::into_inner(staged))
 }

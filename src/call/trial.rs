@@ -7,12 +7,13 @@ use crate::boundary::stack;
 use crate::comm::learning::{Class, Lesson, Step};
 use crate::transport::agreement;
 use crate::transport::private::Private;
-use crate::transport::together::slowest;
+use crate::transport::together::{Times, longest};
 use crate::world::shim::Shim;
 use log::Level;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
 use std::ffi::c_int;
+use std::time::Instant;
 
 /// Whether the library runs the call because the calls of its class have not yet earned any trials; counts it then.
 /// Ranks ask each other now and then: by the library's own on the program's communicator `comm`, while there is none of
@@ -23,22 +24,27 @@ use std::ffi::c_int;
 /// communicator, and the record with it; the other ranks are as in any call of the library that fails on one of them.
 pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) -> Result<bool, c_int> {
     let record = decision.record;
-    if decision.is_long || record.has_private() {
+    if decision.is_long() || record.has_private() {
         return Ok(false);
     }
     // Not locked while the library is asked: its error handler may make calls.
-    let is_enough = match record.learning().early(class) {
+    let own = match record.learning().early(class, || decision.earning()) {
         None => return Ok(false),
         Some(earning) => {
             if !earning.next_call() {
                 return Ok(true);
             }
-            earning.is_enough()
+            earning.times()
         }
     };
-    let is_early = stack::on_large(|| agreement::least(shim.real, comm, c_int::from(!is_enough)))? == 1;
+    let start = Instant::now();
+    let longest = stack::on_large(|| agreement::longest(shim.real, comm, own))?;
+    let asking = start.elapsed();
+    let mut learning = record.learning();
+    let is_early =
+        learning.early(class, || decision.earning()).is_some_and(|earning| !earning.is_enough_after(asking, longest));
     if !is_early {
-        record.learning().lesson(class, || decision.candidates());
+        learning.lesson(class, || decision.candidates());
     }
     Ok(is_early)
 }
@@ -52,15 +58,15 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let record = decision.record;
     // Here they ask on a communicator of ours, which calls of another class have earned. The library runs calls before
     // which nobody is asked, on all ranks, also where a call of ours has failed.
-    let mut earned = None;
-    if decision.is_long {
+    let mut early = None;
+    if decision.is_long() {
         // Begun on all ranks alike, also where a call of ours has failed.
         record.learning().lesson(class, || decision.candidates());
-    } else if let Some(earning) = record.learning().early(class) {
+    } else if let Some(earning) = record.learning().early(class, || decision.earning()) {
         if !earning.next_call() {
             return Ok(Step { way: Err(Reason::Early), is_timed: true });
         }
-        earned = Some(earning.is_enough());
+        early = Some(earning.times());
     }
     if record.failed().is_err() {
         // This rank runs nothing any more; it says so as for any other call.
@@ -72,8 +78,15 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let call = traffic.next_call();
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut learning = record.learning();
-    let mut together = |own| stack::on_large(|| slowest(shim.real, private, call, own, shim.waiting()));
-    let is_early = earned.map_or(Ok(false), |earned| Ok(together(if earned { u64::MAX } else { 0 })? == 0));
+    let mut together = |own| stack::on_large(|| longest(shim.real, private, call, own, shim.waiting()));
+    let is_early = early.map_or(Ok(false), |own| {
+        let start = Instant::now();
+        let longest = together(own)?;
+        let asking = start.elapsed();
+        Ok(learning
+            .early(class, || decision.earning())
+            .is_some_and(|earning| !earning.is_enough_after(asking, longest)))
+    });
     let step = is_early.and_then(|is_early| {
         if is_early {
             return Ok(Step { way: Err(Reason::Early), is_timed: true });
@@ -97,13 +110,12 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
 /// The next step of the lesson. `together`: waits for all ranks and tells the slowest one's time.
 fn agreed(
     lesson: &mut Lesson,
-    together: &mut impl FnMut(u64) -> Result<u64, Failure>,
+    together: &mut impl FnMut(Times) -> Result<Times, Failure>,
     tell: impl Fn(Level, String),
 ) -> Result<Step, Failure> {
     let is_measuring = lesson.is_measuring();
     if is_measuring {
-        let own = lesson.take_own();
-        let slowest = together(own)?;
+        let [slowest, _] = together([lesson.take_own(), 0])?;
         tell(Level::Debug, format!("{} took {} us", lesson.measured(), slowest / 1000));
         if let Some(outcome) = lesson.note(slowest) {
             tell(Level::Info, outcome);
@@ -111,7 +123,7 @@ fn agreed(
     }
     let step = lesson.next();
     if step.is_timed && !is_measuring {
-        together(0)?;
+        together([0; 2])?;
     }
     Ok(step)
 }

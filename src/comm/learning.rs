@@ -13,17 +13,19 @@ use nagare_plan::learn::{Earning, Measured, Trials};
 use std::collections::HashMap;
 use std::fmt;
 
-/// Calls that are alike: a collective, and the largest power of two that is not above its bytes.
+/// Calls that are alike: a collective, and the largest power of two that is not above its bytes, where all ranks know
+/// these. All calls of Alltoallv are alike: programs have few of them, and of the same sizes most often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
     collective: Collective,
-    magnitude: u32,
+    magnitude: Option<u32>,
 }
 
 impl Class {
     /// Of a call of so many bytes, which all ranks know.
     pub fn of(collective: Collective, bytes: u64) -> Self {
-        Self { collective, magnitude: bytes.max(1).ilog2() }
+        let magnitude = (collective != Collective::Alltoallv).then(|| bytes.max(1).ilog2());
+        Self { collective, magnitude }
     }
 
     /// The collective.
@@ -34,7 +36,10 @@ impl Class {
 
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} bytes and more", self.collective, 1u64 << self.magnitude)
+        match self.magnitude {
+            Some(magnitude) => write!(f, "{} of {} bytes and more", self.collective, 1u64 << magnitude),
+            None => write!(f, "{}", self.collective),
+        }
     }
 }
 
@@ -91,7 +96,7 @@ impl Lesson {
         Some(format!("{}; from now on {}", measured.join(", "), name(self.ways[settled])))
     }
 
-    fn learned(&self, class: Class, ranks: u32, nodes: u32) -> Learned {
+    fn learned(&self, class: Class, (ranks, nodes, in_order): Where) -> Learned {
         let report_name = |way: Option<Algorithm>| way.map_or("stock", Algorithm::name);
         let way = |(&way, measured): (&Option<Algorithm>, Measured)| LearnedWay {
             algorithm: report_name(way),
@@ -103,7 +108,7 @@ impl Lesson {
         let ways: Vec<LearnedWay> = self.ways.iter().zip(self.trials.measurements()).map(way).collect();
         Learned {
             collective: class.collective.name(),
-            min_bytes: 1 << class.magnitude,
+            min_bytes: class.magnitude.map_or(0, |magnitude| 1 << magnitude),
             ranks,
             nodes,
             communicators: 1,
@@ -111,6 +116,7 @@ impl Lesson {
             saved_seconds: self.trials.saved() * 1e-9,
             most_calls: ways.iter().map(|way| way.calls).sum(),
             ways,
+            in_order,
         }
     }
 
@@ -125,6 +131,9 @@ impl Lesson {
 fn name(way: Option<Algorithm>) -> &'static str {
     way.map_or("the MPI library", Algorithm::name)
 }
+
+/// Ranks and nodes of a communicator, and whether its ranks are in the order of the world's.
+pub type Where = (u32, u32, bool);
 
 /// All classes of a communicator.
 #[derive(Default)]
@@ -148,10 +157,10 @@ impl Learning {
         self.early.get_mut(&class).is_some_and(Earning::next_unasked)
     }
 
-    /// The calls of the class so far, where nothing is measured yet.
-    pub fn early(&mut self, class: Class) -> Option<&mut Earning> {
+    /// The calls of the class so far, where nothing is measured yet; none if this is the first.
+    pub fn early(&mut self, class: Class, none: impl FnOnce() -> Earning) -> Option<&mut Earning> {
         let is_early = !self.lessons.contains_key(&class);
-        is_early.then(|| self.early.entry(class).or_default())
+        is_early.then(|| self.early.entry(class).or_insert_with(none))
     }
 
     /// The lesson of the class, which begins with these `candidates`.
@@ -160,9 +169,9 @@ impl Learning {
         self.lessons.entry(class).or_insert_with(|| Lesson::new(candidates()))
     }
 
-    /// What has been measured, for the report: on a communicator of so many ranks on so many nodes.
-    pub fn learned(&self, ranks: u32, nodes: u32) -> impl Iterator<Item = Learned> + '_ {
-        self.lessons.iter().map(move |(class, lesson)| lesson.learned(*class, ranks, nodes))
+    /// What has been measured, for the report.
+    pub fn learned(&self, place: Where) -> impl Iterator<Item = Learned> + '_ {
+        self.lessons.iter().map(move |(class, lesson)| lesson.learned(*class, place))
     }
 
     /// What a call that was to be timed took here, nanoseconds.

@@ -4,10 +4,12 @@ use super::cartesian;
 use crate::real::eager;
 use crate::transport::agreement;
 use crate::transport::tags::Tags;
+use crate::world::disagreement::Disagreement;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::Planner;
 use nagare_plan::choice::{Reason, Rule, Rules};
+use nagare_plan::context::Options;
 use nagare_plan::schedule::Rank;
 use nagare_plan::stock::Stock;
 use nagare_plan::topology::{Grid, Topology};
@@ -24,6 +26,8 @@ pub struct Placement {
     pub message: u64,
     /// Whether its ranks share memory, also where they are told to be on several nodes.
     pub shares_memory: bool,
+    /// Whether ranks ask each other for buffers in the memory of devices before a call.
+    pub asks_for_devices: bool,
     /// What its ranks are called in the world.
     pub world_ranks: Arc<[Rank]>,
     /// How messages on the private communicator are told apart.
@@ -44,7 +48,7 @@ impl Placement {
         // The verdict on the world holds for all communicators within it. Others are not asked: a rank that has other
         // settings, or no Nagare, would not take part.
         let world = shim.world().ok_or(Reason::Outside)?;
-        let facts = world.facts.as_ref().map_err(|_| Reason::Topology)?;
+        let facts = world.facts.as_ref().map_err(Disagreement::reason)?;
         let ranks = agreement::translate(shim.real, comm, shim.real.handles.comm_world, size as c_int);
         let tags = facts.tags;
         let world_ranks: Arc<[Rank]> = ranks.ok_or(Reason::Outside)?.into();
@@ -56,20 +60,20 @@ impl Placement {
         };
         let nodes = topology.node_count();
         let shares_memory = facts.share_memory(&world_ranks);
-        // The connections a schedule uses are within the node if all ranks are on one.
+        // The connections a schedule uses are within the node if all ranks are on one, which may be a pretended one.
         let message = u64::from(match (nodes, shares_memory) {
-            (1, _) => limits.local,
             (_, true) => eager::FREE,
+            (1, _) => limits.local,
             _ => limits.remote,
         });
         let config = &shim.setup().config;
-        let mut planner = Planner::new(topology).with_partners(config.partners).with_rails(config.rails);
-        if let Some(steps) = config.steps {
-            planner = planner.with_steps(steps);
-        }
-        if facts.lossless || shares_memory {
-            planner = planner.without_losses();
-        }
+        let options = Options {
+            partners: config.partners,
+            rails: config.rails,
+            steps_in_flight: config.steps,
+            lossless: facts.lossless || shares_memory,
+        };
+        let mut planner = Planner::with_options(topology, options);
         if let Some((library, most_both_ways)) = facts.stock {
             planner = planner.with_stock(Stock::new(library, most_both_ways));
         }
@@ -79,6 +83,7 @@ impl Placement {
         }
         let measured = facts.profiles.rules(planner.topology());
         let rules = config.rules.before(&measured);
-        Ok(Self { shares_memory, planner, nodes, message, world_ranks, tags, measured, rules })
+        let asks_for_devices = facts.devices;
+        Ok(Self { shares_memory, asks_for_devices, planner, nodes, message, world_ranks, tags, measured, rules })
     }
 }

@@ -9,8 +9,10 @@ use crate::boundary::stack;
 use crate::real::Real;
 use crate::report::learned::Learned;
 use crate::transport::agreement;
+use crate::transport::mpi_transport::Spare;
 use crate::transport::notice::{AbandonedCall, Name};
 use crate::transport::private::Private;
+use crate::watch::Watch;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::algorithm::Algorithm;
@@ -48,6 +50,8 @@ pub struct Communicator {
     /// Rules set at run time, before those of the environment.
     rules: Mutex<Option<Arc<Rules>>>,
     learning: Mutex<Learning>,
+    /// What the watch calls this communicator, and the collectives that it has seen on it.
+    watched: (OnceCell<u64>, AtomicU64),
 }
 
 /// What is kept of a private communicator's connections from call to call.
@@ -57,6 +61,8 @@ pub struct ConnectionState {
     pub credits: Credits,
     /// Of the call that this rank gave up.
     pub abandoned: AbandonedCall,
+    /// Memory of the call before.
+    pub spare: Option<Spare>,
     /// Calls and agreements that were begun, the same on all ranks.
     calls: u32,
 }
@@ -86,6 +92,7 @@ impl Communicator {
             programs: Programs::default(),
             rules: Mutex::new(None),
             learning: Mutex::default(),
+            watched: (OnceCell::new(), AtomicU64::new(0)),
         }
     }
 
@@ -201,6 +208,12 @@ impl Communicator {
         self.programs.get(&place.planner, key, self.rank)
     }
 
+    /// Number of a collective that begins now, for the watch, and what it calls the communicator.
+    pub fn watched(&self, watch: &Watch, members: &[Rank]) -> (u64, u64) {
+        let (name, calls) = &self.watched;
+        (*name.get_or_init(|| watch.name(members)), calls.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
     /// What calls have taught; locked while one is measured.
     pub fn learning(&self) -> MutexGuard<'_, Learning> {
         self.learning.lock()
@@ -208,8 +221,10 @@ impl Communicator {
 
     /// What calls have taught, for the report: nothing while one is measured in another thread.
     pub fn learned(&self) -> Vec<Learned> {
-        let nodes = self.place.get().and_then(|place| place.as_ref().ok()).map_or(0, |place| place.nodes);
-        self.learning.try_lock().map_or_else(Vec::new, |learning| learning.learned(self.size, nodes).collect())
+        let Some(Ok(place)) = self.place.get() else { return Vec::new() };
+        let in_order = place.world_ranks.iter().zip(0..).all(|(&rank, at)| rank == at);
+        let place = (self.size, place.nodes, in_order);
+        self.learning.try_lock().map_or_else(Vec::new, |learning| learning.learned(place).collect())
     }
 
     /// Plans made so far, for descriptions.

@@ -12,3 +12,6 @@ mod comm_idup;
 mod finalize;
 mod init;
 mod next;
+mod others;
+#[cfg(mpi_family = "openmpi")]
+mod pmix_commit;

@@ -42,7 +42,7 @@ pub fn limits(real: &Real) -> EagerLimits {
             .map_or(UNKNOWN, less_header),
         remote: match transport::component(real).as_deref() {
             Some(transport::TCP) => variables.size(&[c"btl_tcp_eager_limit"]).map_or(UNKNOWN, less_header),
-            Some(device) if device.starts_with("ch3") => {
+            Some(device) if device.starts_with(transport::CH3) => {
                 variables.size(&[c"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"]).map_or(UNKNOWN, less_header)
             }
             Some(_) => FREE,

@@ -1,6 +1,7 @@
 //! The real library's functions, as `PMPI_X` in its own symbol table.
 
 use super::handles::RawHandle;
+use super::others::others as list_of_others;
 use super::signatures::collectives;
 use libloading::os::unix::Library;
 use mpi::ffi::{
@@ -18,8 +19,10 @@ macro_rules! functions {
         pub struct Functions {
             $($(#[$when])? pub $name: unsafe extern "C-unwind" fn($($arg),*) -> c_int,)*
             /// Symbols that were found.
+            #[allow(dead_code, reason = "not asked of every table")]
             pub bound: Vec<&'static str>,
             /// Symbols that the library does not have.
+            #[allow(dead_code, reason = "not asked of every table")]
             pub missing: Vec<&'static str>,
         }
 
@@ -182,4 +185,51 @@ pub mod large {
         };
     }
     collectives!(table);
+}
+
+/// The collectives that are passed on.
+pub mod others {
+    use super::{Library, MISSING, c_int, list_of_others};
+
+    /// An argument, as a register or the stack has it.
+    pub type Word = usize;
+
+    macro_rules! word {
+        ($parameter:ident) => {
+            Word
+        };
+    }
+
+    macro_rules! table {
+        ({$(
+            $plain:ident: $mpi_plain:ident $pmpi_plain:ident
+            ($($argument:ident),* $(; $of:ident)? $(,)?);
+        )*} {$(
+            $name:ident: $mpi:ident $pmpi:ident $large:ident $plarge:ident
+            ($($parameter:ident),* $(; $request:ident)? $(,)?);
+        )*}) => {
+            functions! {
+                $($plain: $pmpi_plain ($(word!($argument),)* $(word!($of))?);)*
+                $($name: $pmpi ($(word!($parameter),)* $(word!($request))?);)*
+            }
+
+            /// Those with large counts.
+            #[cfg(mpi_large_count)]
+            pub mod large {
+                use super::{Library, MISSING, Word, c_int};
+
+                functions! { $($name: $plarge ($(word!($parameter),)* $(word!($request))?);)* }
+            }
+
+            /// Which of them.
+            #[derive(Clone, Copy)]
+            #[allow(non_camel_case_types, reason = "named after the functions")]
+            #[allow(missing_docs, reason = "named after the functions")]
+            pub enum Other { $($plain,)* $($name),* }
+
+            /// Their names, in that order.
+            pub const NAMES: &[&str] = &[$(stringify!($plain),)* $(stringify!($name)),*];
+        };
+    }
+    list_of_others!(table);
 }

@@ -5,7 +5,6 @@
 
 use libloading::os::unix::Library;
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status};
-use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 
 /// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the
@@ -99,19 +98,37 @@ pub struct Handles {
     pub request_null: MPI_Request,
     /// `MPI_ERRORS_RETURN`.
     pub errors_return: MPI_Errhandler,
-    types: HashMap<usize, TypeClass>,
-    ops: HashMap<usize, OpClass>,
+    types: Classes<TypeClass>,
+    ops: Classes<OpClass>,
+}
+
+/// Classes of predefined handles, in the order of these: they are looked up in every call.
+struct Classes<C>(Vec<(usize, C)>);
+
+impl<C: Copy> Classes<C> {
+    /// Two names may be of one handle, and the later one says its class.
+    fn new(mut classes: Vec<(usize, C)>) -> Self {
+        classes.reverse();
+        classes.sort_by_key(|class| class.0);
+        classes.dedup_by_key(|class| class.0);
+        Self(classes)
+    }
+
+    fn of(&self, handle: usize) -> Option<C> {
+        let found = self.0.binary_search_by_key(&handle, |class| class.0);
+        found.ok().map(|at| self.0[at].1)
+    }
 }
 
 impl Handles {
     /// Class of a predefined type, `None` for any other.
     pub fn type_class(&self, datatype: MPI_Datatype) -> Option<TypeClass> {
-        self.types.get(&(datatype.0 as usize)).copied()
+        self.types.of(datatype.0 as usize)
     }
 
     /// Class of a predefined operation, `None` for any other.
     pub fn op_class(&self, op: MPI_Op) -> Option<OpClass> {
-        self.ops.get(&(op.0 as usize)).copied()
+        self.ops.of(op.0 as usize)
     }
 }
 
@@ -165,14 +182,14 @@ macro_rules! handle {
 
 macro_rules! classes {
     ($library:expr, $type:ident, $class:ident { $($variant:ident: $($symbol:literal $value:literal),* ;)* }) => {{
-        let mut classes = HashMap::new();
+        let mut classes = Vec::new();
         $($(
             let handle = handle!($library, $type, $symbol, $value);
             if handle.0 as usize != 0 {
-                classes.insert(handle.0 as usize, $class::$variant);
+                classes.push((handle.0 as usize, $class::$variant));
             }
         )*)*
-        classes
+        Classes::new(classes)
     }};
 }
 

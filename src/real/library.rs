@@ -40,17 +40,23 @@ pub fn is_mpi_library(path: &[u8]) -> bool {
 /// # Errors
 /// [`LibraryError`] if there is none or it cannot be opened.
 pub fn locate() -> Result<Found, LibraryError> {
-    let mut paths: Vec<String> = Vec::new();
-    // SAFETY: the callback matches the signature dl_iterate_phdr expects, does not unwind, and gets a pointer to
-    // `paths` that is valid for the duration of the call.
-    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut paths).cast()) };
-    let path = paths.iter().find(|path| is_mpi_library(path.as_bytes())).ok_or(LibraryError::NotLoaded)?.clone();
+    let path = loaded(is_mpi_library).into_iter().next().ok_or(LibraryError::NotLoaded)?;
     // SAFETY: the object is already loaded (RTLD_NOLOAD), so no initialiser runs.
     let library = unsafe { Library::open(Some(&path), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     match library {
         Ok(library) => Ok(Found { library, path }),
         Err(error) => Err(LibraryError::Open { path, detail: error.to_string() }),
     }
+}
+
+/// Paths of the loaded objects of which `is_one` says so, given path or name, in the order in which they were loaded.
+pub fn loaded(is_one: impl Fn(&[u8]) -> bool) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    // SAFETY: the callback matches the signature dl_iterate_phdr expects, does not unwind, and gets a pointer to
+    // `paths` that is valid for the duration of the call.
+    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut paths).cast()) };
+    paths.retain(|path| is_one(path.as_bytes()));
+    paths
 }
 
 unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> c_int {

@@ -10,9 +10,13 @@ pub mod eager;
 mod functions;
 pub mod handles;
 mod library;
+pub mod others;
+#[cfg(mpi_family = "openmpi")]
+pub mod pmix;
 pub mod signatures;
 pub mod transport;
 
+pub use functions::others::{NAMES as OTHERS, Other, Word};
 pub use functions::{Functions, MISSING};
 pub use handles::Handles;
 pub use library::{LibraryError, is_mpi_library, locate};
@@ -27,6 +31,11 @@ pub struct Real {
     /// Its large-count functions.
     #[cfg(mpi_large_count)]
     pub large: functions::large::Functions,
+    /// Collectives that are always passed on.
+    pub others: functions::others::Functions,
+    /// The same with large counts.
+    #[cfg(mpi_large_count)]
+    pub large_others: functions::others::large::Functions,
     /// Its predefined handles.
     pub handles: Handles,
     /// File it was loaded from.
@@ -82,12 +91,18 @@ pub fn real() -> Result<&'static Real, LibraryError> {
         let mpi = Functions::load(&found.library);
         #[cfg(mpi_large_count)]
         let large = functions::large::Functions::load(&found.library);
+        let others = functions::others::Functions::load(&found.library);
+        #[cfg(mpi_large_count)]
+        let large_others = functions::others::large::Functions::load(&found.library);
         // The library outlives every use of these addresses: it is never closed.
         std::mem::forget(found.library);
         Ok(Real {
             mpi,
             #[cfg(mpi_large_count)]
             large,
+            others,
+            #[cfg(mpi_large_count)]
+            large_others,
             handles,
             path: found.path,
             fits,

@@ -20,6 +20,9 @@ const COMPONENTS: [(&CStr, &str); 8] = [
 /// Open MPI's own over TCP.
 pub const TCP: &str = "tcp";
 
+/// How MPICH's older device begins.
+pub const CH3: &str = "ch3";
+
 /// Variables with which users tell the libraries below which way to go.
 const CHOICES: [&str; 3] = ["UCX_TLS", "UCX_NET_DEVICES", "FI_PROVIDER"];
 
@@ -33,9 +36,43 @@ pub fn component(real: &Real) -> Option<String> {
     in_use.map(|(_, component)| (*component).to_owned())
 }
 
-/// The same, with what users have chosen below it: what a profile was measured with.
+/// Whether the user has chosen TCP for the library below.
+pub fn is_told_tcp() -> bool {
+    let of = |name| std::env::var(name).unwrap_or_default();
+    is_tcp(&of("UCX_TLS"), &of("FI_PROVIDER"))
+}
+
+/// `ucx`: a list of transports, all others are out, or after `^` these; `provider`: a name, layers after semicolons.
+fn is_tcp(ucx: &str, provider: &str) -> bool {
+    let has = |word: &str| ucx.split(',').any(|given| given == word);
+    let is_listed = !ucx.starts_with('^') && has("tcp");
+    let with_rdma =
+        ["all", "rc", "rc_v", "rc_x", "rc_verbs", "rc_mlx5", "dc", "dc_x", "dc_mlx5", "ud", "ud_v", "ud_x", "ib"];
+    let over_tcp = provider.split(';').any(|layer| ["tcp", "sockets", "udp", "net"].contains(&layer));
+    is_listed && !with_rdma.into_iter().any(has) || over_tcp
+}
+
+/// The component, with what users have chosen below it: what a profile was measured with.
 pub fn name(real: &Real) -> String {
     let component = component(real).unwrap_or_else(|| "unknown".to_owned());
     let chosen = CHOICES.iter().filter_map(|&choice| Some(format!(" {choice}={}", std::env::var(choice).ok()?)));
     component + &chosen.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_tcp;
+
+    #[test]
+    fn users_choose_tcp() {
+        for (ucx, provider) in
+            [("tcp", ""), ("tcp,self,sm", ""), ("", "tcp"), ("", "tcp;ofi_rxm"), ("rc,sm", "sockets")]
+        {
+            assert!(is_tcp(ucx, provider), "{ucx} {provider}");
+        }
+        for (ucx, provider) in [("", ""), ("all", ""), ("^tcp", ""), ("rc,tcp", ""), ("", "verbs;ofi_rxm"), ("", "cxi")]
+        {
+            assert!(!is_tcp(ucx, provider), "{ucx} {provider}");
+        }
+    }
 }

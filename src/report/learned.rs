@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Learned {
     /// Name of the collective.
     pub collective: &'static str,
-    /// From so many bytes to less than twice as many, counted as in the rows of the report.
+    /// From so many bytes to less than twice as many, counted as in the rows of the report; 0: of all sizes.
     pub min_bytes: u64,
     /// Ranks and nodes of the communicator.
     pub ranks: u32,
@@ -30,6 +30,9 @@ pub struct Learned {
     /// Calls of the communicator with the most.
     #[serde(skip)]
     pub most_calls: u64,
+    /// Whether the ranks of all these communicators are in the order of the world's.
+    #[serde(skip)]
+    pub in_order: bool,
 }
 
 /// One candidate.
@@ -52,7 +55,7 @@ pub struct LearnedWay {
 impl Learned {
     /// Whether these are communicators of one kind, and calls of one collective and size.
     fn is_like(&self, other: &Self) -> bool {
-        let key = |l: &Self| (l.collective, l.min_bytes, l.ranks, l.nodes);
+        let key = |l: &Self| (l.collective, l.min_bytes, l.ranks, l.nodes, l.in_order);
         key(self) == key(other)
     }
 
@@ -106,8 +109,8 @@ pub fn text(learned: &[Learned]) -> String {
     let mut table = Table::new();
     table.load_preset(NOTHING);
     table.set_header([
-        "collective",
         "bytes",
+        "collective",
         "ranks",
         "nodes",
         "calls",
@@ -122,7 +125,7 @@ pub fn text(learned: &[Learned]) -> String {
             .filter_map(|way| Some(format!("{} {:.0} ({})", way.algorithm, way.typical_us?, way.samples)));
         table.add_row([
             // First, so that programs that look for a collective's lines in the text find those of the first table.
-            format!("{}-{}", row.min_bytes, 2 * row.min_bytes - 1),
+            if row.min_bytes > 0 { format!("{}-{}", row.min_bytes, 2 * row.min_bytes - 1) } else { "any".to_owned() },
             row.collective.to_owned(),
             row.ranks.to_string(),
             row.nodes.to_string(),
@@ -156,7 +159,18 @@ mod tests {
         let runs = ways.last().map(|way| way.algorithm);
         let most_calls = ways.iter().map(|way| way.calls).sum();
         let (min_bytes, ranks, nodes, communicators) = (1024, 4, 2, 1);
-        Learned { collective, min_bytes, ranks, nodes, communicators, runs, saved_seconds, ways, most_calls }
+        Learned {
+            collective,
+            min_bytes,
+            ranks,
+            nodes,
+            communicators,
+            runs,
+            saved_seconds,
+            ways,
+            most_calls,
+            in_order: true,
+        }
     }
 
     #[test]

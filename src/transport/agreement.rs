@@ -35,14 +35,41 @@ pub fn all_agree(real: &Real, comm: MPI_Comm, yes: bool) -> bool {
 /// # Errors
 /// The code with which the library fails; it has called the error handler of `comm`.
 pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Result<c_int, c_int> {
-    let mut least = 0;
+    each_least(real, comm, [own]).map(|[least]| least)
+}
+
+/// The largest times of all ranks of `comm`; collective over it.
+///
+/// # Errors
+/// As of [`least`].
+pub fn longest<const N: usize>(real: &Real, comm: MPI_Comm, own: [u64; N]) -> Result<[u64; N], c_int> {
+    each_least(real, comm, own.map(to_number)).map(|numbers| numbers.map(to_time))
+}
+
+/// Nanoseconds in a unit of the numbers by which ranks agree on times: 68 seconds fit, and what takes longer counts as
+/// that.
+const UNIT: u64 = 32;
+
+/// What stands for so many nanoseconds: the longest is the least number, since the least of the numbers of all ranks is
+/// what they find.
+pub fn to_number(nanoseconds: u64) -> c_int {
+    -c_int::try_from(nanoseconds / UNIT).unwrap_or(c_int::MAX)
+}
+
+/// The nanoseconds that it stands for.
+pub fn to_time(number: c_int) -> u64 {
+    u64::from(number.unsigned_abs()) * UNIT
+}
+
+fn each_least<const N: usize>(real: &Real, comm: MPI_Comm, own: [c_int; N]) -> Result<[c_int; N], c_int> {
+    let mut least = [0; N];
     let handles = &real.handles;
-    // SAFETY: valid communicator and handles, one integer each; all ranks are in this call.
+    // SAFETY: valid communicator and handles, `N` integers each; all ranks are in this call.
     let code = unsafe {
         (real.mpi.allreduce)(
             (&raw const own).cast(),
             (&raw mut least).cast(),
-            1,
+            const { N as c_int },
             handles.int.into(),
             handles.min.into(),
             comm.into(),

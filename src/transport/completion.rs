@@ -5,8 +5,10 @@
 use super::mpi_transport::{Channel, Line, MpiTransport, check};
 use crate::boundary::failure::Failure;
 use crate::real::handles::ANY_TAG;
+use crate::watch::doing::{CALLS, is_asked};
 use mpi::ffi::MPI_Status;
 use nagare_plan::execute::Completed;
+use nagare_watch::Awaited;
 use std::ffi::c_int;
 
 /// Polls without success between two probes for messages that match none of the requests.
@@ -65,9 +67,24 @@ impl MpiTransport<'_> {
             private.notices.look(self.real);
             private.notices.check(private, call)?;
             self.look_for_strays()?;
+            if is_asked() {
+                CALLS.waits(self.awaited());
+            }
         }
         self.patience.wait(looks);
         Ok(())
+    }
+
+    /// The messages that are under way.
+    fn awaited(&self) -> Vec<Awaited> {
+        let line = |hop: u32| &self.lines[hop as usize];
+        let awaited = |hop: u32| {
+            Some(Awaited {
+                peer: *self.channel.private.world_ranks.get(line(hop).rank as usize)?,
+                receives: line(hop).receives,
+            })
+        };
+        self.requests.streams().filter_map(awaited).collect()
     }
 
     /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has

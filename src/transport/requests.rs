@@ -101,6 +101,18 @@ impl Requests {
         }
     }
 
+    /// As [`Self::new`], in the memory of these, of which none is under way.
+    pub fn again(mut self) -> Self {
+        self.front.clear();
+        self.owners.clear();
+        self.vacant.clear();
+        self.later.clear();
+        self.finished.clear();
+        self.statuses.clear();
+        (self.unused, self.under_way) = (NONE, 0);
+        self
+    }
+
     /// Whether nothing is under way.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -1,35 +1,35 @@
 //! All ranks of a communicator at one point, and what a call took the slowest of them: how a measured call begins
 //! (docs/decisions/0017).
 
+use super::agreement::{to_number, to_time};
 use super::private::Private;
 use super::wait::{Patience, Waiting};
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 use std::ffi::c_int;
 
-/// Nanoseconds in a unit of the numbers that ranks agree on: 68 seconds fit, and what takes longer counts as that.
-const UNIT: u64 = 32;
+/// Two times of a rank, nanoseconds.
+pub type Times = [u64; 2];
 
-/// Waits for all ranks, and tells the largest of their `own` nanoseconds, in steps of 32. Collective over `private`,
-/// which must be no place of the pool. `call`: the number of this agreement.
+/// Waits for all ranks, and tells the longest of their `own` times, each by itself. Collective over `private`, which
+/// must be no place of the pool. `call`: the number of this agreement.
 ///
 /// # Errors
-/// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then no rank's number is known.
-pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, waiting: Waiting) -> Result<u64, Failure> {
+/// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then no rank's time is known.
+pub fn longest(real: &Real, private: &Private, call: u32, own: Times, waiting: Waiting) -> Result<Times, Failure> {
     let (mpi, handles) = (&real.mpi, &real.handles);
-    // The largest is the least of the negatives.
-    let own = -c_int::try_from(own / UNIT).unwrap_or(c_int::MAX);
+    let [first, second] = own.map(to_number);
     // Freed only where the operation is complete: the library may write to it until then.
-    let numbers = Box::into_raw(Box::new([own, 0]));
+    let numbers = Box::into_raw(Box::new([first, second, 0, 0]));
     let mut request = handles.request_null;
-    // SAFETY: valid handles, one integer each; all ranks are here, or have told that they will not come. The buffers
+    // SAFETY: valid handles, two integers each; all ranks are here, or have told that they will not come. The buffers
     // live until the operation is complete.
     let mut code = unsafe {
-        let (input, output) = (numbers.cast::<c_int>(), numbers.cast::<c_int>().add(1));
+        let (input, output) = (numbers.cast::<c_int>(), numbers.cast::<c_int>().add(2));
         (mpi.iallreduce)(
             input.cast(),
             output.cast(),
-            1,
+            2,
             handles.int.into(),
             handles.min.into(),
             private.comm.into(),
@@ -54,11 +54,11 @@ pub fn slowest(real: &Real, private: &Private, call: u32, own: u64, waiting: Wai
         return Err(Failure::Mpi(code));
     }
     // SAFETY: from `Box::into_raw` above, and the library is done with it.
-    let [_, least] = *unsafe { Box::from_raw(numbers) };
+    let [.., first, second] = *unsafe { Box::from_raw(numbers) };
     // The operation goes on without a rank that has left it, and completes. The notice of that rank was sent before the
     // others could complete it, so that it is here in all likelihood; a rank that missed it would enter the library's
     // collective alone.
     private.notices.look(real);
     private.notices.check(private, call)?;
-    Ok(u64::from(least.unsigned_abs()) * UNIT)
+    Ok([first, second].map(to_time))
 }

@@ -1,17 +1,27 @@
 //! The report of a world: the counters of all ranks, collected while it ends.
 
+use super::setup::host_name;
 use super::shim::Shim;
-use crate::report::content::Report;
+use crate::report::content::{Known, Report};
+use crate::report::destination::job;
 use crate::report::learned::Learned;
 use std::ffi::c_int;
 
-/// The report on `snapshots` of some ranks of this world, one after another, and what calls have taught this one.
-pub fn report(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>) -> Report {
+/// The report on what this rank has counted so far, and what calls have taught it.
+pub fn report(shim: &Shim, learned: Vec<Learned>) -> Report {
+    on(shim, &shim.statistics.snapshot(), learned, false)
+}
+
+/// The report on `snapshots` of some ranks of this world, one after another.
+fn on(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>, has_ended: bool) -> Report {
     let world = shim.world();
     let facts = world.as_ref().and_then(|world| world.facts.as_ref().ok());
     let topology = facts.map(|facts| &*facts.topology);
     let profiles = facts.map(|facts| facts.profiles.names().map(str::to_owned).collect()).unwrap_or_default();
-    Report::new(shim.real.version(), (topology, shim.setup().topology_origin.clone()), profiles, snapshots, learned)
+    let problems = world.as_ref().map_or_else(|| shim.setup().problems.clone(), |world| world.problems.clone());
+    let topology_from = shim.setup().topology_origin.clone();
+    let known = Known { topology, topology_from, profiles, problems, job: job(), host: host_name(), has_ended };
+    Report::new(shim.real.version(), known, snapshots, learned)
 }
 
 /// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.
@@ -44,6 +54,6 @@ pub fn at_finalize(shim: &Shim, learned: impl FnOnce() -> Vec<Learned>) {
         return;
     }
     if let Some(destination) = &world.destination {
-        destination.write(&report(shim, &all, learned()));
+        destination.write(&on(shim, &all, learned(), true));
     }
 }

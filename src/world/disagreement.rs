@@ -1,5 +1,6 @@
 //! Why the ranks of a world leave all calls to the MPI library.
 
+use nagare_plan::choice::Reason;
 use std::ffi::c_int;
 use thiserror::Error;
 
@@ -11,6 +12,23 @@ pub enum Disagreement {
     Off {
         /// Whether some rank wants a report.
         report: bool,
+    },
+    /// Some ranks have no Nagare.
+    #[error(
+        "{missing} of {ranks} ranks have no libnagare.so, the first is rank {first}; expected in all, as `nagare run` \
+         ensures, or in none"
+    )]
+    Missing {
+        /// How many.
+        missing: usize,
+        /// The first of them.
+        first: u32,
+        /// In the world.
+        ranks: c_int,
+        /// The first that has it, which says so for all.
+        speaker: u32,
+        /// Whether some rank wants the job to end then.
+        strict: bool,
     },
     /// Some rank has an unusable configuration and says so itself.
     #[error("rank {0} cannot use its configuration")]
@@ -33,4 +51,28 @@ pub enum Disagreement {
     /// The exchange itself failed.
     #[error("exchanging facts failed with MPI error {0}")]
     Exchange(c_int),
+}
+
+impl Disagreement {
+    /// Which rank says it.
+    pub fn speaker(&self) -> u32 {
+        match self {
+            Self::Missing { speaker, .. } => *speaker,
+            _ => 0,
+        }
+    }
+
+    /// Why calls are the library's then.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Off { .. } => Reason::Disabled,
+            Self::Missing { .. }
+            | Self::Problem(_)
+            | Self::Build
+            | Self::Settings(..)
+            | Self::File(_)
+            | Self::Profile(_) => Reason::Configuration,
+            Self::Topology(_) | Self::Exchange(_) => Reason::Topology,
+        }
+    }
 }

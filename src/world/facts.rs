@@ -6,11 +6,14 @@ use super::machine::Said;
 use super::meeting::meet;
 use super::profiles::{self, Found, Profiles, at_rate};
 use super::setup::{MAX_LEVELS, Setup};
+use crate::buffers::device;
 use crate::real::eager::{self, EagerLimits, UNKNOWN};
 use crate::real::handles::TAG_UB;
 use crate::real::{Real, transport};
 use crate::transport::tags::Tags;
 use mpi::ffi::MPI_Comm;
+use nagare_config::DeviceMemory;
+use nagare_plan::quoted;
 use nagare_plan::schedule::Rank;
 use nagare_plan::stock::Library;
 use nagare_plan::topology::{Costs, Location, Topology, Transport, in_order};
@@ -45,15 +48,22 @@ pub struct Facts {
     problem: u16,
     /// Whether this rank wants the job to end if ranks disagree.
     strict: u16,
-    /// Whether this rank wants a report.
-    report: u16,
+    /// Whether this rank wants a report, and calls watched: bits.
+    wants: u16,
     /// Bits of the library's tags.
     tag_bits: u16,
     /// NUMA node in the node, 0 if unknown.
     numa: u32,
+    /// Which of the libraries whose choices are known this is.
+    library: u16,
+    /// Whether this process may have buffers in the memory of a device.
+    devices: u16,
     /// Of messages between nodes.
     machine: Said,
 }
+
+const REPORT: u16 = 1;
+const WATCH: u16 = 2;
 
 /// What the ranks of one communicator know of each other.
 #[derive(Clone, Debug)]
@@ -66,6 +76,8 @@ pub struct SharedFacts {
     pub tags: Tags,
     /// What was measured before.
     pub profiles: Arc<Profiles>,
+    /// Whether some rank may have buffers in the memory of a device.
+    pub devices: bool,
     /// Whether the transport never drops a message.
     pub lossless: bool,
     /// The MPI library, where it is known what it chooses, and the largest message, bytes, that two of its ranks send
@@ -103,6 +115,8 @@ pub struct Exchange {
     pub facts: Result<SharedFacts, Disagreement>,
     /// Whether some rank wants a report.
     pub report: bool,
+    /// Whether some rank wants calls to be watched.
+    pub watch: bool,
     /// Whether some rank wants the job to end if ranks disagree.
     pub strict: bool,
     /// Why this rank has no place in the machine; differs between ranks.
@@ -129,18 +143,24 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                         if bytes > 0 { profiles::share(real, comm, profiles, bytes) } else { Ok(Found::default()) };
                     let shared = share(&ranks, setup, found.map_err(Disagreement::Exchange)?, real)?;
                     if rank == 0 {
-                        log::debug!("messages between nodes: {}; {}", shared.transport, shared.topology.costs());
+                        let transport = quoted(&shared.transport);
+                        log::debug!("messages between nodes: {transport}; {}", shared.topology.costs());
                     }
                     Ok(shared)
                 }),
-                report: ranks.iter().any(|f| f.report != 0),
+                report: ranks.iter().any(|f| f.wants & REPORT != 0),
+                watch: ranks.iter().any(|f| f.wants & WATCH != 0),
                 strict: ranks.iter().any(|f| f.strict != 0),
                 own_problem,
             }
         }
-        Err(error @ Disagreement::Off { report }) => Exchange { facts: Err(error), report, strict: false, own_problem },
+        Err(error @ Disagreement::Off { report }) => {
+            Exchange { facts: Err(error), report, watch: false, strict: false, own_problem }
+        }
         // Only what failed on this rank may differ from the others.
-        Err(error) => Exchange { facts: Err(error), report: false, strict: setup.config.strict, own_problem },
+        Err(error) => {
+            Exchange { facts: Err(error), report: false, watch: false, strict: setup.config.strict, own_problem }
+        }
     }
 }
 
@@ -268,10 +288,13 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Sh
     let lossless = transport.is_some_and(Transport::is_lossless);
     // See `nagare_plan::stock`.
     let most_both_ways = if transport == Some(Transport::OpenMpiTcp) { u64::from(eager.remote) } else { u64::MAX };
-    let stock = Library::from_version(&real.version()).map(|library| (library, most_both_ways));
+    let library = ranks.first().map_or(Library::UNKNOWN, |first| first.library);
+    let library = Library::of_code(library).filter(|_| ranks.iter().all(|f| f.library == library));
+    let stock = library.map(|library| (library, most_both_ways));
     let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
     let transport = at_rate(&transport::name(real), mbit);
-    Ok(SharedFacts { topology, eager, tags, profiles, lossless, stock, network, transport, memory })
+    let devices = ranks.iter().any(|f| f.devices != 0);
+    Ok(SharedFacts { devices, topology, eager, tags, profiles, lossless, stock, network, transport, memory })
 }
 
 fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ranks: (u64, u64)) -> Facts {
@@ -297,9 +320,12 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ra
         levels: place.groups.len().min(MAX_LEVELS) as u32,
         problem: u16::from(!usable),
         strict: u16::from(setup.config.strict),
-        report: u16::from(setup.config.report.is_some()),
+        wants: if setup.config.report.is_some() { REPORT } else { 0 }
+            | if setup.config.watch.is_some() { WATCH } else { 0 },
         tag_bits: tag_bits(real),
         numa: bound.map_or(0, |b| b.numa),
+        library: Library::from_version(&real.version()).map_or(Library::UNKNOWN, Library::code),
+        devices: u16::from(on && setup.config.device_memory != DeviceMemory::Never && device::may_be_here()),
         machine: if on && leader == rank { Said::here(real, !setup.has_network()) } else { Said::NOTHING },
     }
 }

@@ -26,18 +26,21 @@ impl Said {
     /// What a process says that is not the first of its node.
     pub const NOTHING: Self = Self { transport: NOT_ASKED, mbit: NOT_ASKED };
 
-    /// What is known here; `with_links`: whether adapters are looked at, which a fabric file makes superfluous.
-    pub fn here(real: &Real, with_links: bool) -> Self {
-        let links = if with_links { Links::here() } else { Links::default() };
-        Self::of(transport::component(real).as_deref(), links)
+    /// What is known here; `with_rates`: whether rates count, which a fabric file says better.
+    pub fn here(real: &Real, with_rates: bool) -> Self {
+        let said = Self::of(transport::component(real).as_deref(), transport::is_told_tcp(), Links::here());
+        if with_rates { said } else { Self { mbit: UNKNOWN, ..said } }
     }
 
-    fn of(component: Option<&str>, links: Links) -> Self {
-        let (transport, mbit) = match (component, links.rdma) {
+    /// `told_tcp`: the user has chosen TCP below the component. Components that nobody has told use an adapter with
+    /// RDMA where there is one.
+    fn of(component: Option<&str>, told_tcp: bool, links: Links) -> Self {
+        let rdma = links.rdma.filter(|_| !told_tcp);
+        let (transport, mbit) = match (component, rdma) {
             (Some(transport::TCP), _) => (Transport::OpenMpiTcp, links.net),
             (Some("psm2" | "openib"), rdma) => (Transport::Rdma, rdma),
-            (_, Some(rdma)) => (Transport::Rdma, Some(rdma)),
-            (Some(_), None) if links.net.is_some() => (Transport::Tcp, links.net),
+            (Some(component), Some(rdma)) if !component.starts_with(transport::CH3) => (Transport::Rdma, Some(rdma)),
+            (Some(_), _) if links.net.is_some() => (Transport::Tcp, links.net),
             _ => return Self { transport: UNKNOWN, mbit: UNKNOWN },
         };
         Self { transport: code(transport), mbit: mbit.unwrap_or(UNKNOWN) }
@@ -74,16 +77,22 @@ mod tests {
     #[test]
     fn ranks_believe_what_all_nodes_say() {
         let links = |net, rdma| Links { net, rdma };
-        let tcp = |mbit| Said::of(Some("tcp"), links(mbit, Some(400_000)));
+        let tcp = |mbit| Said::of(Some("tcp"), false, links(mbit, Some(400_000)));
         let agreed = |all: &[Said]| Said::agreed(all.iter().copied());
         let both = [tcp(Some(25_000)), Said::NOTHING, tcp(Some(10_000)), Said::NOTHING];
         assert_eq!(agreed(&both), (Some(Transport::OpenMpiTcp), Some(10_000)));
         assert_eq!(agreed(&[tcp(Some(25_000)), tcp(None)]), (Some(Transport::OpenMpiTcp), None));
-        let ucx = |rdma| Said::of(Some("ucx"), links(Some(1000), rdma));
+        let ucx = |rdma| Said::of(Some("ucx"), false, links(Some(1000), rdma));
         assert_eq!(agreed(&[ucx(Some(200_000)), Said::NOTHING]), (Some(Transport::Rdma), Some(200_000)));
         assert_eq!(agreed(&[ucx(None)]), (Some(Transport::Tcp), Some(1000)));
         assert_eq!(agreed(&[ucx(None), ucx(Some(200_000))]), (None, Some(1000)));
-        assert_eq!(agreed(&[Said::of(None, links(None, None))]), (None, None));
+        for over_tcp in [("ucx", true), ("ch3:nemesis", false)] {
+            let said = Said::of(Some(over_tcp.0), over_tcp.1, links(Some(1000), Some(200_000)));
+            assert_eq!(agreed(&[said]), (Some(Transport::Tcp), Some(1000)), "{over_tcp:?}");
+        }
+        for unknown in [links(None, None), links(Some(1000), Some(200_000))] {
+            assert_eq!(agreed(&[Said::of(None, false, unknown)]), (None, None));
+        }
         assert_eq!(agreed(&[]), (None, None));
     }
 }

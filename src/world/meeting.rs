@@ -4,13 +4,16 @@
 //! Ranks without the library are in the program, and its collectives on the communicator would match ours: both would
 //! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs
 //! hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line
-//! says for which.
+//! says for which. On Open MPI ranks know before which others have the library (`real/pmix.rs`): nobody sends to the
+//! others or waits for them, and all hear that there are such.
 //!
 //! ```text
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody
+//!   without the library               r − d     r ──► r + d     r passes on that r − d lacks it
 //! ```
 
 use super::disagreement::Disagreement;
+use super::setup::host_name;
 use crate::boundary::say;
 use crate::real::Real;
 use mpi::ffi::{MPI_Comm, MPI_Datatype};
@@ -21,11 +24,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a rank waits before it prints for which rank it waits. All ranks of the world are in `MPI_Init`.
+/// How long a rank waits before it prints for which rank it waits. All ranks of the world are in `MPI_Init`. The job ends
+/// after `NAGARE_MEETING_TIMEOUT`, with `NAGARE_STRICT=1` at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 and
-/// 17 whether some rank has Nagare switched on, and whether some rank wants a report.
+/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 to 19
+/// whether some rank has Nagare switched on, wants a report, wants the job to end if a rank lacks the library, and lacks
+/// it.
 const MESSAGE: usize = 64;
 
 /// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
@@ -37,10 +42,22 @@ fn number(build: &str) -> u64 {
 /// not come is fatal.
 ///
 /// # Errors
-/// If builds do not understand each other, or Nagare is off on all ranks, the same on all; or if the library fails.
+/// If ranks lack the library, builds do not understand each other, or Nagare is off on all ranks, the same on all; or if
+/// the MPI library fails.
 pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config) -> Result<(), Disagreement> {
-    let heard = rounds(real, comm, rank, size, config).map_err(Disagreement::Exchange)?;
+    #[cfg(mpi_family = "openmpi")]
+    let mut peers = crate::real::pmix::Peers::new(real);
+    #[cfg(mpi_family = "openmpi")]
+    let mut has = |rank: c_int| peers.as_mut().is_none_or(|peers| peers.has(rank as u32));
+    #[cfg(mpi_family = "mpich")]
+    let mut has = |_: c_int| true;
+    let heard = rounds(real, comm, (rank, size), config, &mut has).map_err(Disagreement::Exchange)?;
     match heard {
+        Heard { missing: true, strict, .. } => {
+            let (with, without): (Vec<c_int>, Vec<c_int>) = (0..size).partition(|&rank| has(rank));
+            let [speaker, first] = [&with, &without].map(|ranks| ranks.first().map_or(0, |&rank| rank as u32));
+            Err(Disagreement::Missing { first, missing: without.len(), ranks: size, speaker, strict })
+        }
         _ if !heard.one() => Err(Disagreement::Build),
         Heard { on: false, report, .. } => Err(Disagreement::Off { report }),
         _ => Ok(()),
@@ -56,18 +73,22 @@ struct Heard {
     /// Whether some rank has Nagare switched on, and whether some rank wants a report.
     on: bool,
     report: bool,
+    /// Whether some rank has `NAGARE_STRICT=1`.
+    strict: bool,
+    /// Whether some rank lacks the library.
+    missing: bool,
 }
 
 impl Heard {
-    fn own(build: u64, on: bool, report: bool) -> Self {
-        Self { least: build, largest: build, on, report }
+    fn own(build: u64, on: bool, report: bool, strict: bool) -> Self {
+        Self { least: build, largest: build, on, report, strict, missing: false }
     }
 
     fn message(self) -> [u8; MESSAGE] {
         let mut message = [0; MESSAGE];
         message[..8].copy_from_slice(&self.least.to_le_bytes());
         message[8..16].copy_from_slice(&self.largest.to_le_bytes());
-        message[16..18].copy_from_slice(&[u8::from(self.on), u8::from(self.report)]);
+        message[16..20].copy_from_slice(&[self.on, self.report, self.strict, self.missing].map(u8::from));
         message
     }
 
@@ -77,6 +98,8 @@ impl Heard {
         self.largest = self.largest.max(number(8));
         self.on |= message[16] != 0;
         self.report |= message[17] != 0;
+        self.strict |= message[18] != 0;
+        self.missing |= message[19] != 0;
     }
 
     fn one(self) -> bool {
@@ -89,21 +112,31 @@ fn distances(size: c_int) -> impl Iterator<Item = c_int> {
     (0..c_int::BITS - 1).map(|round| 1 << round).take_while(move |&distance| distance < size)
 }
 
-/// What all ranks say.
-fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config) -> Result<Heard, c_int> {
-    let mut heard = Heard::own(number(env!("NAGARE_BUILD")), config.enable, config.report.is_some());
+/// What all ranks say. This one is the first of the pair, which has their number too; `has`: whether a rank has the
+/// library, for all that is known.
+fn rounds(
+    real: &Real,
+    comm: MPI_Comm,
+    (rank, size): (c_int, c_int),
+    config: &Config,
+    has: &mut impl FnMut(c_int) -> bool,
+) -> Result<Heard, c_int> {
+    let build = number(env!("NAGARE_BUILD"));
+    let mut heard = Heard::own(build, config.enable, config.report.is_some(), config.strict);
     let nothing = vec![0 as c_int; size as usize];
     let (mut sent, mut received) = (nothing.clone(), nothing.clone());
     let bytes: Vec<MPI_Datatype> = vec![real.handles.byte; size as usize];
     for distance in distances(size) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
+        let (sends, receives) = (has(to), has(from));
+        heard.missing |= !sends || !receives;
         let message = heard.message();
         let mut answer = [0u8; MESSAGE];
-        sent[to as usize] = MESSAGE as c_int;
-        received[from as usize] = MESSAGE as c_int;
+        sent[to as usize] = if sends { MESSAGE as c_int } else { 0 };
+        received[from as usize] = if receives { MESSAGE as c_int } else { 0 };
         // The rank after one without the library waits for that in the first round, the others later for ranks that
         // wait.
-        let watch = (distance == 1).then(|| Watch::start(rank, size, config.strict));
+        let watch = (distance == 1 && receives).then(|| Watch::start(rank, size, config));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
             (real.mpi.alltoallw)(
@@ -124,7 +157,9 @@ fn rounds(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config
         }
         sent[to as usize] = 0;
         received[from as usize] = 0;
-        heard.hear(&answer);
+        if receives {
+            heard.hear(&answer);
+        }
     }
     Ok(heard)
 }
@@ -137,7 +172,9 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(rank: c_int, size: c_int, strict: bool) -> Self {
+    fn start(rank: c_int, size: c_int, config: &Config) -> Self {
+        let strict = config.strict;
+        let limit = if strict { Some(PATIENCE) } else { config.meeting_timeout.map(Duration::from_secs) };
         let done = Arc::new((Mutex::new(false), Condvar::new()));
         let waiting = Arc::clone(&done);
         // The program's signals are not for this thread, which inherits the mask.
@@ -149,19 +186,31 @@ impl Watch {
             let thread = std::thread::Builder::new().name("nagare".to_owned()).spawn(move || {
                 let (done, changed) = &*waiting;
                 let mut done = done.lock();
-                changed.wait_while_for(&mut done, |done| !*done, PATIENCE);
-                if *done {
+                let mut is_over_after = |time: Duration| {
+                    changed.wait_while_for(&mut done, |done| !*done, time);
+                    *done
+                };
+                if is_over_after(PATIENCE) {
                     return;
                 }
-                drop(done);
-                let seconds = PATIENCE.as_secs();
                 let before = (rank + size - 1) % size;
-                let then = if strict { "; the job ends (NAGARE_STRICT=1)" } else { "" };
+                let (host, seconds) = (host_name(), PATIENCE.as_secs());
+                let then = match limit {
+                    _ if strict => "; the job ends (NAGARE_STRICT=1)".to_owned(),
+                    Some(limit) => format!("; the job ends after {} s (NAGARE_MEETING_TIMEOUT)", limit.as_secs()),
+                    None => String::new(),
+                };
                 say(&format!(
-                    "nagare: rank {rank} of {size} has waited {seconds} s for rank {before} or one before it, which \
-                     does not answer; expected libnagare.so in all ranks, as `nagare run` ensures, or in none{then}\n"
+                    "nagare: rank {rank} of {size} on {host} has waited {seconds} s for rank {before} or one before \
+                     it, which does not answer; expected libnagare.so in all ranks, as `nagare run` ensures, or in \
+                     none{then}\n"
                 ));
-                if strict {
+                let Some(limit) = limit else { return };
+                if !is_over_after(limit.saturating_sub(PATIENCE)) {
+                    if !strict {
+                        let seconds = limit.as_secs();
+                        say(&format!("nagare: rank {rank} of {size} on {host} has waited {seconds} s; the job ends\n"));
+                    }
                     // Another thread is inside the MPI library: the launcher ends a job of which a rank ends like this.
                     libc::_exit(1);
                 }
@@ -191,32 +240,60 @@ mod tests {
 
     const OWN: u64 = 0x1234_5678_9abc_def0;
 
-    /// What each of these ranks has heard after the rounds.
-    fn met(mut ranks: Vec<Heard>) -> Vec<Heard> {
-        for distance in distances(ranks.len() as c_int) {
-            let messages: Vec<_> = ranks.iter().map(|rank| rank.message()).collect();
+    /// What each of these ranks has heard after the rounds; `None` is a rank without the library.
+    fn met(mut ranks: Vec<Option<Heard>>) -> Vec<Option<Heard>> {
+        let size = ranks.len();
+        for distance in distances(size as c_int).map(|distance| distance as usize) {
+            let before = ranks.clone();
             for (rank, heard) in ranks.iter_mut().enumerate() {
-                heard.hear(&messages[(rank + messages.len() - distance as usize) % messages.len()]);
+                let Some(heard) = heard else { continue };
+                let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
+                heard.missing |= before[to].is_none() || before[from].is_none();
+                // What the other finds out in this round need not be in its message.
+                if let Some(other) = before[from] {
+                    heard.hear(&other.message());
+                }
             }
         }
         ranks
     }
 
+    fn own(on: bool, report: bool) -> Option<Heard> {
+        Some(Heard::own(OWN, on, report, false))
+    }
+
     /// Whether each rank takes all builds for the same.
     fn agreed(builds: &[u64]) -> Vec<bool> {
-        met(builds.iter().map(|&build| Heard::own(build, true, false)).collect()).into_iter().map(Heard::one).collect()
+        let ranks = builds.iter().map(|&build| Some(Heard::own(build, true, false, false)));
+        met(ranks.collect()).into_iter().flatten().map(Heard::one).collect()
     }
 
     #[test]
     fn every_rank_hears_of_one_that_is_on_or_wants_a_report_anywhere() {
         for size in 1..=33 {
-            let off = vec![Heard::own(OWN, false, false); size];
-            assert!(met(off.clone()).iter().all(|heard| !heard.on && !heard.report));
+            let off = vec![own(false, false); size];
+            assert!(met(off.clone()).iter().flatten().all(|heard| !heard.on && !heard.report));
             for odd in 0..size {
                 for (on, report) in [(true, false), (false, true)] {
                     let mut ranks = off.clone();
-                    ranks[odd] = Heard::own(OWN, on, report);
-                    assert!(met(ranks).iter().all(|heard| (heard.on, heard.report) == (on, report)), "{odd} of {size}");
+                    ranks[odd] = own(on, report);
+                    let all = met(ranks);
+                    let is_told = |heard: &Heard| (heard.on, heard.report) == (on, report);
+                    assert!(all.iter().flatten().all(is_told), "{odd} of {size}");
+                }
+            }
+        }
+    }
+
+    /// Whoever is missing: all others know that some are.
+    #[test]
+    fn every_rank_hears_that_some_lack_the_library() {
+        for size in 2..=9_usize {
+            for missing in 1..(1_u32 << size) - 1 {
+                let mut ranks = vec![own(true, false); size];
+                (0..size).filter(|rank| missing >> rank & 1 == 1).for_each(|rank| ranks[rank] = None);
+                for heard in met(ranks).into_iter().flatten() {
+                    assert!(heard.missing, "{missing:b} of {size}");
                 }
             }
         }

@@ -2,11 +2,12 @@
 //! process.
 //!
 //! ```text
-//!   collect ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
-//!                │       ├─► profiles                          profiles: what was measured before
-//!                │       ├─► machine ─► links                  machine: what it says without a clock
-//!                │       └─► setup, locality
-//!                └─► setup
+//!   collect, taught ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
+//!                        │       ├─► profiles                  profiles: what was measured before
+//!                        │       ├─► machine ─► links          machine: what it says without a clock
+//!                        │       └─► setup, locality           taught: what calls have taught, for later jobs
+//!                        ├─► setup
+//!                        └─► watching                         watching: how the watches of ranks find each other
 //! ```
 //!
 //! `README.md` beside this file has the meeting of all ranks: states, messages, and why no rank waits for ever.
@@ -14,7 +15,7 @@
 //! May enter: what holds for the whole process. May not: single communicators and calls, which read it.
 
 pub mod collect;
-mod disagreement;
+pub mod disagreement;
 mod facts;
 mod links;
 pub mod locality;
@@ -23,3 +24,5 @@ mod meeting;
 mod profiles;
 pub mod setup;
 pub mod shim;
+pub mod taught;
+mod watching;

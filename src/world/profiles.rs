@@ -11,7 +11,7 @@ use crate::real::{Real, transport};
 use mpi::ffi::MPI_Comm;
 use nagare_config::{ProfileSource, read_text};
 use nagare_plan::choice::Rule;
-use nagare_plan::profile::{MAX_FILE_BYTES, Profile};
+use nagare_plan::profile::{MAX_FILE_BYTES, Measured, Profile};
 use nagare_plan::quoted;
 use nagare_plan::topology::{Costs, Topology};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Files of a directory that are looked at.
 const MOST_FILES: usize = 64;
+
+/// How the names of those begin that jobs have written.
+pub const LEARNT: &[u8] = b"learned-";
 
 /// Where a site keeps its own.
 const SYSTEM: &str = "/etc/nagare/profiles";
@@ -146,12 +149,16 @@ impl Profiles {
         of_shape.or_else(|| known().next()).map(|profile| profile.costs)
     }
 
-    /// What was the fastest on so many ranks and nodes, in the order of `topology`.
+    /// What was the fastest on so many ranks and nodes, in the order of `topology`: the first rule that holds counts,
+    /// and those of what a job has learnt come last.
     pub fn rules(&self, topology: &Topology) -> Vec<Rule> {
         let placement = if self.fitting.is_empty() { String::new() } else { topology.arrangement() };
         let (ranks, nodes) = (topology.ranks(), topology.node_count());
-        let rules = self.fitting.iter().map(|(_, profile)| profile.rules(ranks, nodes, &placement));
-        rules.into_iter().find(|rules| !rules.is_empty()).unwrap_or_default()
+        let is_learnt =
+            |name: &str| Path::new(name).file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(LEARNT));
+        let of = |learnt| self.fitting.iter().filter(move |(name, _)| is_learnt(name) == learnt);
+        let all = of(false).chain(of(true));
+        all.flat_map(|(_, profile)| profile.rules(ranks, nodes, &placement)).collect()
     }
 
     /// The rules for all communicators.
@@ -165,11 +172,22 @@ pub fn at_rate(transport: &str, mbit: Option<u32>) -> String {
     mbit.map_or_else(|| transport.to_owned(), |mbit| format!("{transport} at {mbit} Mbit/s"))
 }
 
-/// Where profiles are looked for: the user's directory, then the system's.
-fn directories() -> Vec<PathBuf> {
+/// The user's directory of profiles.
+pub fn at_home() -> Option<PathBuf> {
     let absolute = |name| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let own = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    own.map(|own| own.join("nagare/profiles")).into_iter().chain([PathBuf::from(SYSTEM)]).collect()
+    own.map(|own| own.join("nagare/profiles"))
+}
+
+/// Where profiles are looked for: the user's directory, then the system's.
+fn directories() -> Vec<PathBuf> {
+    at_home().into_iter().chain([PathBuf::from(SYSTEM)]).collect()
+}
+
+/// Whether two profiles are about the same jobs.
+pub fn is_of(one: &Measured, other: &Measured) -> bool {
+    let about = |m: &Measured| (m.mpi.clone(), m.network.clone(), m.transport.clone(), m.placement.clone());
+    about(one) == about(other) && (one.ranks, one.nodes) == (other.ranks, other.nodes)
 }
 
 /// The profiles in a directory, by name, without those that editors hide; none if there is no such directory.

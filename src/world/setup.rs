@@ -1,6 +1,6 @@
 //! What the environment and the files of this process say: read once, before the ranks compare it.
 
-use nagare_config::{Config, Problem, read_text};
+use nagare_config::{Config, read_text};
 use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
 use nagare_plan::quoted;
 use nagare_plan::topology::{Location, Source, Topology};
@@ -45,7 +45,7 @@ impl Setup {
     pub fn read() -> Self {
         let vars: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let (config, problems) = Config::from_vars(vars.iter().cloned());
-        let mut usable = !problems.iter().any(|p| matches!(p, Problem::Value { .. }));
+        let mut usable = !problems.iter().any(|problem| problem.is_fatal(config.strict));
         let mut problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
 
         let mut settings = DefaultHasher::new();

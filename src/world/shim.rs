@@ -3,6 +3,7 @@
 use super::disagreement::Disagreement;
 use super::facts::{self, Exchange, SharedFacts};
 use super::setup::{Setup, host_name};
+use super::watching;
 use crate::boundary::{panics, say};
 use crate::real::{self, LibraryError, Real};
 use crate::report::destination::Destination;
@@ -12,6 +13,7 @@ use crate::transport::agreement;
 use crate::transport::notice::Notices;
 use crate::transport::pool::Pool;
 use crate::transport::wait::Waiting;
+use crate::watch::Watch;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
@@ -21,8 +23,8 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Everything one process keeps.
 pub struct Shim {
@@ -44,6 +46,8 @@ pub struct Shim {
     pub learned: Kept,
     /// Whether calls are timed.
     pub timed: AtomicBool,
+    /// Whether calls are watched.
+    pub watched: AtomicBool,
     /// Whether threads may be in several calls at once.
     pub threads: AtomicBool,
     /// Whether the program has asked for a communicator that may still be in the making.
@@ -60,6 +64,10 @@ pub struct World {
     pub report: bool,
     /// Where this rank would write it, if it wants one.
     pub destination: Option<Destination>,
+    /// What this rank knows to be wrong with the configuration, a line each.
+    pub problems: Vec<String>,
+    /// Over calls that do not end.
+    pub watch: Option<Arc<Watch>>,
     /// Private communicators over the world.
     pool: Option<Arc<Pool>>,
     /// Where ranks tell each other of calls they give up.
@@ -115,6 +123,7 @@ impl Shim {
             waiting: OnceCell::new(),
             learned: Kept::default(),
             timed: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
             threads: AtomicBool::new(false),
             duplicates: AtomicBool::new(false),
             open: AtomicBool::new(false),
@@ -154,6 +163,8 @@ impl Shim {
     /// until [`Self::open`]. Whether there is one.
     pub fn enter_world(&self) -> bool {
         let Some(rank) = self.world_rank() else { return false };
+        RANK.store(rank, Ordering::Relaxed);
+        self.statistics.start();
         let comm = self.real.handles.comm_world;
         let exchange = facts::exchange(self.real, comm, self.setup(), rank);
         self.announce(comm, rank, &exchange);
@@ -161,7 +172,9 @@ impl Shim {
         // All ranks have the same verdict, and where it is good the same settings.
         let config = &self.setup().config;
         if config.enable {
-            log::debug!("rank {rank} {} while it waits", self.waiting().name());
+            // Not in the message's arguments, which nobody looks at below that level.
+            let waiting = self.waiting().name();
+            log::debug!("it {waiting} while it waits");
         }
         let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);
         let pool = facts.map(|facts| {
@@ -172,11 +185,23 @@ impl Shim {
         });
         self.threads.store(pool.as_ref().is_some_and(|pool| pool.threads), Ordering::Relaxed);
         let notices = facts.and_then(|_| Notices::of_world(self.real));
-        let spawned_on = self.is_spawned().then(host_name);
         let target = config.report.as_ref();
-        let destination = target.map(|target| Destination::new(target, spawned_on.as_deref()));
-        let Exchange { facts, report, .. } = exchange;
-        *self.world.write() = Some(Arc::new(World { facts, report, destination, pool, notices }));
+        let destination = target.map(|target| Destination::new(target, &host_name(), self.is_spawned()));
+        if exchange.watch && facts.is_none() && rank == 0 {
+            log::warn!("NAGARE_WATCH: no call is watched: ranks do not know each other's places");
+        }
+        let wanted = facts.filter(|_| exchange.watch);
+        let watch = wanted.and_then(|facts| watching::start(self.real, rank, config.watch, &facts.topology));
+        self.watched.store(watch.is_some(), Ordering::Relaxed);
+        let Exchange { facts, report, own_problem, .. } = exchange;
+        let mut problems = self.setup().problems.clone();
+        problems.extend(own_problem);
+        match &facts {
+            Ok(facts) => problems.extend(facts.profiles.problems.iter().cloned()),
+            Err(Disagreement::Off { .. }) => {}
+            Err(disagreement) => problems.push(disagreement.to_string()),
+        }
+        *self.world.write() = Some(Arc::new(World { facts, report, destination, problems, watch, pool, notices }));
         self.set_floors(&self.floors_at_run_time.lock());
         true
     }
@@ -247,8 +272,12 @@ impl Shim {
             }
             Ok(_) | Err(Disagreement::Off { .. }) => {}
             Err(error) => {
-                let strict = exchange.strict;
-                if rank == 0 {
+                // Where ranks are missing, only what all others know counts: the one that says it ends the job.
+                let strict = match *error {
+                    Disagreement::Missing { strict, speaker, .. } => strict && speaker == rank as u32,
+                    _ => exchange.strict,
+                };
+                if rank as u32 == error.speaker() {
                     let outcome = if strict {
                         "the job ends (NAGARE_STRICT=1)"
                     } else {
@@ -258,7 +287,8 @@ impl Shim {
                 }
                 if strict {
                     // Everybody's lines come before the end of the job, where everybody knows that it ends.
-                    if !matches!(error, Disagreement::Build | Disagreement::Exchange(_)) {
+                    if !matches!(error, Disagreement::Missing { .. } | Disagreement::Build | Disagreement::Exchange(_))
+                    {
                         agreement::all_agree(self.real, comm, true);
                     }
                     panics::abort(self.real, 1);
@@ -331,8 +361,13 @@ fn first_process() -> bool {
     ranks.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
 }
 
+/// This process in the world that it last had, for messages; before one, or in none.
+static RANK: AtomicI32 = AtomicI32::new(NO_RANK);
+const NO_RANK: c_int = -1;
+
 fn start_log(setup: &Setup) {
     use nagare_config::LogLevel;
+    let start = Instant::now();
     let level = match setup.config.log {
         LogLevel::Error => log::LevelFilter::Error,
         LogLevel::Warn => log::LevelFilter::Warn,
@@ -342,9 +377,17 @@ fn start_log(setup: &Setup) {
     // A program that is itself in Rust has its own logger, but not our copy of the `log` crate: this cannot clash.
     let _ = env_logger::Builder::new()
         .filter_level(level)
-        .format(|out, record| {
+        .format(move |out, record| {
             use std::io::Write;
-            writeln!(out, "nagare: {}", record.args())
+            if record.level() < log::Level::Debug {
+                return writeln!(out, "nagare: {}", record.args());
+            }
+            // Of these all ranks have many.
+            let seconds = start.elapsed().as_secs_f64();
+            match RANK.load(Ordering::Relaxed) {
+                NO_RANK => writeln!(out, "nagare: {seconds:.3} s: {}", record.args()),
+                rank => writeln!(out, "nagare: {seconds:.3} s, rank {rank}: {}", record.args()),
+            }
         })
         .try_init();
 }

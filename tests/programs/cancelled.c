@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
-enum { COUNT = 60000 };
+enum { COUNT = 240000 };
 
 static MPI_Comm comm;
 static int data[COUNT * 64], result[COUNT * 64];

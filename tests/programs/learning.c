@@ -1,4 +1,4 @@
-/* The same call again and again, every result verified. Options: collective=bcast|allreduce|allgather|alltoall
+/* The same call again and again, every result verified. Options: collective=bcast|allreduce|allgather|alltoall|alltoallv
    kind=int|double calls=100 bytes=65536 communicators=0, of which each is made, has all calls and is freed; of none it
    is MPI_COMM_WORLD. threads=single|multiple. A sum of doubles is rounded, and must have the same bits in every call;
    a line `learning bits=` tells them, and a line `learning seconds=` how long the slowest rank was in the calls. */
@@ -18,11 +18,14 @@ int main(int argc, char **argv)
     const int communicators = atoi(option(argc, argv, "communicators", 4, "0"));
     const int n = bytes / (real ? (int)sizeof(double) : (int)sizeof(int));
     int *in = calloc((size_t)check_size, (size_t)bytes), *out = calloc((size_t)check_size, (size_t)bytes);
+    int *counts = calloc((size_t)check_size, sizeof *counts), *places = calloc((size_t)check_size, sizeof *places);
     double *x = (double *)in, *y = (double *)out;
     uint64_t bits = 0;
     double seconds = 0, longest;
-    if (!in || !out)
+    if (!in || !out || !counts || !places)
         fail("out of memory");
+    for (int rank = 0; rank < check_size; rank++)
+        counts[rank] = n, places[rank] = rank * n;
     for (int made = 0; made < communicators || made == 0; made++) {
         MPI_Comm comm = MPI_COMM_WORLD;
         if (communicators > 0)
@@ -79,7 +82,10 @@ int main(int argc, char **argv)
                     in[i] = i + call + 1000 * check_rank;
                 MPI_Barrier(comm);
                 seconds -= MPI_Wtime();
-                MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, comm);
+                if (strcmp(collective, "alltoallv") == 0)
+                    MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
+                else
+                    MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, comm);
                 seconds += MPI_Wtime();
                 for (int i = 0; i < n * check_size; i++)
                     if (out[i] != i % n + n * check_rank + call + 1000 * (i / n))
@@ -95,5 +101,7 @@ int main(int argc, char **argv)
         printf("learning bits=%llx\nlearning seconds=%.6f\n", (unsigned long long)bits, longest);
     free(in);
     free(out);
+    free(counts);
+    free(places);
     check_finish();
 }

@@ -1,0 +1,180 @@
+//! What is said about a call that does not end.
+
+use crate::ranks::{MOST, counted, ranges};
+use crate::said::{Answer, Awaited, Call, Now};
+use nagare_plan::quoted;
+use nagare_plan::schedule::Rank;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What is passed on the way between two ranks, where that is known.
+pub type Route<'a> = &'a dyn Fn(Rank, Rank) -> Option<String>;
+
+/// Who is in `call`, of those who should be, after `seconds`; `answers` has the members that answered.
+pub fn overdue(call: &Call, seconds: f64, members: &[Rank], answers: &[Answer], route: Route<'_>) -> String {
+    let mut text = format!(
+        "nagare: NAGARE_WATCH: {} on {} ({}) has not ended after {seconds:.0} s\n",
+        named(call),
+        counted(members.len(), "rank"),
+        ranges(members)
+    );
+    let answer = |rank: Rank| answers.iter().find(|answer| answer.rank == rank);
+    let within = |rank: Rank| answer(rank).and_then(|a| a.now.iter().find(|now| now.call.is_place_of(call)));
+    let here: Vec<(Rank, &Now)> = members.iter().filter_map(|&rank| Some((rank, within(rank)?))).collect();
+    let is_same = |now: &Now| now.call.function == call.function;
+    let arrived: Vec<Rank> = here.iter().filter(|(_, now)| is_same(now)).map(|&(rank, _)| rank).collect();
+    let is_past = |other: &Call| call.is_before(other);
+    let is_through = |rank: Rank| {
+        answer(rank).is_some_and(|a| {
+            let left = |(last, _): &(Call, f64)| is_past(last) || last.is_place_of(call);
+            a.now.iter().any(|now| is_past(&now.call)) || a.last.as_ref().is_some_and(left)
+        })
+    };
+    let (through, missing): (Vec<Rank>, Vec<Rank>) =
+        members.iter().copied().filter(|rank| !arrived.contains(rank)).partition(|&rank| is_through(rank));
+    let _ = match missing.len() {
+        0 => writeln!(text, "nagare:   all ranks have arrived"),
+        _ => writeln!(text, "nagare:   arrived: {}", ranges(&arrived)),
+    };
+    if !through.is_empty() {
+        let _ = writeln!(text, "nagare:   through with it: {}", ranges(&through));
+    }
+    let mut silent = Vec::new();
+    let mut lines = Vec::new();
+    for &rank in &missing {
+        let Some(answer) = answer(rank) else {
+            silent.push(rank);
+            continue;
+        };
+        let what = match (within(rank), answer.now.first(), &answer.last) {
+            (Some(now), ..) => format!("in {} instead, for {:.0} s", now.call.function, now.seconds),
+            (None, Some(now), _) => {
+                let other = if now.call.comm == call.comm { "" } else { " on another communicator" };
+                format!("in {}{other}, for {:.0} s", named(&now.call), now.seconds)
+            }
+            (None, None, Some((last, ago))) => {
+                let other = if last.comm == call.comm { "" } else { " on another communicator" };
+                format!("in no collective since {}{other}, which ended {ago:.0} s ago", named(last))
+            }
+            (None, None, None) => "has not called a collective yet".to_owned(),
+        };
+        lines.push(format!("not there: {}: {what}", place(answer)));
+    }
+    if !silent.is_empty() {
+        lines.push(format!("not there: {}: no answer: ended, stopped, or out of reach for datagrams", ranges(&silent)));
+    }
+    let mut arguments: BTreeMap<&str, Vec<Rank>> = BTreeMap::new();
+    here.iter()
+        .filter(|(_, now)| is_same(now))
+        .for_each(|(rank, now)| arguments.entry(&now.call.arguments).or_default().push(*rank));
+    let mut differing = Vec::new();
+    if arguments.len() > 1 {
+        differing.extend(arguments.iter().map(|(of, ranks)| format!("arguments differ: {}: {of}", ranges(ranks))));
+    }
+    let mut waiting: Vec<(bool, String)> = Vec::new();
+    for (rank, now) in &here {
+        if let Some(answer) = answer(*rank).filter(|_| !now.awaited.is_empty()) {
+            let for_missing = now.awaited.iter().any(|awaited| missing.contains(&awaited.peer));
+            let runs = now.runs.as_deref().unwrap_or("nothing yet");
+            let line =
+                format!("{} runs {}, and waits {}", place(answer), quoted(runs), waits(*rank, &now.awaited, route));
+            waiting.push((!for_missing, line));
+        }
+    }
+    // Those who wait for a rank that is missing come first.
+    waiting.sort_by_key(|(other, _)| *other);
+    for (lines, what) in [
+        (lines, "ranks that are not there"),
+        (differing, "arguments"),
+        (waiting.into_iter().map(|(_, line)| line).collect(), "ranks that wait"),
+    ] {
+        lines.iter().take(MOST).for_each(|line| text += &format!("nagare:   {line}\n"));
+        if lines.len() > MOST {
+            let _ = writeln!(text, "nagare:   and {} more {what}", lines.len() - MOST);
+        }
+    }
+    text
+}
+
+pub(crate) fn named(call: &Call) -> String {
+    let arguments = if call.arguments.is_empty() { String::new() } else { format!(" ({})", quoted(&call.arguments)) };
+    format!("{}{arguments}, collective number {}", quoted(&call.function), call.number)
+}
+
+pub(crate) fn place(answer: &Answer) -> String {
+    format!("rank {} on {}, process {}", answer.rank, quoted(&answer.host), answer.process)
+}
+
+fn waits(rank: Rank, awaited: &[Awaited], route: Route<'_>) -> String {
+    let of = |receives: bool| -> Vec<Rank> {
+        let mut peers: Vec<Rank> = awaited.iter().filter(|a| a.receives == receives).map(|a| a.peer).collect();
+        peers.sort_unstable();
+        peers.dedup();
+        peers
+    };
+    // The way of one message is worth reading.
+    let way = |peers: &[Rank], receives: bool| match *peers {
+        [peer] if receives => route(peer, rank),
+        [peer] => route(rank, peer),
+        _ => None,
+    };
+    let part = |receives: bool| {
+        let peers = of(receives);
+        let way = way(&peers, receives).map_or_else(String::new, |way| format!(" ({})", quoted(&way)));
+        match receives {
+            _ if peers.is_empty() => None,
+            true => Some(format!("to receive from {}{way}", ranges(&peers))),
+            false => Some(format!("for {} to receive{way}", ranges(&peers))),
+        }
+    };
+    [part(true), part(false)].into_iter().flatten().collect::<Vec<_>>().join(", and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(function: &str, arguments: &str, number: u64) -> Call {
+        Call { function: function.to_owned(), arguments: arguments.to_owned(), comm: 7, number }
+    }
+
+    fn answer(rank: Rank, now: Option<Call>, last: Option<Call>, awaited: &[(Rank, bool)]) -> Answer {
+        let awaited = awaited.iter().map(|&(peer, receives)| Awaited { peer, receives }).collect();
+        let now = now.map(|call| Now { call, seconds: 61.0, runs: Some("chain".to_owned()), awaited });
+        let last = last.map(|call| (call, 12.0));
+        Answer { rank, host: format!("n{rank}"), process: 100 + rank, now: now.into_iter().collect(), last }
+    }
+
+    #[test]
+    fn what_is_known_is_told() {
+        let bcast = || call("bcast", "8 bytes, root 0", 3);
+        let before = || Some(call("barrier", "", 2));
+        let elsewhere = Call { comm: 9, ..call("scan", "", 1) };
+        let answers = [
+            answer(0, Some(bcast()), before(), &[(1, false), (2, true)]),
+            answer(1, Some(call("bcast", "16 bytes, root 0", 3)), before(), &[(0, true), (5, false)]),
+            answer(2, None, Some(bcast()), &[]),
+            answer(3, Some(call("scan", "", 4)), Some(bcast()), &[]),
+            answer(4, Some(call("reduce", "", 3)), before(), &[]),
+            answer(5, Some(elsewhere), before(), &[]),
+            answer(6, None, before(), &[]),
+            answer(7, None, None, &[]),
+        ];
+        let expected = "\
+nagare: NAGARE_WATCH: bcast (8 bytes, root 0), collective number 3 on 10 ranks (ranks 0-9) has not ended after 60 s
+nagare:   arrived: ranks 0-1
+nagare:   through with it: ranks 2-3
+nagare:   not there: rank 4 on n4, process 104: in reduce instead, for 61 s
+nagare:   not there: rank 5 on n5, process 105: in scan, collective number 1 on another communicator, for 61 s
+nagare:   not there: rank 6 on n6, process 106: in no collective since barrier, collective number 2, which ended 12 s ago
+nagare:   not there: rank 7 on n7, process 107: has not called a collective yet
+nagare:   not there: ranks 8-9: no answer: ended, stopped, or out of reach for datagrams
+nagare:   arguments differ: rank 1: 16 bytes, root 0
+nagare:   arguments differ: rank 0: 8 bytes, root 0
+nagare:   rank 1 on n1, process 101 runs chain, and waits to receive from rank 0, and for rank 5 to receive (n1 > s0 > n5)
+nagare:   rank 0 on n0, process 100 runs chain, and waits to receive from rank 2, and for rank 1 to receive
+";
+        let route = |from: Rank, to: Rank| (from == 5 || to == 5).then(|| format!("n{from} > s0 > n{to}"));
+        assert_eq!(overdue(&bcast(), 60.2, &(0..10).collect::<Vec<_>>(), &answers, &route), expected);
+    }
+}

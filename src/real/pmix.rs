@@ -1,0 +1,195 @@
+//! Which ranks have this library, known before any message: a key that each of them puts into the key-value store of
+//! Open MPI's launcher.
+//!
+//! ```text
+//!   MPI_Init ─► the library: PMIx_Put … PMIx_Commit ─► ours puts one key more ─► the real PMIx_Commit
+//!               PMIx_Fence: what all ranks have put is in every process
+//!   meeting  ─► PMIx_Get of a rank's key, from what is in this process: there, or not
+//! ```
+//!
+//! MPICH's client of the store is inside its library, without a name that others could use: there nothing is known.
+//!
+//! Source: PMIx Standard 4.1, sections 3.2 (structures), 5.1 (keys of others), 6.3 (exchange); the structures have been
+//! the same since 3.0.
+
+use super::Real;
+use super::cvar::Variables;
+use super::library::{self, loaded};
+use libloading::os::unix::Library;
+use once_cell::sync::OnceCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const KEY: &CStr = c"nagare.has";
+
+/// PMIX_SUCCESS, PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED; types PMIX_BOOL; scope PMIX_GLOBAL.
+const SUCCESS: c_int = 0;
+const NOT_FOUND: c_int = -46;
+const NOT_SUPPORTED: c_int = -47;
+const BOOL: u16 = 1;
+const GLOBAL: u8 = 3;
+
+/// pmix_value_t: the union has room for its longest member.
+#[repr(C)]
+#[derive(Default)]
+struct Value {
+    kind: u16,
+    data: [u64; 4],
+}
+
+/// pmix_proc_t.
+#[repr(C)]
+struct Process {
+    namespace: [c_char; 256],
+    rank: u32,
+}
+
+/// pmix_info_t.
+#[repr(C)]
+struct Info {
+    key: [c_char; 512],
+    flags: u32,
+    value: Value,
+}
+
+type Commit = unsafe extern "C" fn() -> c_int;
+type Put = unsafe extern "C" fn(scope: u8, key: *const c_char, value: *mut Value) -> c_int;
+type Get = unsafe extern "C" fn(
+    of: *const Process,
+    key: *const c_char,
+    info: *const Info,
+    infos: usize,
+    value: *mut *mut Value,
+) -> c_int;
+
+struct Functions {
+    commit: Commit,
+    put: Put,
+    get: Get,
+}
+
+static FUNCTIONS: OnceCell<Functions> = OnceCell::new();
+
+/// Whether this process has put its key.
+static HAS_PUT: AtomicBool = AtomicBool::new(false);
+
+/// What stands behind our `PMIx_Commit`: puts the key, if this is a process of MPI, and commits.
+pub fn commit() -> c_int {
+    let Ok(functions) = FUNCTIONS.get_or_try_init(|| find().ok_or(())) else {
+        // Nobody can call it but through a library that has it.
+        return NOT_SUPPORTED;
+    };
+    if library::locate().is_ok() {
+        let mut value = Value { kind: BOOL, data: [1, 0, 0, 0] };
+        // SAFETY: the caller may commit, so the client is initialised and may put; key and value are valid, and copied.
+        let code = unsafe { (functions.put)(GLOBAL, KEY.as_ptr(), &raw mut value) };
+        HAS_PUT.store(code == SUCCESS, Ordering::Relaxed);
+    }
+    // SAFETY: as the caller demands.
+    unsafe { (functions.commit)() }
+}
+
+/// Whether an object is a PMIx client, by the name of its file.
+fn is_client(path: &[u8]) -> bool {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().starts_with(b"libpmix.so")
+}
+
+/// The functions of the client that the caller of ours would have got: the next in the order of symbols, or those of
+/// the one that is loaded out of that order.
+fn find() -> Option<Functions> {
+    // SAFETY: the names are C strings, and functions of these names have the types that the standard gives them.
+    unsafe {
+        let next = |name: &CStr| {
+            let address = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
+            (!address.is_null()).then_some(address)
+        };
+        if let (Some(commit), Some(put), Some(get)) = (next(c"PMIx_Commit"), next(c"PMIx_Put"), next(c"PMIx_Get")) {
+            return Some(Functions {
+                commit: std::mem::transmute::<*mut c_void, Commit>(commit),
+                put: std::mem::transmute::<*mut c_void, Put>(put),
+                get: std::mem::transmute::<*mut c_void, Get>(get),
+            });
+        }
+        for path in loaded(is_client) {
+            let Ok(client) = Library::open(Some(&path), libc::RTLD_NOW | libc::RTLD_NOLOAD) else { continue };
+            let initialized = client.get::<unsafe extern "C" fn() -> c_int>(b"PMIx_Initialized\0").ok();
+            // Of several clients that one which is in use.
+            if initialized.is_none_or(|initialized| initialized() == 0) {
+                continue;
+            }
+            let commit = client.get::<Commit>(b"PMIx_Commit\0").ok().map(|function| *function);
+            let put = client.get::<Put>(b"PMIx_Put\0").ok().map(|function| *function);
+            let get = client.get::<Get>(b"PMIx_Get\0").ok().map(|function| *function);
+            // The process goes on using it: it stays loaded.
+            std::mem::forget(client);
+            if let (Some(commit), Some(put), Some(get)) = (commit, put, get) {
+                return Some(Functions { commit, put, get });
+            }
+        }
+        None
+    }
+}
+
+/// Asks which ranks of the world have this library.
+pub struct Peers {
+    get: Get,
+    process: Process,
+    info: Info,
+}
+
+impl Peers {
+    /// `None` where nothing is known: without PMIx, or where the library does not bring all keys into every process.
+    pub fn new(real: &Real) -> Option<Self> {
+        let functions = FUNCTIONS.get().filter(|_| HAS_PUT.load(Ordering::Relaxed))?;
+        // Open MPI 4.1; later ones always collect all keys.
+        let variables = Variables::open(real)?;
+        let collect = c"pmix_base_collect_data";
+        if variables.is_on(c"pmix_base_async_modex") || (variables.has(collect) && !variables.is_on(collect)) {
+            return None;
+        }
+        let name = std::env::var("PMIX_NAMESPACE").ok()?;
+        let process = Process { namespace: filled(name.as_bytes())?, rank: 0 };
+        // PMIX_OPTIONAL: asks nobody, and does not wait.
+        let value = Value { kind: BOOL, data: [1, 0, 0, 0] };
+        let info = Info { key: filled(b"pmix.optional")?, flags: 0, value };
+        let mut peers = Self { get: functions.get, process, info };
+        let own = std::env::var("PMIX_RANK").ok()?.parse().ok()?;
+        // Whose own key is not there knows nothing of others.
+        peers.has(own).then_some(peers)
+    }
+
+    /// Whether `rank` of the world has put its key; also where that cannot be told.
+    pub fn has(&mut self, rank: u32) -> bool {
+        self.process.rank = rank;
+        let mut value: *mut Value = std::ptr::null_mut();
+        // SAFETY: the client is initialised from MPI_Init to MPI_Finalize; all structures are valid during the call.
+        let code =
+            unsafe { (self.get)(&raw const self.process, KEY.as_ptr(), &raw const self.info, 1, &raw mut value) };
+        if code == SUCCESS && !value.is_null() {
+            // SAFETY: the client has allocated it by malloc for the caller, who frees it; a bool owns nothing.
+            unsafe { libc::free(value.cast()) };
+        }
+        code != NOT_FOUND
+    }
+}
+
+/// A text with zeros behind it; `None` if it does not fit.
+fn filled<const N: usize>(text: &[u8]) -> Option<[c_char; N]> {
+    (text.len() < N).then(|| std::array::from_fn(|at| text.get(at).map_or(0, |&byte| byte as c_char)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    /// As a C compiler lays out PMIx's structures on 64-bit machines.
+    #[test]
+    fn structures_are_laid_out_as_in_c() {
+        assert_eq!((size_of::<Process>(), offset_of!(Process, rank)), (260, 256));
+        assert_eq!((offset_of!(Info, flags), offset_of!(Info, value)), (512, 520));
+        assert_eq!(offset_of!(Value, data), 8);
+        assert_eq!(filled::<4>(b"abc").map(|name| name[3]), Some(0));
+        assert!(filled::<3>(b"abc").is_none(), "no room for the zero at the end");
+    }
+}
