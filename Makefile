@@ -1,4 +1,9 @@
 # make          builds the library for every MPI found, and the `nagare` command
+# make install  puts what `make` has built below PREFIX (/usr/local), by way of DESTDIR; docs/install.md
+# make uninstall   removes it
+# make dist     the sources of the last commit as target/nagare-VERSION.tar.gz
+# make deb      a Debian package in target/, of what `make` builds
+# make slurm    Slurm's plugin, target/nagare_spank.so, which `make install` then installs too; needs slurm/spank.h
 # make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
 # make test     installs what the tests need, and runs what must pass before a change lands; under ten minutes
 # make test-all the tests that take long as well
@@ -25,15 +30,18 @@ WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 .PHONY: build libraries demo bench bench-unknown kernels instructions startup packages-build packages-test FORCE
 .PHONY: check check-installed test test-installed test-all test-all-installed fuzz-parsers licences audit
 .PHONY: conformance fuzz soak compatibility compatibility-tests
+.PHONY: install uninstall dist deb slurm packages-slurm
 
 MPICC ?= $(firstword $(addprefix mpicc.,$(WRAPPERS)) mpicc)
 # Commands of the workspace, with the same dependencies as its tests.
 COMMAND = MPICC=$(MPICC) $(CARGO) build --quiet --workspace --target-dir target --bin
 
-build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench) target/release/nagare
+build: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so target/$(f)/release/nagare-bench)
+build: target/release/nagare target/notices.txt
 ifeq ($(WRAPPERS),)
-	@family=$$(scripts/mpi-family.sh mpicc) && \
-	  MPICC=mpicc $(CARGO) build --release --target-dir target/$$family && \
+	@family=$$(scripts/mpi-family.sh $(MPICC)) && \
+	  MPICC=$(MPICC) $(CARGO) build --release -p nagare --target-dir target/$$family && \
+	  MPICC=$(MPICC) $(CARGO) build --release -p nagare-bench --features program --target-dir target/$$family && \
 	  echo "built target/$$family/release/libnagare.so"
 endif
 
@@ -49,6 +57,25 @@ target/%/release/nagare-bench: FORCE
 
 target/release/nagare: FORCE
 	@$(CARGO) build --quiet --release -p nagare-cli --target-dir target
+	@echo "built $@"
+
+target/notices.txt: Cargo.lock scripts/notices.sh
+	@mkdir -p target && scripts/notices.sh > $@.new && mv $@.new $@
+
+# What there is, so that root builds nothing.
+install uninstall:
+	@scripts/install.sh $@
+
+dist:
+	@scripts/dist.sh
+
+deb: build
+	@scripts/deb.sh
+
+slurm: target/nagare_spank.so
+
+target/nagare_spank.so: packaging/slurm/nagare_spank.c
+	@mkdir -p target && cc -std=c11 -Wall -Wextra -O2 -fPIC -shared -o $@ $<
 	@echo "built $@"
 
 demo: packages-build
@@ -67,9 +94,12 @@ kernels: packages-build
 	@$(MAKE) --no-print-directory build
 	@scripts/kernels.sh
 
-# What jobs of the tests preload, and what `nagare bench` starts.
+# What jobs of the tests preload, what `nagare bench` starts, and what an installation has besides.
+libraries: target/notices.txt
 libraries: $(foreach f,$(WRAPPERS),target/$(f)/release/libnagare.so)
 libraries: $(foreach f,$(firstword $(WRAPPERS)),target/$(f)/release/nagare-bench)
+
+test-all: packages-slurm
 
 # Make starts again, since what is installed decides WRAPPERS.
 test test-all: packages-build packages-test
@@ -124,3 +154,6 @@ packages-build:
 
 packages-test:
 	@scripts/install-packages.sh test
+
+packages-slurm:
+	@scripts/install-packages.sh slurm

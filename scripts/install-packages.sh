@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the named purposes need and the machine lacks: build, test.
+# Installs the Debian packages that the named purposes need and the machine lacks: build, test, slurm.
 #   scripts/install-packages.sh build test
 set -euo pipefail
 
@@ -9,7 +9,8 @@ for purpose in "$@"; do
     build) packages+=(gcc libc6-dev make pkg-config libclang-dev iproute2 util-linux
         openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran) ;;
     test) packages+=(g++ python3 python3-venv valgrind binutils procps strace libcap2-bin) ;;
-    *) echo "install-packages: unknown purpose '$purpose', expected build or test" >&2; exit 2 ;;
+    slurm) packages+=(slurmctld slurmd slurm-client munge libslurm-dev) ;;
+    *) echo "install-packages: unknown purpose '$purpose', expected build, test or slurm" >&2; exit 2 ;;
     esac
 done
 

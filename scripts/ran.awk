@@ -4,4 +4,6 @@ BEGIN { FS = "\"" }
 /"algorithm"/ { algorithm = $4; reason = "" }
 /"reason"/ { reason = " (" $4 ")" }
 /"min_bytes"/ { out = out (out == "" ? "" : "; ") collective ": " algorithm reason }
+# What follows counts the same calls by size.
+/"sizes"/ { exit }
 END { print out }

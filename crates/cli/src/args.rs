@@ -80,12 +80,15 @@ pub struct PredictArgs {
         value_name = "BYTES,…"
     )]
     pub sizes: Vec<u64>,
-    /// Largest segment; in a job the MPI library's transport bounds it, just below 64K with Open MPI over TCP, else 256K
-    #[arg(long, default_value = "32K", value_parser = byte_count)]
+    /// Largest segment, which the MPI library's transport bounds: 65280 is Open MPI's over TCP; others carry 1M
+    #[arg(long, default_value = "65280", value_parser = byte_count)]
     pub segment: u64,
     /// The MPI library with whose own algorithms they are compared, where these are known: for reductions
     #[arg(long, value_enum, default_value_t = StockLibrary::Openmpi4)]
     pub library: StockLibrary,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// An MPI library whose choice of algorithms is known.
@@ -144,6 +147,9 @@ pub struct CheckArgs {
     /// Exit with status 1 if there are conflicts
     #[arg(long)]
     pub deny_conflicts: bool,
+    /// Also what every link carries
+    #[arg(long, conflicts_with = "json")]
+    pub links: bool,
     /// Most conflicts to print (of exchanges: links), 0 for all; JSON has all
     #[arg(long, default_value_t = 50)]
     pub limit: usize,
@@ -152,8 +158,11 @@ pub struct CheckArgs {
 #[derive(Args)]
 pub struct EnvArgs {
     /// Print the table as Markdown, without this environment's values
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

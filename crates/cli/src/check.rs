@@ -88,13 +88,16 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             Some(error) => &format!("WRONG: {error}"),
         };
         let mut text = header(&machine, &schedule);
-        let _ = writeln!(text, "{proof}\n");
-        write_links(&mut text, fabric, &report, args.bytes);
+        let _ = writeln!(text, "\n{proof}");
+        write_summary(&mut text, &report, args.bytes);
         if let Some([most, mean]) = head_of_line {
             let _ = writeln!(
                 text,
                 "head of line: blocking makes the steps {most:.3} times as long at most, {mean:.3} on average"
             );
+        }
+        if args.links {
+            write_links(&mut text, fabric, &report);
         }
         match &in_time {
             Some(timeline) => write_timeline(&mut text, timeline, args.limit),
@@ -139,37 +142,14 @@ fn head_of_line(schedule: &Schedule, placement: &Placement) -> [f64; 2] {
     [most, mean]
 }
 
-fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport, vector: u64) {
-    let _ = writeln!(
-        text,
-        "{} rounds, {} transfers between hosts, {} each",
-        report.rounds,
-        report.transfers,
-        bytes(vector)
-    );
-    let mut both: BTreeMap<usize, [Option<&LinkUse>; 2]> = BTreeMap::new();
-    for used in &report.links {
-        both.entry(used.link.link()).or_default()[used.link.index() % 2] = Some(used);
-    }
-    let mut links = table(["link a — b", "Mbit/s", "bytes a → b", "bytes b → a", "most at once →", "←"]);
-    for (link, directions) in both {
-        let link = &fabric.links()[link];
-        let moved = directions.map(|d| d.map_or_else(|| "0".to_owned(), |u| bytes(u.bytes)));
-        let most = directions.map(|d| d.map_or(0, |u| u.most_at_once).to_string());
-        let name = format!("{} — {}", fabric.node_name(link.a), fabric.node_name(link.b));
-        let rate = (link.mbit * f64::from(link.parallel)).to_string();
-        let ([forth, back], [most_forth, most_back]) = (moved, most);
-        links.add_row([name, rate, forth, back, most_forth, most_back]);
-    }
-    if report.links.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "{links}");
+fn write_summary(text: &mut String, report: &CheckReport, vector: u64) {
+    let (rounds, transfers) = (report.rounds, report.transfers);
+    let _ = writeln!(text, "{rounds} rounds, {transfers} transfers between hosts, {} each", bytes(vector));
     let seconds = |used: &LinkUse| used.bytes as f64 * 8.0 / (used.mbit * 1e6);
     if let Some(busiest) = report.links.iter().max_by(|a, b| seconds(a).total_cmp(&seconds(b))) {
         let _ = writeln!(
             text,
-            "busiest: {} → {}, {} ({:.2} × {}), at least {:.6} s at {} Mbit/s",
+            "busiest link: {} → {}, {} ({:.2} × {}), at least {:.6} s at {} Mbit/s",
             busiest.from,
             busiest.to,
             bytes(busiest.bytes),
@@ -179,6 +159,27 @@ fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport, vector:
             busiest.mbit
         );
     }
+}
+
+fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport) {
+    if report.links.is_empty() {
+        return;
+    }
+    let mut both: BTreeMap<usize, [Option<&LinkUse>; 2]> = BTreeMap::new();
+    for used in &report.links {
+        both.entry(used.link.link()).or_default()[used.link.index() % 2] = Some(used);
+    }
+    let mut links = table(["link", "Mbit/s", "bytes there", "and back", "transfers at once there", "and back"]);
+    for (link, directions) in both {
+        let link = &fabric.links()[link];
+        let moved = directions.map(|d| d.map_or_else(|| "0".to_owned(), |u| bytes(u.bytes)));
+        let most = directions.map(|d| d.map_or(0, |u| u.most_at_once).to_string());
+        let name = format!("{} — {}", fabric.node_name(link.a), fabric.node_name(link.b));
+        let rate = (link.mbit * f64::from(link.parallel)).to_string();
+        let ([forth, back], [most_forth, most_back]) = (moved, most);
+        links.add_row([name, rate, forth, back, most_forth, most_back]);
+    }
+    let _ = writeln!(text, "\n{links}");
 }
 
 fn write_conflicts(text: &mut String, conflicts: &[Conflict], limit: usize) {

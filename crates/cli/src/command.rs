@@ -2,7 +2,9 @@
 
 use crate::args::{CheckArgs, DoctorArgs, EnvArgs, PlanArgs, PredictArgs, RunArgs};
 use crate::bench::BenchArgs;
+use crate::pages::PagesArgs;
 use crate::profile::ProfileArgs;
+use crate::ps::PsArgs;
 use crate::report::ReportArgs;
 use crate::testbed::TestbedArgs;
 use crate::tune::TuneArgs;
@@ -56,17 +58,37 @@ Exit status: 0 if the schedule ends and every result is right, 1 if not (or on c
   nagare predict allreduce --fabric mlfm36 --np 32 --map balanced --sizes 64K,1M,16M
   nagare predict reduce --topology 'synthetic:group:4 node:8 core:16'
 
-The prediction comes from the fabric's rates and routes and from its message_latency and
+A row is an algorithm, a column a size; - has no prediction: it is chosen by its place in the table of
+algorithms, and measured where calls take long enough. The prediction comes from the fabric's rates and routes and from its message_latency and
 message_gap, which `nagare bench` measures. From the thresholds of docs/algorithms.md on, a job starts
 with the algorithm of the least predicted time; where calls take long enough, they are then measured
 (NAGARE_LEARN).")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]
-    Algorithms,
-    /// List the networks that come with Nagare
-    #[command(after_help = "Example:\n  nagare fabrics")]
-    Fabrics,
+    Algorithms {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the networks that come with Nagare, or check files and show what is in them
+    #[command(after_help = "Examples:
+  nagare fabrics
+  nagare fabrics ./cluster.toml        a mistake is one line with its place, exit status 1
+
+A file describes a network by its hosts, switches and links, or by a generator (docs/fabrics.md):
+  [generator]
+  kind = \"fat-tree\"
+  ports = 8
+  bandwidth = 25000")]
+    Fabrics {
+        /// Fabric files
+        #[arg(value_name = "FILE")]
+        files: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// List the environment variables with their values here, and report wrong ones
     #[command(after_help = "Examples:
   nagare env
@@ -93,6 +115,15 @@ If nagare itself fails, the exit status is 125.")]
 
 Exit status: 0 if nothing is broken, 1 if something is.")]
     Doctor(DoctorArgs),
+    /// Show what the collectives of running jobs are in, of those started with NAGARE_WATCH
+    #[command(after_help = "Examples:
+  NAGARE_WATCH=10m nagare run -- mpirun -np 64 ./app &
+  nagare ps                              on a host where a rank of it runs
+  srun --jobid=1234 --overlap -n1 nagare ps
+
+Ranks that are in the same call are one line. docs/hanging.md explains what is shown.
+Exit status: 0 if a job was shown, 1 if none was.")]
+    Ps(PsArgs),
     /// Emulate a fabric on this machine, and run MPI programs across it
     #[command(after_help = "Examples:
   nagare testbed run tree8 --ppn 2 -- ./app
@@ -138,4 +169,7 @@ NAGARE_PROFILE names one, or is off.")]
   NAGARE_REPORT=r.json nagare run -- mpirun -np 16 ./app
   nagare report show r.json")]
     Report(ReportArgs),
+    /// Write manual pages and completions, which `make install` places
+    #[command(hide = true)]
+    Pages(PagesArgs),
 }

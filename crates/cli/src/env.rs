@@ -1,9 +1,10 @@
 //! `nagare env`: the environment variables, their values here, and what is wrong with these.
 
 use crate::args::EnvArgs;
-use crate::output::{print, table};
-use comfy_table::ContentArrangement;
+use crate::output::{print, print_json};
 use nagare_config::{Config, Problem, VARIABLES, markdown};
+use nagare_plan::quoted;
+use serde::Serialize;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -21,20 +22,81 @@ pub fn problems() -> Vec<Problem> {
     Config::from_vars(std::env::vars_os()).1
 }
 
-/// Prints the table; exit status 1 if a variable cannot be used as it is.
+#[derive(Serialize)]
+struct Variable<'a> {
+    name: &'a str,
+    /// Here, if it is set.
+    value: Option<&'a str>,
+    values: &'a str,
+    default: &'a str,
+    help: &'a str,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    variables: Vec<Variable<'a>>,
+    /// What is wrong here, a line each.
+    problems: Vec<String>,
+}
+
+fn json(set: &[(String, String)]) -> anyhow::Result<ExitCode> {
+    let value = |name: &str| set.iter().find(|(set, _)| set == name).map(|(_, value)| value.as_str());
+    let variables = VARIABLES.iter().map(|v| Variable {
+        name: v.name,
+        value: value(v.name),
+        values: v.values,
+        default: v.default,
+        help: v.help,
+    });
+    let problems: Vec<String> = problems().iter().map(ToString::to_string).collect();
+    let is_good = problems.is_empty();
+    print_json(&Document { variables: variables.collect(), problems })?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Columns of a terminal, and of what is to the left of a text.
+const WIDTH: usize = 80;
+const LEFT: &str = "    ";
+
+/// Adds a text in lines that fit a terminal.
+fn wrapped(words: &str, text: &mut String) {
+    let mut column = 0;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length <= WIDTH {
+            text.push(' ');
+            column += 1 + length;
+        } else {
+            text.push_str(if column > 0 { "\n" } else { "" });
+            text.push_str(LEFT);
+            column = LEFT.len() + length;
+        }
+        text.push_str(word);
+    }
+    text.push('\n');
+}
+
+/// Prints them; exit status 1 if a variable cannot be used as it is.
 pub fn run(args: &EnvArgs) -> anyhow::Result<ExitCode> {
     if args.markdown {
         print(&markdown())?;
         return Ok(ExitCode::SUCCESS);
     }
     let set = variables();
-    let mut table = table(["variable", "here", "default", "values", "meaning"]);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    for v in VARIABLES {
-        let here = set.iter().find(|(name, _)| name == v.name).map_or("not set", |(_, value)| value.as_str());
-        table.add_row([v.name, here, v.default, &v.values.replace('`', ""), &v.help.replace('`', "")]);
+    if args.json {
+        return json(&set);
     }
-    let mut text = format!("{table}\n");
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    for v in VARIABLES {
+        let here = set.iter().find(|(name, _)| name == v.name).map(|(_, value)| format!("={}", quoted(value)));
+        let _ = writeln!(text, "{}{}", v.name, here.as_deref().unwrap_or(" is not set"));
+        let values = format!("{}; default: {}", v.values, v.default);
+        for part in [values.as_str(), v.help] {
+            wrapped(&part.replace('`', ""), &mut text);
+        }
+        text.push('\n');
+    }
     let problems = problems();
     for problem in &problems {
         let _ = writeln!(text, "problem: {problem}");

@@ -5,12 +5,13 @@
 //!                  ├─► run, doctor ──► mpi, machine            launchers and libraries of this machine
 //!                  ├─► testbed, bench                          fabrics emulated here, and what was measured on them
 //!                  ├─► tune ──► bench::place, profile          what is the fastest where the user is
-//!                  └─► report                                  what a job's report says
+//!                  ├─► report                                  what a job's report says
+//!                  └─► pages                                   manual pages and completions, for `make install`
 //! ```
 //!
 //! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`,
-//! `bench`, `tune`, `profile` and `report` are the subcommands; `machine` is where ranks are; `mpi` knows launchers, libraries
-//! and how to preload; only `doctor::rank` calls into foreign code.
+//! `bench`, `tune`, `profile`, `report` and `pages` are the subcommands; `machine` is where ranks are, `own` where
+//! this program is; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
 
 mod args;
 mod bench;
@@ -24,9 +25,12 @@ mod list;
 mod machine;
 mod mpi;
 mod output;
+mod own;
+mod pages;
 mod plan;
 mod predict;
 mod profile;
+mod ps;
 mod report;
 mod run;
 mod tables;
@@ -35,7 +39,7 @@ mod testbed_args;
 mod testbed_run;
 mod tune;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use command::{Cli, Command};
 use std::process::ExitCode;
 
@@ -51,16 +55,18 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Predict(args) => predict::run(&args),
-        Command::Algorithms => list::algorithms(),
-        Command::Fabrics => list::fabrics(),
+        Command::Algorithms { json } => list::algorithms(json),
+        Command::Fabrics { files, json } => list::fabrics(&files, json),
         Command::Env(args) => env::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Ps(args) => ps::run(&args),
         Command::Testbed(args) => testbed::run(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Profile(args) => profile::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Pages(args) => pages::run(&args, &Cli::command()),
     };
     result.unwrap_or_else(|error| {
         eprintln!("nagare: {error:#}");

@@ -1,11 +1,27 @@
 //! Writing to standard output, and the look of tables.
 
-use comfy_table::{Table, presets};
-use std::io::{ErrorKind, Write};
+use comfy_table::{ContentArrangement, Table, presets};
+use std::io::{ErrorKind, IsTerminal, Write};
+
+/// What stands out in a terminal, and the SGR code of its colour (ECMA-48 section 8.3.117).
+const COLOURED: [(&str, &str); 4] =
+    [("WRONG:", "1;31"), ("\nbroken\n", "1;31"), ("\nright:", "32"), ("\nnothing is broken\n", "32")];
+
+/// The text as a terminal is to show it; unchanged where the user wants none (no-color.org).
+fn coloured(text: &str) -> String {
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return text.to_owned();
+    }
+    COLOURED.iter().fold(text.to_owned(), |text, (words, colour)| {
+        let bare = words.trim();
+        text.replace(words, &words.replace(bare, &format!("\x1b[{colour}m{bare}\x1b[0m")))
+    })
+}
 
 /// Writes `text` to standard output. A reader that has gone away, such as `head`, is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    let text = if out.is_terminal() { coloured(text) } else { text.to_owned() };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(anyhow::anyhow!("standard output: {error}")),
         _ => Ok(()),
@@ -23,6 +39,10 @@ pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 pub fn table<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_FULL_CONDENSED);
+    // In a terminal cells are broken where the table would be wider; what reads a pipe gets each row in one line.
+    if std::io::stdout().is_terminal() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
     table.set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
     table
 }

@@ -1,49 +1,134 @@
-//! `nagare predict`: what each algorithm is predicted to take on a network, and which one the default chooses.
+//! `nagare predict`: what each algorithm is predicted to take on a network, and which one a job begins with.
 
 use crate::args::PredictArgs;
 use crate::machine::Machine;
-use crate::output::{print, table};
-use anyhow::ensure;
+use crate::output::{bytes, print, print_json, table};
+use comfy_table::{CellAlignment, Table};
+use nagare_bench::limit::limit;
+use nagare_bench::operation::Operation;
 use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Rules};
 use nagare_plan::cost::Segments;
 use nagare_plan::decision::{Decision, Limits};
-use nagare_plan::stock::Stock;
+use nagare_plan::stock::{Library, Stock};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::process::ExitCode;
 
-/// Prints the predicted time of every candidate and of the MPI library by size, and the choice.
+/// What Open MPI sends over TCP without asking, bytes: 64 KiB with its header.
+const EAGER: u64 = 65280;
+
+/// The JSON form.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    collective: &'static str,
+    ranks: u32,
+    nodes: u32,
+    machine: &'a str,
+    sizes: &'a [Size],
+}
+
+/// One size.
+#[derive(Serialize)]
+struct Size {
+    bytes: u64,
+    /// Predicted, of the algorithms that have a prediction.
+    algorithms_ms: BTreeMap<&'static str, f64>,
+    /// Predicted of the MPI library's own, where that is known.
+    stock_ms: Option<f64>,
+    /// The least that the links allow, on a fabric.
+    limit_ms: Option<f64>,
+    /// What a job begins with: an algorithm, or the reason why the MPI library's own.
+    runs: Option<&'static str>,
+    reason: Option<&'static str>,
+    /// Of what runs, bytes.
+    segment: Option<u64>,
+}
+
+/// Prints the predicted time of every algorithm and of the MPI library by size, and the choice.
 pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let machine = Machine::new(&args.ranks, args.topology.as_deref())?;
-    let planner = Planner::new(machine.topology.clone()).with_stock(Stock::new(args.library.into(), args.segment));
-    let collective = args.collective;
-    let demands = planner.demands(collective);
-    let names: Vec<String> = demands.iter().map(|(a, _)| format!("{a} ms")).collect();
-    ensure!(!names.is_empty(), "Nagare does not choose the algorithm for {collective} by predicted time");
-    let ends = ["stock ms", "choice", "segment"].map(str::to_owned);
-    let mut rows = table(["bytes".to_owned()].into_iter().chain(names).chain(ends));
-    let segments = Segments::AtMost(args.segment);
-    let limits = Limits { segment: None, window: None, message: args.segment };
+    let library: Library = args.library.into();
+    // Of what is beside Open MPI only its own TCP has a limit, and with it segments.
+    let over_tcp = library != Library::Mpich && args.segment <= EAGER;
+    let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
+    let planner = Planner::new(machine.topology.clone()).with_stock(stock);
+    let sizes: Vec<Size> = args.sizes.iter().map(|&bytes| size(args, &machine, &planner, bytes)).collect();
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
-    for &bytes in &args.sizes {
-        let milliseconds = |time: f64| format!("{:.3}", time / 1e6);
-        let of = |algorithm| planner.predicted(collective, algorithm, bytes, segments).map_or(0.0, |p| p.time);
-        let times = demands.iter().map(|&(algorithm, _)| milliseconds(of(algorithm)));
-        let stock = planner.stock_time(collective, bytes).map_or_else(String::new, milliseconds);
-        let call = Call { collective, bytes, ranks, nodes };
-        let choice = match Decision::new(&planner, &Rules::default(), &call, &limits, false) {
-            Ok(Decision { algorithm, prediction }) => {
-                [algorithm.to_string(), prediction.map_or_else(String::new, |p| p.segment.to_string())]
-            }
-            Err(reason) => [format!("stock ({})", reason.name()), String::new()],
-        };
-        rows.add_row([bytes.to_string()].into_iter().chain(times).chain([stock]).chain(choice));
+    if args.json {
+        let collective = args.collective.name();
+        print_json(&Document { schema: 1, collective, ranks, nodes, machine: &machine.description, sizes: &sizes })?;
+        return Ok(ExitCode::SUCCESS);
     }
     let message = planner.message();
-    print(&format!(
-        "{collective}, {ranks} ranks\n{}\nmessage latency {} microseconds, gap to the next message {}\n\n{rows}\n",
+    let mut text = format!(
+        "{}, {ranks} ranks\n{}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
+        args.collective,
         machine.description,
         message.latency / 1e3,
-        message.gap / 1e3
-    ))?;
+        message.gap / 1e3,
+        shown(args, &sizes)
+    );
+    text += "milliseconds; * is what a job begins with\n";
+    for reason in sizes.iter().filter_map(|size| size.reason).collect::<BTreeSet<_>>() {
+        let of: Vec<String> = sizes.iter().filter(|s| s.reason == Some(reason)).map(|s| bytes(s.bytes)).collect();
+        let _ = writeln!(text, "stock at {}: {reason}", of.join(", "));
+    }
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn size(args: &PredictArgs, machine: &Machine, planner: &Planner, bytes: u64) -> Size {
+    let collective = args.collective;
+    let segments = Segments::AtMost(args.segment);
+    let limits = Limits { segment: None, window: None, message: args.segment };
+    let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
+    let candidates = planner.demands(collective).into_iter().map(|(algorithm, _)| algorithm);
+    let predicted = candidates.filter_map(|algorithm| {
+        let time = planner.predicted(collective, algorithm, bytes, segments)?.time;
+        Some((algorithm.name(), milliseconds(time)))
+    });
+    let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
+    let call = Call { collective, bytes, ranks, nodes };
+    let decision = Decision::new(planner, &Rules::default(), &call, &limits, false);
+    let operation = Operation::usual().find(|operation| operation.planned() == Some(collective));
+    let network = operation.zip(machine.network.as_ref());
+    let least = network.map(|(operation, (fabric, placement))| limit(fabric, placement, operation, 0, bytes).seconds);
+    Size {
+        bytes,
+        algorithms_ms: predicted.collect(),
+        stock_ms: planner.stock_time(collective, bytes).map(milliseconds),
+        limit_ms: least.map(|seconds| seconds * 1e3),
+        runs: decision.as_ref().ok().map(|decision| decision.algorithm.name()),
+        reason: decision.as_ref().err().map(|reason| reason.name()),
+        segment: decision.ok().and_then(|decision| decision.prediction).map(|prediction| prediction.segment),
+    }
+}
+
+/// A row for every algorithm, a column for every size.
+fn shown(args: &PredictArgs, sizes: &[Size]) -> Table {
+    let mut rows = table([String::new()].into_iter().chain(sizes.iter().map(|size| bytes(size.bytes))));
+    let cell = |time: Option<f64>, runs: bool| {
+        let time = time.map_or_else(|| "-".to_owned(), |time| format!("{time:.3}"));
+        if runs { format!("{time} *") } else { time }
+    };
+    for name in Algorithm::names(Some(args.collective)) {
+        let cells = sizes.iter().map(|size| cell(size.algorithms_ms.get(name).copied(), size.runs == Some(name)));
+        rows.add_row([name.to_owned()].into_iter().chain(cells));
+    }
+    let stock = sizes.iter().map(|size| cell(size.stock_ms, size.reason.is_some()));
+    rows.add_row(["stock".to_owned()].into_iter().chain(stock));
+    if sizes.iter().any(|size| size.limit_ms.is_some()) {
+        let least = sizes.iter().map(|size| cell(size.limit_ms, false));
+        rows.add_row(["limit of the links".to_owned()].into_iter().chain(least));
+    }
+    if sizes.iter().any(|size| size.segment.is_some()) {
+        let segments = sizes.iter().map(|size| size.segment.map_or_else(|| "-".to_owned(), bytes));
+        rows.add_row(["segment, bytes".to_owned()].into_iter().chain(segments));
+    }
+    rows.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    rows
 }

@@ -117,7 +117,7 @@ pub fn table(profile: &Profile) -> String {
     for cell in &profile.cells {
         table.add_row([
             cell.collective.to_string(),
-            bytes(cell.bytes) + unit(cell.collective),
+            sizes(cell) + unit(cell.collective),
             name(cell.fastest).to_owned(),
             format!("{:.3}", cell.fastest_us * 1e-3),
             format!("{:.3}", cell.stock_us * 1e-3),
@@ -172,4 +172,9 @@ fn difference(before: &Profile, after: &Profile) -> String {
     }
     let _ = writeln!(text, "{differing} of {} differ", before.cells.len().max(after.cells.len()));
     text
+}
+/// What a cell is about: a size, or those of a range.
+fn sizes(cell: &Cell) -> String {
+    cell.most
+        .map_or_else(|| bytes(cell.bytes), |most| format!("{}-{}", bytes(cell.bytes), bytes(most.saturating_add(1))))
 }

@@ -75,7 +75,7 @@ fn prepare(args: &RunArgs) -> anyhow::Result<Prepared> {
             (family, format!("a program of {}", family.name()))
         }
     };
-    let library = library::find(family, args.lib.as_deref())?;
+    let library = library::to_preload(family, args.lib.as_deref())?;
     let library = library.to_string_lossy();
     let found = format!("{} is {what}; preloading {library}", path.display());
     let (environment, slurm_export) = (environment.as_deref(), slurm_export.as_deref());

@@ -1,6 +1,7 @@
 //! `nagare testbed`: brings emulated fabrics up and down, and runs programs across them.
 
-use crate::output::{print, table};
+use crate::output::{print, print_json, table};
+use crate::own;
 use crate::testbed_args::{Chosen, RunArgs, congestion};
 use crate::testbed_run;
 use anyhow::bail;
@@ -10,6 +11,7 @@ use nagare_testbed::error::Error;
 use nagare_testbed::record::{Record, Records};
 use nagare_testbed::supervise::Supervisor;
 use nagare_testbed::{holder, node};
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -46,13 +48,18 @@ pub enum Action {
         all: bool,
     },
     /// List this user's testbeds
-    List,
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Run an MPI program across a fabric: up, run, down
     #[command(after_help = "Examples:
   nagare testbed run tree8 -- ./app                       one rank on each host
   nagare testbed run mlfm36 --np 32 --map balanced -- ./app
   nagare testbed run tree8 --ppn 2 --map node --mpi /opt/mpich/bin/mpiexec -- python3 app.py
   nagare testbed run tree8 --stock -- ./app               without Nagare
+  nagare testbed run tree8 --stock-too -- ./app           without, then with: both times, and what ran
 
 The ranks find their fabric in NAGARE_TOPOLOGY, and NAGARE_* variables reach them. Exit status and
 standard streams are the launcher's. Ctrl-C ends the program and takes the fabric down. A fabric
@@ -102,11 +109,11 @@ pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Up { fabric, congestion } => up(fabric, congestion.as_deref()),
         Action::Down { name, all } => down(name.as_deref(), *all),
-        Action::List => list(),
+        Action::List { json } => list(*json),
         Action::Run(args) => testbed_run::run(args),
         Action::Exec { name, on, command } => exec(name, on.as_deref(), command),
         Action::Hold { directory } => {
-            holder::run(directory, &std::env::current_exe()?)?;
+            holder::run(directory, &own::file()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Agent { directory, words } => {
@@ -120,7 +127,7 @@ fn up(fabric: &str, asked: Option<&str>) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::new(fabric)?;
     let congestion = congestion(asked)?;
     let records = Records::of_user()?;
-    let program = std::env::current_exe()?;
+    let program = own::file()?;
     let mut supervisor = Supervisor::new()?;
     let (name, fabric) = (&chosen.name, &chosen.fabric);
     create(&records, name, fabric, congestion.as_deref(), &program, &mut supervisor, true)?.keep(&mut supervisor)?;
@@ -151,8 +158,26 @@ fn down(name: Option<&str>, all: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list() -> anyhow::Result<ExitCode> {
+#[derive(Serialize)]
+struct Listed<'a> {
+    testbed: &'a str,
+    hosts: usize,
+    switches: usize,
+    state: String,
+}
+
+fn list(json: bool) -> anyhow::Result<ExitCode> {
     let found = Records::of_user()?.all()?;
+    if json {
+        let listed = found.iter().map(|record| Listed {
+            testbed: &record.name,
+            hosts: record.hosts,
+            switches: record.switches,
+            state: state(record),
+        });
+        print_json(&listed.collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if found.is_empty() {
         print("no testbed is up\n")?;
         return Ok(ExitCode::SUCCESS);

@@ -33,6 +33,9 @@ pub struct RunArgs {
     /// Run without Nagare
     #[arg(long)]
     pub stock: bool,
+    /// Run without Nagare first, then with it; print both times, and what ran. Standard input is empty
+    #[arg(long, conflicts_with = "stock")]
+    pub stock_too: bool,
     /// libnagare.so, or the directory it is in, instead of searching
     #[arg(long, value_name = "PATH")]
     pub lib: Option<PathBuf>,

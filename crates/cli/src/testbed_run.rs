@@ -5,6 +5,7 @@ use crate::mpi::elf::Dynamic;
 use crate::mpi::launcher::{Kind, Launcher, find_in_path, resolve};
 use crate::mpi::preload::Preload;
 use crate::mpi::{Family, library};
+use crate::own;
 use crate::testbed_args::{Chosen, RunArgs, congestion};
 use anyhow::{Context, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement};
@@ -16,10 +17,18 @@ use nagare_testbed::record::{Record, Records, fabric_file};
 use nagare_testbed::supervise::Supervisor;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
-/// Variable with which ranks find their fabric.
+/// Variables with which ranks find their fabric, and where they write what ran.
 const TOPOLOGY: &str = "NAGARE_TOPOLOGY";
+const REPORT: &str = "NAGARE_REPORT";
+
+/// Words of --map that are no file.
+const PLACED: [&str; 3] = ["slot", "node", "balanced"];
+
+/// On more hosts a rank on each is hardly what somebody means who says no number.
+const MOST_UNASKED: usize = 64;
 
 /// What is found out before anything is made.
 struct Prepared {
@@ -47,19 +56,43 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
             has.unwrap_or("of the machine")
         );
         let directory = enter(&records, &record)?;
-        let command = command(args, &chosen, &prepared, &directory)?;
-        return Ok(ExitCode::from(supervisor.run(command, None)?));
+        let runs = runs(args, &chosen, &prepared, &directory)?;
+        return Ok(ExitCode::from(timed(runs, |command| Ok(supervisor.run(command, None)?))?));
     }
     let congestion = congestion(asked)?;
     let name = format!("{}.{}", chosen.name, std::process::id());
-    let program = std::env::current_exe()?;
+    let program = own::file()?;
     let fabric = &chosen.fabric;
     let bed = create(&records, &name, fabric, congestion.as_deref(), &program, &mut supervisor, false)?;
-    let command = command(args, &chosen, &prepared, bed.directory());
-    let code = command.and_then(|command| Ok(supervisor.run(command, Some(bed.holder()))?));
+    let runs = runs(args, &chosen, &prepared, bed.directory());
+    let run = |command| Ok(supervisor.run(command, Some(bed.holder()))?);
+    let code = runs.and_then(|runs| timed(runs, run));
     // Whatever became of the program, nothing stays.
     bed.down()?;
     Ok(ExitCode::from(code?))
+}
+
+/// The jobs, one after another: of two the first is without Nagare.
+fn runs(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Path) -> anyhow::Result<Vec<Command>> {
+    let with = command(args, chosen, prepared, prepared.library.as_deref(), directory)?;
+    Ok(if args.stock_too { vec![command(args, chosen, prepared, None, directory)?, with] } else { vec![with] })
+}
+
+/// Runs the jobs until one fails, and tells the times of two.
+fn timed(runs: Vec<Command>, mut run: impl FnMut(Command) -> anyhow::Result<u8>) -> anyhow::Result<u8> {
+    let mut seconds = Vec::new();
+    for command in runs {
+        let start = Instant::now();
+        let code = run(command)?;
+        if code != 0 {
+            return Ok(code);
+        }
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    if let [stock, ours] = seconds[..] {
+        eprintln!("nagare: from start to end {stock:.2} s without Nagare, {ours:.2} s with it: {:.2} x", stock / ours);
+    }
+    Ok(0)
 }
 
 /// The testbed of that name, if it is up; it must be of the same fabric.
@@ -81,7 +114,7 @@ fn prepare(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Prepared> {
     let family = launcher.family();
     let library = match family {
         Some(family) if !args.stock => {
-            let found = library::find(family, args.lib.as_deref())?;
+            let found = library::to_preload(family, args.lib.as_deref())?;
             Some(found.to_string_lossy().into_owned())
         }
         _ => None,
@@ -91,6 +124,14 @@ fn prepare(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Prepared> {
 
 /// The host of every rank, by name.
 fn hosts(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Vec<String>> {
+    ensure!(
+        args.np.is_some()
+            || args.ppn.is_some()
+            || !PLACED.contains(&args.map.as_str())
+            || fabric.host_count() <= MOST_UNASKED,
+        "the fabric has {} hosts: say how many ranks to start, --np N, or --ppn 1 for one on each",
+        fabric.host_count()
+    );
     let ppn = args.ppn.unwrap_or(1) as usize;
     let ranks = args.np.map_or(fabric.host_count().saturating_mul(ppn), |np| np as usize);
     let placement = match args.map.as_str() {
@@ -160,9 +201,21 @@ fn kind(launcher: &Launcher) -> anyhow::Result<launch::Kind> {
     }
 }
 
+/// What else is preloaded, such as by a module.
+fn without_ours(list: &str) -> String {
+    let others = list.split([':', ' ']).filter(|path| !path.is_empty() && !path.ends_with("/libnagare.so"));
+    others.collect::<Vec<_>>().join(":")
+}
+
 /// Writes the host file, and gives the launcher's command line for the testbed this process is in.
-fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Path) -> anyhow::Result<Command> {
-    let Prepared { launcher, kind, library, hosts } = prepared;
+fn command(
+    args: &RunArgs,
+    chosen: &Chosen,
+    prepared: &Prepared,
+    library: Option<&str>,
+    directory: &Path,
+) -> anyhow::Result<Command> {
+    let Prepared { launcher, kind, hosts, .. } = prepared;
     let temporary = temporary(directory);
     let hostfile = temporary.join(format!("hosts.{}", std::process::id()));
     let launch = launch(*kind, &Job { agent: &agent(directory), temporary: &temporary, hosts, hostfile: &hostfile });
@@ -176,6 +229,9 @@ fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Pat
         if !args.untold && !variables.iter().any(|name| name == TOPOLOGY) {
             variables.push(TOPOLOGY.to_owned());
         }
+        if args.stock_too && !variables.iter().any(|name| name == REPORT) {
+            variables.push(REPORT.to_owned());
+        }
         let environment = environment.as_deref();
         let preload = Preload { library, environment, slurm_export: None, variables: &variables };
         words = preload.arguments(launcher.kind, &words)?;
@@ -187,10 +243,22 @@ fn command(args: &RunArgs, chosen: &Chosen, prepared: &Prepared, directory: &Pat
     }
     let mut command = Command::new(path);
     command.args(words).envs(launch.environment);
+    if library.is_none()
+        && let Ok(list) = std::env::var("LD_PRELOAD")
+    {
+        command.env("LD_PRELOAD", without_ours(&list));
+    }
+    if args.stock_too {
+        // The first job would leave the second nothing of it.
+        command.stdin(Stdio::null());
+    }
     if args.untold {
         command.env_remove(TOPOLOGY);
     } else {
         command.env(TOPOLOGY, &chosen.topology);
+    }
+    if args.stock_too && std::env::var_os(REPORT).is_none() {
+        command.env(REPORT, "stderr");
     }
     command.envs(args.environment.iter().map(|(name, value)| (name, value)));
     Ok(command)

@@ -7,17 +7,22 @@
 //! Two jobs, since segments are chosen by what messages cost: the algorithms are measured as they will run.
 
 use crate::bench::place::{Place, PlaceArgs, text};
+use crate::mpi::Family;
 use crate::output::print;
+use crate::own;
 use crate::profile::{gains, table};
 use anyhow::{Context, ensure};
 use clap::Args;
 use nagare_bench::arguments::Arguments;
 use nagare_bench::operation::Operation;
+use nagare_bench::oracle::DYNAMIC_RULES;
 use nagare_bench::record::{Results, STOCK};
+use nagare_bench::rules;
 use nagare_bench::statistics::median;
 use nagare_bench::tuning;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::profile::Profile;
+use nagare_plan::quoted;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +31,8 @@ use std::time::{Duration, SystemTime};
 
 /// What is measured where nothing is said: vectors from 256 bytes to 4 MiB.
 const SIZES: &str = "256,1K,4K,16K,64K,256K,1M,4M";
+/// Rules of Open MPI's `coll/tuned`.
+const OPENMPI_RULES: &str = "openmpi-rules";
 /// All that a profile can say something about.
 const COLLECTIVES: &str = "bcast,reduce,allreduce,alltoall,gather,allgather,reduce_scatter_block,reduce_scatter";
 
@@ -49,6 +56,52 @@ pub struct TuneArgs {
     /// Replace the profile if there is one
     #[arg(long)]
     force: bool,
+    /// Also measure what the MPI library can be told to run, in as much time again, and write a file that tells it:
+    /// openmpi-rules, which `coll_tuned_dynamic_rules_filename` names
+    #[arg(long, num_args = 2, value_names = ["KIND", "FILE"])]
+    write: Vec<String>,
+}
+
+/// A file for the MPI library.
+struct Written {
+    path: PathBuf,
+}
+
+impl Written {
+    fn new(args: &TuneArgs, family: Family) -> anyhow::Result<Option<Self>> {
+        let [kind, path] = args.write.as_slice() else { return Ok(None) };
+        ensure!(kind == OPENMPI_RULES, "--write {}; expected {OPENMPI_RULES}", quoted(kind));
+        ensure!(family == Family::Openmpi, "--write {OPENMPI_RULES}; expected ranks of Open MPI");
+        let path = std::path::absolute(path).with_context(|| path.clone())?;
+        let there = path.symlink_metadata().is_ok();
+        ensure!(args.force || !there, "{} exists; --force replaces it", path.display());
+        Ok(Some(Self { path }))
+    }
+
+    /// Measures and writes; what it is worth, in words.
+    fn write(&self, args: &TuneArgs, cells: usize) -> anyhow::Result<String> {
+        let each = (args.budget.as_secs_f64() / cells.max(1) as f64 / 2.0).max(0.05).to_string();
+        let words = ["--sizes", &args.sizes, "--collectives", &args.collectives, "--algorithms", STOCK, "--oracle"];
+        let budgets = ["--budget", &each, "--oracle-budget", &each];
+        let results = measured(&args.place, &self.path, &[&words[..], &budgets].concat())?;
+        let rules = rules::open_mpi(&results);
+        fs::write(&self.path, &rules.text).with_context(|| self.path.display().to_string())?;
+        let gains: Vec<f64> = rules.told.iter().map(|told| told.gain).collect();
+        let worth = if gains.is_empty() {
+            "the library's own choice is the fastest of all that a rule can say".to_owned()
+        } else {
+            format!(
+                "{} collectives and sizes run {:.2} times as fast as by its own choice (median)",
+                gains.len(),
+                median(&gains)
+            )
+        };
+        let shown = self.path.display();
+        Ok(format!(
+            "\nOpen MPI told what to run: {worth}\n\nwritten: {shown}\nused with OMPI_MCA_{DYNAMIC_RULES}=1 \
+             OMPI_MCA_coll_tuned_dynamic_rules_filename={shown}\n"
+        ))
+    }
 }
 
 /// Measures, and writes the profile.
@@ -97,7 +150,16 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let raced = [words.clone(), vec!["--algorithms".to_owned(), algorithms.join(",")]].concat();
     let date = humantime::format_rfc3339(SystemTime::now()).to_string();
     let date = &date[..date.find('T').unwrap_or(date.len())];
+    let written = Written::new(args, place.family())?;
+    let cells = able.iter().filter(|operation| is_told(operation)).count() * asked.sizes.len();
     let outcome = (|| {
+        let told = match &written {
+            Some(written) => {
+                eprintln!("nagare: what the MPI library can be told to run");
+                Some(written.write(args, cells)?)
+            }
+            None => None,
+        };
         eprintln!("nagare: first what messages cost and what hosts send");
         let profile = profile_of(&network(&args.place, &file)?, date)?;
         fs::write(&costs, profile.to_toml()).with_context(|| costs.display().to_string())?;
@@ -110,7 +172,7 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         fs::write(&new, profile.to_toml()).with_context(|| new.display().to_string())?;
         // At once: another job may be reading it.
         fs::rename(&new, &file).with_context(|| file.display().to_string())?;
-        print(&format!("{}{}", table(&profile), conclusion(&profile, &file)))?;
+        print(&format!("{}{}{}", table(&profile), conclusion(&profile, &file), told.unwrap_or_default()))?;
         if !results.complete {
             eprintln!("nagare: the job did not come to its end; what it measured until then is in the profile");
         }
@@ -130,13 +192,18 @@ fn set(name: &str, value: &str) -> (String, String) {
 /// What the network is, by a run of `nagare bench` without any size, in a process of its own: one that has been in a
 /// testbed does not leave it. Its file is beside `file` until it is read.
 fn network(place: &PlaceArgs, file: &Path) -> anyhow::Result<Results> {
+    measured(place, file, &["--sizes", "none"])
+}
+
+/// What a run of `nagare bench` with these words measures.
+fn measured(place: &PlaceArgs, file: &Path, words: &[&str]) -> anyhow::Result<Results> {
     let (directory, name) = (file.parent().unwrap_or(Path::new(".")), format!("nagare-tune-{}", std::process::id()));
     let (options, last) = place.words()?;
     let out = directory.join(format!("{name}.json"));
-    let mut command = Command::new(std::env::current_exe().context("this program's own path is unknown")?);
-    command.args(["bench", "--sizes", "none", "--name", &name, "--out"]).arg(directory).args(options).args(last);
+    let mut command = Command::new(own::file()?);
+    command.arg("bench").args(words).args(["--name", &name, "--out"]).arg(directory).args(options).args(last);
     let status = command.env("NAGARE_PROFILE", "off").stdout(Stdio::null()).status().context("nagare bench")?;
-    ensure!(status.success(), "the network could not be measured; what was said of it is above");
+    ensure!(status.success(), "it could not be measured; what was said of it is above");
     let text = fs::read_to_string(&out).with_context(|| out.display().to_string())?;
     fs::remove_file(&out).with_context(|| out.display().to_string())?;
     serde_json::from_str(&text).with_context(|| out.display().to_string())

@@ -49,7 +49,10 @@ fn bytes_per_link_and_direction() {
     assert_eq!(downlink["bytes"], 1001);
 
     // An exchange sends a block to each of the four hosts of the other leaf, from four hosts.
-    let text = stdout_of(&["check", "alltoall", "-a", "xor", "-f", "tree8", "--bytes", "64K"]);
+    let words = ["check", "alltoall", "-a", "xor", "-f", "tree8", "--bytes", "64K"];
+    let text = stdout_of(&words);
+    assert!(rows(&text).iter().all(|row| row[0] != "l0 — s0"), "only what is asked for: {text}");
+    let text = stdout_of(&[&words[..], &["--links"]].concat());
     let rows = rows(&text);
     let uplink = rows.iter().find(|row| row[0] == "l0 — s0").unwrap();
     assert_eq!(uplink[2..], ["1M", "1M", "4", "4"]);

@@ -135,11 +135,9 @@ fn halves_of_an_allreduce_are_planned_alone() {
     // next.
     let machine = ["--topology", "synthetic:node:4"];
     let text = stdout_of(&[&["plan", "allgather", "-a", "ring"], &machine[..]].concat());
-    for step in 0..3 {
-        assert_eq!(moves(&text, &format!("allgather {step}")), set("0→3 1→0 2→1 3→2"));
-    }
+    assert_eq!(moves(&text, "allgather 0-2"), set("0→3 1→0 2→1 3→2"));
     let text = stdout_of(&[&["plan", "reduce_scatter", "-a", "ring"], &machine[..]].concat());
-    assert_eq!(moves(&text, "reduce-scatter 2"), set("0→1 1→2 2→3 3→0"));
+    assert_eq!(moves(&text, "reduce-scatter 0-2"), set("0→1 1→2 2→3 3→0"));
     // The order of the stage is part of the JSON form: all blocks, each slice once.
     let halving = ["plan", "reduce_scatter_block", "-a", "halving_doubling", "--json"];
     let plan: Value = serde_json::from_str(&stdout_of(&[&halving[..], &machine[..]].concat())).unwrap();
@@ -205,4 +203,12 @@ fn mistakes_are_one_clear_line() {
     let (status, error) = failure_of(&["plan", "bcast", "-a", "two_tree", "-f", "nowhere.toml"]);
     assert!(status == 2 && error.lines().count() == 1, "{error}");
     assert!(error.starts_with("nagare: no fabric 'nowhere.toml': there is no such file") && error.contains("mlfm36"));
+}
+
+/// Rounds in which the same ranks send to the same ones are one line.
+#[test]
+fn equal_rounds_are_one_line() {
+    let text = stdout_of(&["plan", "allreduce", "--algorithm", "ring", "--np", "4"]);
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(1).collect();
+    assert_eq!(lines, ["reduce-scatter 0-2: 0→1 1→2 2→3 3→0", "allgather 0-2: 0→1 1→2 2→3 3→0"], "{text}");
 }

@@ -1,6 +1,6 @@
 //! `nagare run` with pretended launchers.
 
-use crate::common::{copy_of_nagare, launcher, nagare, script, stderr, stdout};
+use crate::common::{copy_of_nagare, launcher, nagare, script, stand_in, stderr, stdout};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -24,7 +24,7 @@ impl Site {
         launcher(path, "srun", "slurm 23.11.4", r#"printf '%s|' "$@""#);
         launcher(path, "mpirun_killed", OPEN_MPI, "kill -TERM $$");
         let library = path.join("libnagare.so");
-        fs::write(&library, "").unwrap();
+        stand_in(&library);
         let library = library.canonicalize().unwrap().to_str().unwrap().to_owned();
         Self { directory, library }
     }
@@ -145,6 +145,19 @@ fn a_missing_library_is_told_with_every_place() {
     for place in ["libnagare.so", "openmpi/libnagare.so", "openmpi/release/libnagare.so"] {
         let place = empty.path().join(place);
         assert!(error.contains(place.to_str().unwrap()), "{place:?} is not in {error}");
+    }
+}
+
+#[test]
+fn another_file_is_not_preloaded() {
+    let site = Site::new();
+    let text = site.directory.path().join("mpirun");
+    for other in [text.to_str().unwrap(), env!("CARGO_BIN_EXE_nagare")] {
+        let output =
+            nagare(&["run", "--lib", other, "--", "mpirun", "./a"]).env("PATH", site.directory.path()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(125));
+        assert!(stderr(&output).contains("exports no nagare_describe; expected a libnagare.so"), "{}", stderr(&output));
     }
 }
 

@@ -16,7 +16,7 @@ impl Programs {
         let site = Self(tempfile::tempdir().unwrap());
         launcher(site.0.path(), "mpirun", "mpirun (Open MPI) 4.1.4", r#"shift $(($# - 1)); "$1""#);
         fs::write(site.path("main.c"), "#include <stdio.h>\nint main(void) { return puts(\"ran\") < 0; }\n").unwrap();
-        fs::write(site.path("empty.c"), "int libnagare_stands_in;\n").unwrap();
+        fs::write(site.path("empty.c"), "int nagare_describe;\n").unwrap();
         site.compile("libnagare.so", &["-shared", "-fPIC", "empty.c"]);
         for (name, library) in [("open_mpi", "libmpi.so.40"), ("mpich", "libmpi.so.12")] {
             let soname = format!("-Wl,-soname,{library}");

@@ -191,6 +191,15 @@ fn hosts_have_their_own_names_and_do_not_see_the_machines_network() {
     assert_eq!(status.code(), Some(7));
 }
 
+/// Relative paths name what they name outside.
+#[test]
+fn programs_start_in_the_callers_directory() {
+    let Some(bed) = Bed::up("tree8", "here") else { return };
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(bed.on("n3", &["pwd"]).trim(), here.to_str().unwrap());
+    bed.on("n3", &["ls", "tests/testbed.rs"]);
+}
+
 #[test]
 fn down_leaves_nothing() {
     let Some(bed) = Bed::up("mlfm36", "nothing") else { return };

@@ -6,7 +6,7 @@ use crate::bench_table::{Grid, legend, network, numbers, root, series, suggestio
 use crate::output::{bytes, print};
 use clap::Args;
 use nagare_bench::operation::Operation;
-use nagare_bench::record::{DEFAULT, Results, STOCK};
+use nagare_bench::record::{Cell, DEFAULT, Results, STOCK, Timing};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,13 +22,16 @@ pub struct TableArgs {
     /// One table for all runs: how many times as fast as stock the default is
     #[arg(long, conflicts_with = "plots")]
     gains: bool,
+    /// The same of the fastest of Nagare's algorithms, each of which was forced, and its name
+    #[arg(long, conflicts_with_all = ["plots", "gains"])]
+    best: bool,
 }
 
 /// Prints one section per file.
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let runs = args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<Results>>>()?;
-    if args.gains {
-        print(&gains(&runs))?;
+    if args.gains || args.best {
+        print(&gains(&runs, args.best))?;
         return Ok(ExitCode::SUCCESS);
     }
     let sections: Vec<String> = runs.iter().map(|run| section(run, args.plots.as_deref())).collect();
@@ -41,9 +44,15 @@ macro_rules! line {
     ($text:expr, $($format:tt)*) => { { let _ = writeln!($text, $($format)*); } };
 }
 
-/// Stock's median by the default's: a row for each collective and size, a column for each run; `!` where the middle
-/// halves of the iterations do not overlap and the default is slower.
-fn gains(runs: &[Results]) -> String {
+/// The fastest of the algorithms that were forced and ran.
+fn best(cell: &Cell) -> Option<&Timing> {
+    let is_ours = |timing: &&Timing| timing.configuration == timing.ran && timing.configuration != STOCK;
+    cell.timings.iter().filter(is_ours).min_by(|a, b| a.median.total_cmp(&b.median))
+}
+
+/// Stock's median by the default's, or by that of the best of ours: a row for each collective and size, a column for
+/// each run; `!` where the middle halves of the iterations do not overlap and stock is faster.
+fn gains(runs: &[Results], of_best: bool) -> String {
     let mut cells: Vec<(Operation, u64)> =
         runs.iter().flat_map(|run| &run.cells).map(|cell| (cell.collective, cell.bytes)).collect();
     cells.sort_unstable();
@@ -52,17 +61,22 @@ fn gains(runs: &[Results]) -> String {
     let header: Vec<String> = header.map(str::to_owned).collect();
     let gain = |run: &Results, (collective, bytes)| {
         let cell = run.cell(collective, bytes)?;
-        let (stock, default) = (cell.timing(STOCK)?, cell.timing(DEFAULT)?);
-        let mark = if default.quartile1 > stock.quartile3 { " !" } else { "" };
-        Some(format!("{:.2}{mark}", stock.median / default.median))
+        let stock = cell.timing(STOCK)?;
+        let (ours, name) = match of_best {
+            true => best(cell).map(|best| (best, format!(" {}", best.configuration)))?,
+            false => (cell.timing(DEFAULT)?, String::new()),
+        };
+        let mark = if ours.quartile1 > stock.quartile3 { " !" } else { "" };
+        Some(format!("{:.2}{name}{mark}", stock.median / ours.median))
     };
     let row = |&cell: &(Operation, u64)| {
         let gains = runs.iter().map(|run| gain(run, cell).unwrap_or_else(|| "-".to_owned()));
         [cell.0.to_string(), bytes(cell.1)].into_iter().chain(gains).collect()
     };
     let rows = cells.iter().map(row).collect();
-    Grid::new(header, rows).markdown()
-        + "\nStock by default; ! slower, and the middle halves of the iterations do not overlap.\n"
+    let of = if of_best { "the fastest of Nagare's algorithms" } else { "default" };
+    let legend = format!("\nStock by {of}; ! slower, and the middle halves of the iterations do not overlap.\n");
+    Grid::new(header, rows).markdown() + &legend
 }
 
 fn section(run: &Results, plots: Option<&str>) -> String {

@@ -4,7 +4,7 @@ use super::outcome::machine;
 use crate::mpi::Family;
 use crate::mpi::launcher::{Launcher, resolve};
 use crate::testbed_args::Chosen;
-use crate::{args, run, testbed_args, testbed_run};
+use crate::{args, own, run, testbed_args, testbed_run};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use nagare_bench::annotate::annotate;
@@ -121,6 +121,7 @@ impl<'a> Place<'a> {
                 mpi: Some(args.mpi.clone()),
                 congestion: args.congestion.clone(),
                 stock: false,
+                stock_too: false,
                 lib,
                 verbose: false,
                 untold: args.untold,
@@ -206,12 +207,7 @@ fn family(mpi: &str) -> anyhow::Result<Family> {
 fn find_program(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let places = match given {
         Some(path) => vec![path.to_owned()],
-        None => {
-            let nagare = std::env::current_exe().context("this program's own path is unknown; say --program PATH")?;
-            let above = nagare.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-            let family = family.directory();
-            [above.join(family).join("release"), above.join("lib/nagare").join(family)].map(|d| d.join(PROGRAM)).into()
-        }
+        None => own::beside(family.directory(), PROGRAM).context("say --program PATH")?,
     };
     let Some(found) = places.iter().find(|place| place.is_file()) else {
         let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();

@@ -8,6 +8,7 @@ use crate::args::DoctorArgs;
 use crate::mpi::launcher::{Kind, Launcher, find_in_path};
 use crate::mpi::{Family, library};
 use crate::output::print;
+use crate::own;
 use report::Health;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,7 +41,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         return rank::run(family, &args.mpi_library);
     }
     let mut health = Health::default();
-    let program = std::env::current_exe().map_or_else(|error| error.to_string(), |p| p.display().to_string());
+    let program = own::file().map_or_else(|error| error.to_string(), |p| p.display().to_string());
     print(&format!("Nagare {} ({program})\n", env!("CARGO_PKG_VERSION")))?;
 
     let launchers = find_launchers();

@@ -6,7 +6,7 @@ use crate::mpi::Family;
 use crate::mpi::launcher::Kind;
 use crate::mpi::preload::Preload;
 use crate::mpi::process::watch;
-use anyhow::Context;
+use crate::own;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,7 +59,7 @@ pub fn run(start: &Start, timeout: Duration, health: &mut Health) -> String {
 
 /// The launcher with two ranks of this program.
 fn command(start: &Start) -> anyhow::Result<Command> {
-    let program = std::env::current_exe().context("this program's own path")?;
+    let program = own::file()?;
     let mut arguments: Vec<String> = match start.kind {
         Kind::OpenMpi => ["-np", "2", "--oversubscribe"].map(str::to_owned).into(),
         Kind::Hydra | Kind::Srun => ["-n", "2"].map(str::to_owned).into(),

@@ -51,6 +51,8 @@ impl Launcher {
         let text = version_text(path)?;
         let Some((kind, version)) = recognise(&text).map(|(kind, version)| (kind, quoted(&version))) else {
             let first = quoted(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing"));
+            // Without a configuration it does not even tell its version.
+            ensure!(!first.starts_with("srun: "), "Slurm, which has no configuration here: {first}");
             bail!(
                 "{} --version printed '{first}'; expected Open MPI, MPICH (Hydra), Intel MPI, MVAPICH or Slurm",
                 path.display()

@@ -1,11 +1,15 @@
 //! The libnagare.so that fits an MPI family: where it is, and whether it keeps what it promises.
 
 use super::{Family, elf::Dynamic};
+use crate::own;
 use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 
 /// File name of the library.
 pub const FILE_NAME: &str = "libnagare.so";
+
+/// What every build of it exports.
+const DESCRIBE: &str = "nagare_describe";
 
 /// What a built library says about itself.
 pub struct Inspection {
@@ -27,7 +31,7 @@ pub fn find(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let places = match given {
         Some(path) if path.is_file() => vec![path.to_owned()],
         Some(path) => inside(path, family),
-        None => beside_program(family)?,
+        None => own::beside(family.directory(), FILE_NAME).context("--lib PATH names the library")?,
     };
     let Some(found) = places.iter().find(|place| place.is_file()) else {
         let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
@@ -46,6 +50,20 @@ pub fn find(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(found)
 }
 
+/// The same, to be preloaded.
+///
+/// # Errors
+/// Also if what was given is some other file.
+pub fn to_preload(family: Family, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let found = find(family, given)?;
+    if given.is_some() {
+        let dynamic = Dynamic::read(&found)?;
+        let is_ours = dynamic.is_some_and(|dynamic| dynamic.exported.iter().any(|name| name == DESCRIBE));
+        ensure!(is_ours, "--lib {}: exports no {DESCRIBE}; expected a {FILE_NAME}", found.display());
+    }
+    Ok(found)
+}
+
 /// Looks into a built library.
 ///
 /// # Errors
@@ -54,7 +72,9 @@ pub fn inspect(path: &Path, family: Family) -> anyhow::Result<Inspection> {
     let dynamic = Dynamic::read(path)?.with_context(|| format!("{}: not an ELF file", path.display()))?;
     let count = |prefix: &'static str| (prefix, dynamic.exported.iter().filter(|s| s.starts_with(prefix)).count());
     let counts = ["MPI_", "PMPI_", "nagare_"].map(count);
-    let is_ours = |name: &String| counts.iter().any(|(prefix, _)| name.starts_with(prefix));
+    // By which ranks of Open MPI know who has the library.
+    let is_key = |name: &str| family == Family::Openmpi && name == "PMIx_Commit";
+    let is_ours = |name: &String| is_key(name) || counts.iter().any(|(prefix, _)| name.starts_with(prefix));
     let large_count = dynamic.exported.iter().any(|s| s.starts_with("MPI_") && s.ends_with("_c"));
     let mut faults = Vec::new();
     for needed in dynamic.needed.iter().filter(|n| n.starts_with("libmpi") || n.starts_with("libhwloc")) {
@@ -77,14 +97,4 @@ pub fn inspect(path: &Path, family: Family) -> anyhow::Result<Inspection> {
 fn inside(directory: &Path, family: Family) -> Vec<PathBuf> {
     let family = directory.join(family.directory());
     [directory.to_owned(), family.clone(), family.join("release")].map(|d| d.join(FILE_NAME)).into()
-}
-
-/// Places relative to this program: the build tree (`target/release/nagare`) and an installation (`bin/nagare`).
-fn beside_program(family: Family) -> anyhow::Result<Vec<PathBuf>> {
-    let program =
-        std::env::current_exe().context("this program's own path is unknown; --lib PATH names the library")?;
-    let above = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-    let family = family.directory();
-    let places = [above.join(family).join("release"), above.join("lib/nagare").join(family)];
-    Ok(places.map(|directory| directory.join(FILE_NAME)).into())
 }

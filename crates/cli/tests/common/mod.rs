@@ -65,6 +65,11 @@ fn shell(line: &str, arguments: &[&OsStr]) {
     assert!(Command::new("/bin/sh").args(["-c", line, "sh"]).args(arguments).status().unwrap().success());
 }
 
+/// What passes for the library, and does nothing.
+pub fn stand_in(path: &Path) {
+    shell(r#"echo 'int nagare_describe;' | cc -shared -fPIC -x c -o "$1" -"#, &[path.as_os_str()]);
+}
+
 /// A launcher that answers `--version` with `version` and otherwise does `body`.
 pub fn launcher(directory: &Path, name: &str, version: &str, body: &str) -> PathBuf {
     script(directory, name, &format!("if [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{body}"))

@@ -1,0 +1,96 @@
+//! `nagare ps`: what the collectives of running jobs are in, as their watches tell it.
+
+use crate::output::{print, print_json};
+use anyhow::Context;
+use clap::Args;
+use nagare_plan::quoted;
+use nagare_watch::{Answer, Job, behind, door, running};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The sockets of this network namespace.
+const SOCKETS: &str = "/proc/net/unix";
+
+/// A watch looks once a second whether somebody asks, and waits a second for 64 ranks that do not answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Longest answer that is read: a line of each of a million ranks.
+const MOST: u64 = 1 << 30;
+
+#[derive(Args)]
+pub struct PsArgs {
+    /// Only jobs of this program, or of this number of the batch system
+    pub job: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    job: Job,
+    answers: Vec<Answer>,
+}
+
+/// Asks one rank of every job on this host.
+pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
+    let text = fs::read_to_string(SOCKETS).context(SOCKETS)?;
+    let mut jobs: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    for (world, rank) in text.lines().filter_map(|line| behind(line.split_once('@')?.1)) {
+        jobs.entry(world).or_default().push(rank);
+    }
+    if jobs.is_empty() {
+        eprintln!(
+            "nagare: no job on this host is watched: start it with NAGARE_WATCH=10m, and ask on a host where a rank of \
+             it runs"
+        );
+    }
+    let mut found: Vec<Found> = Vec::new();
+    let mut silent = Vec::new();
+    for (world, ranks) in jobs {
+        match ranks.iter().map(|&rank| ask(world, rank)).find_map(Result::ok) {
+            Some(answer) => found.push(answer),
+            None => silent.push(ranks.len()),
+        }
+    }
+    let is_wanted = |found: &Found| {
+        args.job.as_ref().is_none_or(|job| found.job.program == *job || found.job.job.as_ref() == Some(job))
+    };
+    let is_none = found.is_empty();
+    found.retain(is_wanted);
+    for ranks in silent {
+        eprintln!("nagare: a job with {ranks} ranks here does not answer: it is another user's, or it is stopped");
+    }
+    if let Some(job) = args.job.as_ref().filter(|_| found.is_empty() && !is_none) {
+        eprintln!("nagare: no job on this host is {}; without a name, all are shown", quoted(job));
+    }
+    if args.json {
+        print_json(&found)?;
+    } else {
+        let texts: Vec<String> = found.iter().map(|found| running(&found.job, &found.answers)).collect();
+        print(&texts.join("\n"))?;
+    }
+    Ok(if found.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What all ranks of a job are in, asked at one of them.
+fn ask(world: u64, rank: u32) -> anyhow::Result<Found> {
+    let stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(door(world, rank))?)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut lines = BufReader::new(stream.take(MOST)).lines();
+    let first = lines.next().context("no answer")??;
+    let job: Job = serde_json::from_str(&first)?;
+    let mut answers = Vec::new();
+    for line in lines {
+        answers.push(serde_json::from_str(&line?)?);
+    }
+    answers.sort_by_key(|answer: &Answer| answer.rank);
+    Ok(Found { job, answers })
+}

@@ -1,0 +1,142 @@
+//! `nagare report sum` and `diff`: several jobs together, and one job beside another.
+
+use super::file::{Report, Row};
+use super::words::{saving, seconds};
+use crate::output::{bytes, table};
+use nagare_plan::quoted;
+use std::fmt::Write;
+
+/// The rows of several jobs in one: for each collective and what it ran on, the longest first.
+pub fn summed(reports: &[Report]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for row in reports.iter().flat_map(|report| &report.rows) {
+        let is_same = |sum: &&mut Row| {
+            (&sum.collective, &sum.algorithm, &sum.reason) == (&row.collective, &row.algorithm, &row.reason)
+        };
+        match rows.iter_mut().find(is_same) {
+            None => rows.push(row.clone()),
+            Some(sum) => {
+                (sum.min_bytes, sum.max_bytes) = (sum.min_bytes.min(row.min_bytes), sum.max_bytes.max(row.max_bytes));
+                sum.calls = sum.calls.saturating_add(row.calls);
+                sum.total_seconds += row.total_seconds;
+                sum.max_seconds += row.max_seconds;
+                sum.min_seconds += row.min_seconds;
+            }
+        }
+    }
+    rows.sort_by(|a, b| b.max_seconds.total_cmp(&a.max_seconds));
+    rows
+}
+
+/// What several jobs did in all.
+pub fn sum(reports: &[Report]) -> String {
+    let rows = summed(reports);
+    let mut shown = table(["collective", "ran", "reason", "bytes", "calls", "s", "s, all"]);
+    for row in &rows {
+        shown.add_row([
+            quoted(&row.collective),
+            quoted(&row.algorithm),
+            row.reason.as_deref().map(quoted).unwrap_or_default(),
+            match (bytes(row.min_bytes), bytes(row.max_bytes)) {
+                (least, most) if least == most => least,
+                (least, most) => format!("{least}-{most}"),
+            },
+            row.calls.to_string(),
+            format!("{:.3}", row.max_seconds),
+            format!("{:.3}", row.total_seconds),
+        ]);
+    }
+    let mut text = format!(
+        "{} jobs together; calls: of the rank that made most; s: of the rank that was longest in them, and of all\n\
+         {shown}\n",
+        reports.len()
+    );
+    let learned: Vec<f64> =
+        reports.iter().flat_map(|report| &report.learned).map(|learned| learned.saved_seconds).collect();
+    if !learned.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "measured calls {}", saving(learned.iter().sum()));
+    }
+    text
+}
+
+/// The times of two jobs, by collective; those that took longest before come first.
+pub fn diff([before, after]: [&Report; 2]) -> String {
+    let of = |report: &Report, collective: &str| {
+        let rows = || report.rows.iter().filter(|row| row.collective == collective);
+        (
+            rows().map(|row| row.calls).sum::<u64>(),
+            rows().map(|row| row.max_seconds).fold(0.0, |sum, seconds| sum + seconds),
+        )
+    };
+    let mut collectives: Vec<&str> = Vec::new();
+    for row in before.rows.iter().chain(&after.rows) {
+        if !collectives.contains(&row.collective.as_str()) {
+            collectives.push(&row.collective);
+        }
+    }
+    collectives.sort_by(|a, b| of(before, b).1.total_cmp(&of(before, a).1));
+    let mut shown = table(["collective", "calls", "s before", "s after", "x"]);
+    let ratio = |before: f64, after: f64| if after > 0.0 { format!("{:.2}", before / after) } else { "-".to_owned() };
+    let (mut all_before, mut all_after) = (0.0, 0.0);
+    for collective in collectives {
+        let ((calls, was), (calls_after, is)) = (of(before, collective), of(after, collective));
+        (all_before, all_after) = (all_before + was, all_after + is);
+        let calls = if calls == calls_after { calls.to_string() } else { format!("{calls}, {calls_after}") };
+        shown.add_row([quoted(collective), calls, format!("{was:.3}"), format!("{is:.3}"), ratio(was, is)]);
+    }
+    let mut text = String::new();
+    for (name, report) in [("before", before), ("after", after)] {
+        let nodes = report.nodes.map_or_else(String::new, |nodes| format!(" on {nodes} nodes"));
+        let _ = writeln!(text, "{name}: {}, {} ranks{nodes}", quoted(&report.mpi), report.ranks);
+    }
+    let (was, is) = (seconds(all_before), seconds(all_after));
+    let _ = writeln!(text, "{shown}\nin all {was} before, {is} after: {} x", ratio(all_before, all_after));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(rows: &serde_json::Value) -> Report {
+        let report = serde_json::json!({
+            "schema": 1, "nagare": "0.1.0", "mpi": "Open MPI v4.1.4", "ranks": 16, "nodes": 8, "levels": [],
+            "topology_from": "", "rows": rows, "learned": [],
+        });
+        serde_json::from_value(report).expect("a report")
+    }
+
+    fn row(collective: &str, algorithm: &str, calls: u64, seconds: f64) -> serde_json::Value {
+        serde_json::json!({
+            "collective": collective, "algorithm": algorithm, "min_bytes": 1024, "max_bytes": 4096, "calls": calls,
+            "total_seconds": 16.0 * seconds, "max_seconds": seconds,
+        })
+    }
+
+    fn cells(text: &str, first: &str) -> Vec<Vec<String>> {
+        let rows = text.lines().filter(|line| line.contains(&format!(" {first} ")));
+        rows.map(|row| row.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect()).collect()
+    }
+
+    #[test]
+    fn rows_of_a_kind_are_summed() {
+        let one = report(&serde_json::json!([row("bcast", "chain", 3, 0.5), row("reduce", "stock", 1, 2.0)]));
+        let other = report(&serde_json::json!([row("bcast", "chain", 4, 0.25), row("bcast", "stock", 1, 0.125)]));
+        let text = sum(&[one, other]);
+        let bcast = cells(&text, "bcast");
+        assert_eq!(bcast[0][1..], ["bcast", "chain", "", "1K-4K", "7", "0.750", "12.000", ""]);
+        assert_eq!((bcast.len(), bcast[1][2].as_str()), (2, "stock"));
+        assert!(text.find("reduce") < text.find("bcast"), "the longest comes first\n{text}");
+    }
+
+    #[test]
+    fn two_jobs_are_compared_by_collective() {
+        let before = report(&serde_json::json!([row("bcast", "stock", 3, 1.5), row("gather", "stock", 1, 0.5)]));
+        let after = report(&serde_json::json!([row("bcast", "chain", 2, 0.25), row("bcast", "stock", 1, 0.25)]));
+        let text = diff([&before, &after]);
+        assert_eq!(cells(&text, "bcast")[0][1..6], ["bcast", "3", "1.500", "0.500", "3.00"]);
+        assert_eq!(cells(&text, "gather")[0][1..6], ["gather", "1, 0", "0.500", "0.000", "-"]);
+        assert!(text.ends_with("in all 2.00 s before, 500 ms after: 4.00 x\n"), "{text}");
+    }
+}

@@ -1,0 +1,37 @@
+//! `nagare predict`: times by algorithm and size, the limit, and what a job begins with.
+
+use crate::common::{rows, stdout_of};
+use serde_json::Value;
+
+#[test]
+fn times_the_limit_and_the_choice_of_every_size() {
+    let words = ["predict", "allreduce", "-f", "tree8", "--ppn", "2", "--sizes", "16K,1M"];
+    let text = stdout_of(&words);
+    let document: Value = serde_json::from_str(&stdout_of(&[&words[..], &["--json"]].concat())).unwrap();
+    let sizes = document["sizes"].as_array().unwrap();
+    assert_eq!((sizes.len(), &document["ranks"], &document["nodes"]), (2, &16.into(), &8.into()));
+    // 2 n (N - 1) / N at 100 Mbit/s, of which 1448 of 1514 bytes are data.
+    let limit = 2.0 * f64::from(1 << 20) * 7.0 / 8.0 * 8.0 / (100e6 * 1448.0 / 1514.0) * 1e3;
+    assert!((sizes[1]["limit_ms"].as_f64().unwrap() / limit - 1.0).abs() < 1e-9, "{document}");
+    assert_eq!((&sizes[0]["runs"], &sizes[0]["reason"]), (&Value::Null, &"below threshold".into()));
+    let (runs, times) = (sizes[1]["runs"].as_str().unwrap(), sizes[1]["algorithms_ms"].as_object().unwrap());
+    let fastest = times.values().map(|time| time.as_f64().unwrap()).fold(f64::INFINITY, f64::min);
+    assert_eq!(times[runs].as_f64(), Some(fastest), "{document}");
+    assert!(fastest >= limit && fastest < sizes[1]["stock_ms"].as_f64().unwrap(), "{document}");
+    // The same as a table.
+    let rows = rows(&text);
+    let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{name}: {text}"));
+    assert_eq!(row(runs)[2], format!("{fastest:.3} *"));
+    assert!(row("stock")[1].ends_with(" *") && !row("stock")[2].ends_with('*'), "{text}");
+    assert!(text.contains("stock at 16K: below threshold\n"), "{text}");
+}
+
+/// What has no prediction is chosen all the same.
+#[test]
+fn exchanges_have_a_choice() {
+    let text = stdout_of(&["predict", "alltoall", "-f", "star16", "--sizes", "64,64K"]);
+    let rows = rows(&text);
+    let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{name}: {text}"));
+    assert_eq!(row("two_level_ring")[1..], ["-", "- *"]);
+    assert_eq!(row("stock")[1..], ["- *", "-"]);
+}
