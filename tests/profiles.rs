@@ -197,8 +197,13 @@ fn what_a_job_has_learnt_is_written() {
         let entries = std::fs::read_dir(scratch.path().join("nagare/profiles")).expect("the directory");
         entries.map(|entry| entry.expect("a file").path()).collect()
     };
-    let first = run("write", "bcast", "60");
-    let runs = first.report().0["learned"][0]["runs"].as_str().expect("what was settled on").to_owned();
+    // A job that ends while all candidates are measured once more, as a busy machine may cause, has settled nothing.
+    let settled = |collective: &str| {
+        let outcomes = (0..3).map(|_| run("write", collective, "60"));
+        let runs = |outcome: Outcome| outcome.report().0["learned"][0]["runs"].as_str().map(str::to_owned);
+        outcomes.filter_map(runs).next().expect("what was settled on")
+    };
+    let runs = settled("bcast");
     assert_eq!(files().len(), 1, "{:?}", files());
     let file = files().remove(0);
     let text = std::fs::read_to_string(&file).expect("the profile");
@@ -219,7 +224,7 @@ fn what_a_job_has_learnt_is_written() {
     assert_eq!(calls(&third, "bcast", &runs), 10, "{:?}", third.report());
     std::fs::remove_file(&site).expect("the site's");
 
-    run("write", "allreduce", "60");
+    settled("allreduce");
     assert_eq!(files(), std::slice::from_ref(&file));
     let text = std::fs::read_to_string(&file).expect("the profile");
     for collective in ["bcast", "allreduce"] {

@@ -1,6 +1,9 @@
 //! Tools of the profiling interface see every call of the program once, and nothing of ours, wherever they are loaded.
 
-use nagare_harness::{Job, Mpi, Outcome, Program, compile, compile_with, root_directory};
+use nagare_harness::{Job, Mpi, Outcome, Program, compile, compile_with, root_directory, scratch_directory};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 const RANKS: u32 = 4;
 
@@ -158,4 +161,65 @@ fn our_messages_go_to_the_mpi_library() {
         let outcome = Job::forced(&program, RANKS).tool_before(&covers).run().verified("tooled");
         assert_ours(mpi, &outcome, 0);
     }
+}
+
+/// Before Nagare, a tool that looks up the next function itself finds Nagare's; behind it, one line says that nothing
+/// can run on Nagare.
+#[test]
+fn a_tool_that_calls_the_next_function() {
+    for mpi in Mpi::ALL {
+        let (program, tool) = (compile(mpi, "tests/programs/learning.c"), shared(mpi, "tests/programs/tool_next.c"));
+        let job = Job::forced(&program, RANKS).arguments(&["calls=5"]);
+        let before = job.clone().tool_before(&tool).run().verified("learning");
+        assert_eq!((before.report().ours("bcast"), before.messages()), (5, vec![]), "{}", mpi.name());
+
+        let behind = job.tool_behind(&tool);
+        let outcome = behind.clone().run().passed();
+        let [message] = outcome.messages()[..] else { panic!("{}", outcome.ended.output()) };
+        assert!(message.contains("calls the MPI library past Nagare: no call runs on Nagare"), "{message}");
+        assert!(outcome.ended.stdout.contains("PASS learning"), "{}", outcome.ended.output());
+        let ended = behind.set("NAGARE_STRICT", "1").run().ended;
+        assert!(!ended.success() && ended.stderr.contains("the job ends (NAGARE_STRICT=1)"), "{}", ended.output());
+    }
+}
+
+/// EZTrace of Debian, for each of Debian's MPI libraries: the trace has the events that it has without Nagare. A program
+/// with communicators of its own ends in EZTrace 2.0 itself.
+#[test]
+fn a_real_tracer() {
+    for (mpi, plugin) in [(Mpi::OpenMpi4, "openmpi"), (Mpi::Mpich4, "mpich")] {
+        let program = compile(mpi, "tests/programs/learning.c");
+        for (collective, function) in [("allreduce", "MPI_Allreduce"), ("alltoallv", "MPI_Alltoallv")] {
+            let traces = scratch_directory();
+            let traced = |name: &str| {
+                let directory = traces.path().join(name);
+                let options = ["eztrace", "-t", plugin, "-o"].map(Into::into).into_iter();
+                let words = options.chain([directory.clone().into(), program.words[0].clone()]).collect();
+                (Program { words, ..program.clone() }, directory.join("learning_c_trace/eztrace_log.otf2"))
+            };
+            let arguments = [&format!("collective={collective}"), "calls=5"];
+            let (stock, trace) = traced("stock");
+            Job::stock(&stock, RANKS).arguments(&arguments).run().verified("learning");
+            let expected = events(&trace);
+            assert_eq!(expected.get(&format!("ENTER {function}")), Some(&(5 * RANKS as usize)), "{expected:?}");
+
+            let (ours, trace) = traced("ours");
+            let outcome = Job::forced(&ours, RANKS).arguments(&arguments).run().verified("learning");
+            assert_eq!(events(&trace), expected, "{}", mpi.name());
+            assert_eq!(outcome.report().ours(collective), 5, "{:?}", outcome.report());
+        }
+    }
+}
+
+/// How often each kind of event is in a trace, for entering and leaving a function also which.
+fn events(trace: &Path) -> BTreeMap<String, usize> {
+    let output = Command::new("otf2-print").arg(trace).output().expect("otf2-print of Debian's otf2-tools");
+    let mut events = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mut words = line.split_whitespace();
+        let (Some(kind), Some(Ok(_))) = (words.next(), words.next().map(str::parse::<u32>)) else { continue };
+        let function = line.split('"').nth(1).filter(|_| matches!(kind, "ENTER" | "LEAVE")).unwrap_or_default();
+        *events.entry(format!("{kind} {function}").trim_end().to_owned()).or_default() += 1;
+    }
+    events
 }

@@ -6,10 +6,20 @@ use crate::comm::registry;
 use crate::real;
 use crate::world::shim::{refuse, shim};
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// Whether MPI was initialised through Nagare. A tool that was loaded after us and calls the MPI library itself comes by
+/// without us.
+pub fn entered() -> bool {
+    ENTERED.load(Ordering::Relaxed)
+}
 
 /// Lets the library initialise itself, then exchanges facts if that worked.
 fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_int) -> c_int {
     guard(function, || {
+        ENTERED.store(true, Ordering::Relaxed);
         let shim = shim();
         if let Some(shim) = shim {
             // Before: ranks whose files are slow to read are waited for by the library, which says nothing about them.

@@ -2,8 +2,10 @@
 //! (docs/tools.md). Our `MPI_X` calls it first, as without Nagare, and it calls the `PMPI_X` that it finds, which is
 //! ours.
 
+use super::init;
 use crate::real::is_mpi_library;
-use std::ffi::{CStr, c_void};
+use crate::world::shim::passed_by;
+use std::ffi::{CStr, c_int, c_void};
 use std::mem::MaybeUninit;
 
 /// Whether tools wrap the function of that name: `MPI_X`; they go on to `PMPI_X`.
@@ -28,12 +30,24 @@ fn is_nagare() -> bool {
 
 /// Whether a function is an MPI library's: told by the file, since a process may have two of them, and we call one.
 fn is_of_mpi_library(function: *mut c_void) -> bool {
+    file_of(function).is_some_and(|file| is_mpi_library(file.to_bytes()))
+}
+
+/// The file that a function was loaded from, as long as it is not unloaded.
+fn file_of(function: *mut c_void) -> Option<&'static CStr> {
     let mut object = MaybeUninit::<libc::Dl_info>::uninit();
     // SAFETY: dladdr looks the address up, and fills the structure in if it returns anything but 0; the name is then a
-    // C string that stays as long as the object.
+    // C string that stays as long as the object, and tools that define MPI's functions stay.
     unsafe {
-        libc::dladdr(function, object.as_mut_ptr()) != 0
-            && is_mpi_library(CStr::from_ptr(object.assume_init().dli_fname).to_bytes())
+        (libc::dladdr(function, object.as_mut_ptr()) != 0).then(|| CStr::from_ptr(object.assume_init().dli_fname))
+    }
+}
+
+/// A tool's function, the first that follows ours of that name, has returned for the first time.
+pub fn has_returned(symbol: &str, next: *mut c_void, code: c_int) {
+    if matches!(symbol, "MPI_Init" | "MPI_Init_thread") && code == 0 && !init::entered() {
+        let file = file_of(next).map_or("a tool".into(), |file| file.to_string_lossy());
+        passed_by(&file);
     }
 }
 
@@ -58,7 +72,9 @@ macro_rules! exported {
                 // Threads that are here at the same time find the same.
                 NEXT.store(next as *mut (), std::sync::atomic::Ordering::Relaxed);
                 // SAFETY: the caller's own arguments.
-                unsafe { next($($argument),*) }
+                let code = unsafe { next($($argument),*) };
+                $crate::interpose::next::has_returned(stringify!($symbol), next as *mut std::ffi::c_void, code);
+                code
             }
 
             unsafe extern $abi fn ours($($argument: $type),*) -> c_int $body

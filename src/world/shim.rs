@@ -343,6 +343,20 @@ pub fn refuse(real: &Real) -> ! {
     std::process::exit(1)
 }
 
+/// Says on rank 0 that `tool`, loaded after Nagare, has initialised MPI without it: it calls the MPI library itself.
+pub fn passed_by(tool: &str) {
+    let Some(shim) = shim() else { return };
+    let config = &shim.setup().config;
+    if !config.enable || shim.world_rank() != Some(0) {
+        return;
+    }
+    let outcome = if config.strict { "the job ends (NAGARE_STRICT=1)" } else { "no call runs on Nagare" };
+    log::error!("{} calls the MPI library past Nagare: {outcome}; preload it before Nagare", quoted(tool));
+    if config.strict {
+        panics::abort(shim.real, 1);
+    }
+}
+
 /// What a launcher needs to end a job of which a process has ended.
 const FIRST: Duration = Duration::from_secs(1);
 
