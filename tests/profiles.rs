@@ -188,7 +188,7 @@ fn what_a_job_has_learnt_is_written() {
         let job = job.set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
         let slow = [("bcast", "2"), ("allreduce", "5")].into_iter().fold(job, |job, (collective, chain)| {
             let variable = format!("OMPI_MCA_coll_tuned_{collective}_algorithm");
-            job.set(&variable, chain).set(&format!("{variable}_segmentsize"), "64")
+            job.set(&variable, chain).set(&format!("{variable}_segmentsize"), "512")
         });
         let job = slow.set("XDG_CONFIG_HOME", home).set("NAGARE_PROFILE", "").set("NAGARE_LEARN", learn);
         job.run().verified("learning")

@@ -67,6 +67,26 @@ fn every_spawned_world_has_a_report_of_its_own() {
     }
 }
 
+/// By the ranks of communicators: the world, and lines and planes of a grid cut from it.
+#[test]
+fn calls_are_told_apart_by_the_ranks_of_communicators() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let outcome = Job::forced(&compile(mpi, "tests/programs/cartesian.c"), 6).arguments(&["grid=2,3"]).run();
+        let report = outcome.verified("cartesian").report().clone();
+        let rows = report.0["communicators"].as_array().expect("rows");
+        let calls = |ranks: Option<u64>| -> u64 {
+            let of = rows.iter().filter(|row| row["communicator_ranks"].as_u64() == ranks);
+            of.map(|row| row["total_calls"].as_u64().expect("a number")).sum()
+        };
+        let sizes = report.0["sizes"].as_array().expect("rows");
+        let all: u64 = sizes.iter().map(|row| row["total_calls"].as_u64().expect("a number")).sum();
+        // Ranks along each direction, and all; every rank makes as many calls on each.
+        assert_eq!([2, 3, 6].map(|ranks| calls(Some(ranks)) > 0), [true; 3], "{rows:?}");
+        assert_eq!([1, 2, 3, 6].map(|ranks| calls(Some(ranks))).iter().sum::<u64>(), all, "{rows:?}");
+        assert_eq!(calls(None), 0, "{rows:?}");
+    }
+}
+
 /// A report of a job before stays, and names tell jobs apart.
 #[test]
 fn reports_that_are_there_stay() {

@@ -29,7 +29,6 @@ use crate::real::{OTHERS, Other, Word};
 use crate::transport::agreement;
 use crate::world::shim::Shim;
 use nagare_plan::choice::{Choice, Reason};
-use nagare_plan::collective::Collective;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -40,35 +39,37 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     let collective = arguments.collective;
     let watched = if shim.watched.load(Ordering::Relaxed) { watched::handled(shim, arguments) } else { None };
     if !shim.is_open() {
-        return passed_on(shim, collective, Reason::Outside, 0, forward);
+        return passed_on(shim, arguments, Reason::Outside, 0, forward);
     }
     let bytes = match arguments.bytes(shim) {
         Ok(bytes) => bytes,
-        Err(reason) => return passed_on(shim, collective, reason, 0, forward),
+        Err(reason) => return passed_on(shim, arguments, reason, 0, forward),
     };
     if arguments.is_below(bytes, shim.floor(collective)) {
-        return passed_on(shim, collective, Reason::Small, bytes, forward);
+        return passed_on(shim, arguments, Reason::Small, bytes, forward);
     }
     let mut decision = match decide(shim, arguments, bytes) {
         Ok(decision) => decision,
-        Err(PassedOn::Because(reason)) => return passed_on(shim, collective, reason, bytes, forward),
-        Err(PassedOn::Early(record, class)) => return timed(shim, record, class, Reason::Early, bytes, forward),
+        Err(PassedOn::Because(reason)) => return passed_on(shim, arguments, reason, bytes, forward),
+        Err(PassedOn::Early(record, class)) => {
+            return timed(shim, record, class, arguments, Reason::Early, bytes, forward);
+        }
     };
     if let Some(class) = decision.class {
         match trial::is_early(shim, arguments.comm, &decision, class) {
             Ok(false) => {}
-            Ok(true) => return timed(shim, decision.record, class, Reason::Early, bytes, forward),
+            Ok(true) => return timed(shim, decision.record, class, arguments, Reason::Early, bytes, forward),
             Err(code) => return code,
         }
     }
     let private = match take(shim, arguments, &decision) {
         Ok(private) => private,
-        Err(reason) => return passed_on(shim, collective, reason, bytes, forward),
+        Err(reason) => return passed_on(shim, arguments, reason, bytes, forward),
     };
     if decision.place.asks_for_devices {
         // Before anything that ranks wait in for one another.
         match stack::on_large(|| agreement::least(shim.real, arguments.comm, c_int::from(!arguments.on_device(shim)))) {
-            Ok(0) => return passed_on(shim, collective, Reason::Device, bytes, forward),
+            Ok(0) => return passed_on(shim, arguments, Reason::Device, bytes, forward),
             Ok(_) => {}
             // As in any call of the library that fails on this rank.
             Err(code) => return code,
@@ -84,10 +85,10 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
                 return raise(shim, arguments, failure);
             }
             Ok(Step { way: Err(reason), is_timed: true }) => {
-                return timed(shim, decision.record, class, reason, bytes, forward);
+                return timed(shim, decision.record, class, arguments, reason, bytes, forward);
             }
             Ok(Step { way: Err(reason), is_timed: false }) => {
-                return passed_on(shim, collective, reason, bytes, forward);
+                return passed_on(shim, arguments, reason, bytes, forward);
             }
             Ok(Step { way: Ok(algorithm), is_timed }) => {
                 decision.switch_to(algorithm);
@@ -106,6 +107,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if let Some(class) = measured {
         decision.record.learning().took(class, elapsed);
     }
+    let ranks = decision.record.size;
     // The program's error handler may call and use it again, or never come back.
     drop((decision, private));
     let code = match outcome {
@@ -113,6 +115,9 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Err(failure) => raise(shim, arguments, failure),
     };
     shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
+    if shim.timed.load(Ordering::Relaxed) {
+        shim.statistics.count_ranks(collective, true, ranks, elapsed);
+    }
     code
 }
 
@@ -138,12 +143,13 @@ fn timed(
     shim: &Shim,
     record: &Communicator,
     class: Class,
+    arguments: &Arguments,
     reason: Reason,
     bytes: u64,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let (start, deletions) = (Instant::now(), registry::deletions());
-    let code = passed_on(shim, class.collective(), reason, bytes, forward);
+    let code = passed_on(shim, arguments, reason, bytes, forward);
     // An error handler, which also says what the call returns, may have freed the communicator, and the record with it.
     if code == 0 && deletions == registry::deletions() {
         record.learning().took(class, start.elapsed().as_nanos() as u64);
@@ -152,13 +158,8 @@ fn timed(
 }
 
 #[inline]
-fn passed_on(
-    shim: &Shim,
-    collective: Collective,
-    reason: Reason,
-    bytes: u64,
-    forward: impl FnOnce() -> c_int,
-) -> c_int {
+fn passed_on(shim: &Shim, arguments: &Arguments, reason: Reason, bytes: u64, forward: impl FnOnce() -> c_int) -> c_int {
+    let collective = arguments.collective;
     let choice = Choice::Library(reason);
     if !shim.timed.load(Ordering::Relaxed) {
         shim.statistics.count(collective, choice, bytes, 0);
@@ -166,7 +167,16 @@ fn passed_on(
     }
     let start = Instant::now();
     let code = forward();
-    shim.statistics.count(collective, choice, bytes, start.elapsed().as_nanos() as u64);
+    let elapsed = start.elapsed().as_nanos() as u64;
+    shim.statistics.count(collective, choice, bytes, elapsed);
+    // Only of a call that has worked the communicator is known to be one, and still there.
+    if code == 0 {
+        let (mut ranks, size) = (0, shim.real.mpi.comm_size);
+        // SAFETY: the program's communicator, on which a call has just succeeded.
+        if unsafe { size(arguments.comm.into(), &raw mut ranks) } == 0 {
+            shim.statistics.count_ranks(collective, false, ranks as u32, elapsed);
+        }
+    }
     code
 }
 

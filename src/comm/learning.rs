@@ -27,11 +27,6 @@ impl Class {
         let magnitude = (collective != Collective::Alltoallv).then(|| bytes.max(1).ilog2());
         Self { collective, magnitude }
     }
-
-    /// The collective.
-    pub fn collective(self) -> Collective {
-        self.collective
-    }
 }
 
 impl fmt::Display for Class {

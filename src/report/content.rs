@@ -1,11 +1,10 @@
 //! The report: which algorithm ran for which calls, or why the library's own did, over all ranks.
 
 use super::learned::{self, Learned};
-use super::statistics::{CLASSES, Counted, OUTCOMES, Snapshot, outcome_name};
-use crate::real::OTHERS;
+use super::rows::{CommunicatorRow, OtherRow, Ranks, ReportRow, SizeRow, communicators, others, rows, sizes};
+use super::snapshot::Snapshot;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use nagare_plan::collective::Collective;
 use nagare_plan::quoted;
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -44,6 +43,8 @@ pub struct Report {
     rows: Vec<ReportRow>,
     /// The same calls by size.
     sizes: Vec<SizeRow>,
+    /// The same calls by the communicators' numbers of ranks.
+    communicators: Vec<CommunicatorRow>,
     /// Collectives that Nagare does not carry out.
     others: Vec<OtherRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,120 +67,10 @@ pub struct Known<'t> {
     pub has_ended: bool,
 }
 
-/// Calls, bytes and time of one kind of calls on several ranks.
-#[derive(Debug, Serialize)]
-struct Ranks {
-    /// Calls of the rank that called most often, and of all.
-    calls: u64,
-    total_calls: u64,
-    /// Time in the calls: of the rank that was longest in them, of the one that was shortest, of all. What the first
-    /// two differ by was mostly spent waiting for ranks that came late.
-    max_seconds: f64,
-    min_seconds: f64,
-    total_seconds: f64,
-}
-
-/// One outcome of one collective.
-#[derive(Debug, Serialize)]
-struct ReportRow {
-    collective: &'static str,
-    /// Name of the algorithm, `stock` for the library's own.
-    algorithm: &'static str,
-    /// Why the library's own ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv of all that a rank sends, for what
-    /// else has blocks of one of them, for Reduce_scatter of their mean; bytes.
-    min_bytes: u64,
-    max_bytes: u64,
-    /// Bytes over all calls of the rank that had most, and of all ranks.
-    rank_bytes: u64,
-    bytes: u64,
-    #[serde(flatten)]
-    ranks: Ranks,
-}
-
-/// The timed calls of one collective in one class of sizes.
-#[derive(Debug, Serialize)]
-struct SizeRow {
-    collective: &'static str,
-    /// At least so many bytes, and less than four times as many; the first class begins at 0, the last has no end.
-    min_bytes: u64,
-    /// Whether they ran on Nagare.
-    nagare: bool,
-    #[serde(flatten)]
-    ranks: Ranks,
-}
-
-/// Calls of a collective that was passed on; of a nonblocking one the time of its start.
-#[derive(Debug, Serialize)]
-struct OtherRow {
-    collective: &'static str,
-    #[serde(flatten)]
-    ranks: Ranks,
-}
-
-impl Ranks {
-    /// Over the ranks that made such calls; `None` if there are none.
-    fn over(counted: impl Iterator<Item = Counted>) -> Option<Self> {
-        let counted: Vec<Counted> = counted.filter(|counted| counted.calls > 0).collect();
-        let seconds = || counted.iter().map(|counted| counted.nanoseconds as f64 * 1e-9);
-        Some(Self {
-            calls: counted.iter().map(|counted| counted.calls).max()?,
-            total_calls: counted.iter().map(|counted| counted.calls).sum(),
-            max_seconds: seconds().fold(0.0, f64::max),
-            min_seconds: seconds().fold(f64::INFINITY, f64::min),
-            total_seconds: seconds().sum(),
-        })
-    }
-}
-
 /// File of the program, without directories.
 pub fn program() -> String {
     let program = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     program.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Every outcome of every collective that there was on some rank.
-fn rows(ranks: &[Snapshot]) -> Vec<ReportRow> {
-    let all = (0..Collective::ALL.len()).flat_map(|c| (0..OUTCOMES).map(move |outcome| (c, outcome)));
-    let row = |(c, outcome): (usize, usize)| {
-        let each = || ranks.iter().map(|rank| rank.row(c, outcome)).filter(|counted| counted.calls > 0);
-        let (algorithm, reason) = outcome_name(outcome);
-        Some(ReportRow {
-            collective: Collective::ALL[c].name(),
-            algorithm,
-            reason: reason.map(|r| r.name()),
-            min_bytes: each().map(|counted| counted.least).min()?,
-            max_bytes: each().map(|counted| counted.most).max()?,
-            rank_bytes: each().map(|counted| counted.bytes).max()?,
-            bytes: each().map(|counted| counted.bytes).sum(),
-            ranks: Ranks::over(each())?,
-        })
-    };
-    all.filter_map(row).collect()
-}
-
-/// The same by classes of sizes.
-fn sizes(ranks: &[Snapshot]) -> Vec<SizeRow> {
-    let mut rows = Vec::new();
-    for (c, collective) in Collective::ALL.iter().enumerate() {
-        for (class, nagare) in (0..CLASSES).flat_map(|class| [(class, false), (class, true)]) {
-            if let Some(ranks) = Ranks::over(ranks.iter().map(|rank| rank.size(c, class, nagare))) {
-                let min_bytes = if class == 0 { 0 } else { 1 << (2 * class) };
-                rows.push(SizeRow { collective: collective.name(), min_bytes, nagare, ranks });
-            }
-        }
-    }
-    rows
-}
-
-/// What was passed on.
-fn others(ranks: &[Snapshot]) -> Vec<OtherRow> {
-    let row = |(index, &collective)| {
-        Some(OtherRow { collective, ranks: Ranks::over(ranks.iter().map(|rank: &Snapshot| rank.other(index)))? })
-    };
-    OTHERS.iter().enumerate().filter_map(row).collect()
 }
 
 impl Report {
@@ -210,6 +101,7 @@ impl Report {
             share: (has_ended && all > 0.0).then(|| within / all),
             rows,
             sizes: sizes(&ranks),
+            communicators: communicators(&ranks),
             others,
             learned,
         }

@@ -5,4 +5,6 @@
 pub mod content;
 pub mod destination;
 pub mod learned;
+mod rows;
+mod snapshot;
 pub mod statistics;

@@ -1,21 +1,13 @@
-//! Counting calls: by collective and by what ran, with size range and time; by class of size; what is passed on.
+//! Counting calls: by collective and by what ran, with size range and time; by class of size; by the communicator's
+//! ranks; what is passed on.
 
+use super::snapshot::{CLASSES, OUTCOMES, RANKS, communicator_index, outcome, size_index};
 use crate::real::{OTHERS, Other};
-use nagare_plan::algorithm::ALGORITHMS;
-use nagare_plan::choice::{Choice, Reason};
+use nagare_plan::choice::Choice;
 use nagare_plan::collective::Collective;
 use once_cell::sync::OnceCell;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
-
-/// Outcomes: one per algorithm, then one per reason.
-pub const OUTCOMES: usize = ALGORITHMS.len() + Reason::ALL.len();
-
-/// Values kept of one outcome of one collective.
-const VALUES: usize = 5;
-
-/// Classes of sizes: the bytes of one are at least a power of four, and less than the next.
-pub const CLASSES: usize = 16;
 
 /// Counters of one process.
 pub struct Statistics {
@@ -24,6 +16,10 @@ pub struct Statistics {
     rows: Box<[Row]>,
     /// By collective, then by class of size, then what ran on the MPI library and on Nagare.
     sizes: Box<[Calls]>,
+    /// Numbers of ranks, in the order of their first calls; 0 where there are no more.
+    ranks: [AtomicU32; RANKS],
+    /// By the number of ranks, that of the others last; by collective; what ran on the MPI library and on Nagare.
+    communicators: Box<[Calls]>,
     /// The collectives that are passed on.
     others: Box<[Calls]>,
     /// When the world began.
@@ -53,86 +49,9 @@ impl Calls {
     }
 }
 
-/// What one rank has counted, as it tells rank 0: so many numbers.
-#[derive(Clone, Copy)]
-pub struct Snapshot<'a>(&'a [u64]);
-
-const SIZES_AT: usize = Collective::ALL.len() * OUTCOMES * VALUES;
-const OTHERS_AT: usize = SIZES_AT + Collective::ALL.len() * CLASSES * 2 * 2;
-const ELAPSED_AT: usize = OTHERS_AT + OTHERS.len() * 2;
-const PER_RANK: usize = ELAPSED_AT + 1;
-
-/// Calls of one kind on one rank.
-#[derive(Clone, Copy, Default)]
-pub struct Counted {
-    /// How many.
-    pub calls: u64,
-    /// Their bytes, where these are counted.
-    pub bytes: u64,
-    /// The smallest.
-    pub least: u64,
-    /// The largest.
-    pub most: u64,
-    /// Time in them.
-    pub nanoseconds: u64,
-}
-
-impl<'a> Snapshot<'a> {
-    /// Of some ranks, one after another.
-    pub fn each(numbers: &'a [u64]) -> impl Iterator<Item = Self> {
-        numbers.chunks_exact(PER_RANK).map(Self)
-    }
-
-    /// Calls of a collective with an outcome.
-    pub fn row(self, collective: usize, outcome: usize) -> Counted {
-        let at = (collective * OUTCOMES + outcome) * VALUES;
-        let [calls, bytes, least, most, nanoseconds] = [0, 1, 2, 3, 4].map(|value| self.0[at + value]);
-        Counted { calls, bytes, least: least.saturating_sub(1), most, nanoseconds }
-    }
-
-    /// Timed calls of a collective in a class of sizes, on Nagare or on the MPI library.
-    pub fn size(self, collective: usize, class: usize, on_nagare: bool) -> Counted {
-        self.calls(SIZES_AT + size_index(collective, class, on_nagare) * 2)
-    }
-
-    /// Calls of one of the collectives that are passed on.
-    pub fn other(self, index: usize) -> Counted {
-        self.calls(OTHERS_AT + index * 2)
-    }
-
-    /// Nanoseconds since the world began.
-    pub fn elapsed(self) -> u64 {
-        self.0[ELAPSED_AT]
-    }
-
-    fn calls(self, at: usize) -> Counted {
-        Counted { calls: self.0[at], nanoseconds: self.0[at + 1], ..Counted::default() }
-    }
-}
-
-fn size_index(collective: usize, class: usize, on_nagare: bool) -> usize {
-    (collective * CLASSES + class) * 2 + usize::from(on_nagare)
-}
-
 /// The class of so many bytes.
 fn class(bytes: u64) -> usize {
     (bytes.max(1).ilog2() as usize / 2).min(CLASSES - 1)
-}
-
-/// Index of an outcome.
-pub fn outcome(choice: Choice) -> usize {
-    match choice {
-        Choice::Run(algorithm) => ALGORITHMS.iter().position(|s| s.algorithm == algorithm).unwrap_or(0),
-        Choice::Library(reason) => ALGORITHMS.len() + reason as usize,
-    }
-}
-
-/// Algorithm name, or `stock` with the reason.
-pub fn outcome_name(index: usize) -> (&'static str, Option<Reason>) {
-    match ALGORITHMS.get(index) {
-        Some(spec) => (spec.name, None),
-        None => ("stock", Reason::ALL.get(index - ALGORITHMS.len()).copied()),
-    }
 }
 
 impl Default for Statistics {
@@ -141,6 +60,8 @@ impl Default for Statistics {
         Self {
             rows: (0..collectives * OUTCOMES).map(|_| Row::default()).collect(),
             sizes: (0..collectives * CLASSES * 2).map(|_| Calls::default()).collect(),
+            ranks: Default::default(),
+            communicators: (0..(RANKS + 1) * collectives * 2).map(|_| Calls::default()).collect(),
             others: OTHERS.iter().map(|_| Calls::default()).collect(),
             start: OnceCell::new(),
         }
@@ -174,6 +95,17 @@ impl Statistics {
         }
     }
 
+    /// Counts the same call, which was timed, on a communicator of so many ranks.
+    pub fn count_ranks(&self, collective: Collective, on_nagare: bool, ranks: u32, nanoseconds: u64) {
+        let is_its = |place: &AtomicU32| match place.load(Relaxed) {
+            // What another thread has put there meanwhile may be the same.
+            0 => place.compare_exchange(0, ranks, Relaxed, Relaxed).map_or_else(|other| other == ranks, |_| true),
+            known => known == ranks,
+        };
+        let place = self.ranks.iter().position(is_its).unwrap_or(RANKS);
+        self.communicators[communicator_index(place, collective as usize, on_nagare)].count(nanoseconds);
+    }
+
     /// Counts one call of a collective that is passed on.
     pub fn count_other(&self, which: Other, nanoseconds: u64) {
         self.others[which as usize].count(nanoseconds);
@@ -183,16 +115,23 @@ impl Statistics {
     pub fn snapshot(&self) -> Vec<u64> {
         let rows = self.rows.iter();
         let rows = rows.flat_map(|r| [&r.calls, &r.bytes, &r.least, &r.most, &r.nanoseconds].map(|v| v.load(Relaxed)));
-        let calls = self.sizes.iter().chain(&self.others);
-        let calls = calls.flat_map(|c| [&c.calls, &c.nanoseconds].map(|v| v.load(Relaxed)));
+        let numbers = |calls: &[Calls]| -> Vec<u64> {
+            calls.iter().flat_map(|c| [&c.calls, &c.nanoseconds].map(|v| v.load(Relaxed))).collect()
+        };
+        let ranks = self.ranks.iter().map(|ranks| u64::from(ranks.load(Relaxed)));
+        let communicators = numbers(&self.communicators);
         let elapsed = self.start.get().map_or(0, |start| start.elapsed().as_nanos() as u64);
-        rows.chain(calls).chain([elapsed]).collect()
+        let rows = rows.chain(numbers(&self.sizes)).chain(ranks).chain(communicators);
+        rows.chain(numbers(&self.others)).chain([elapsed]).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::snapshot::Snapshot;
     use super::*;
+    use nagare_plan::algorithm::ALGORITHMS;
+    use nagare_plan::choice::Reason;
 
     #[test]
     fn a_snapshot_says_what_was_counted() {
@@ -202,6 +141,9 @@ mod tests {
             statistics.count(Collective::Reduce, choice, bytes, time);
         }
         statistics.count_other(Other::iexscan, 11);
+        // More numbers of ranks than are told apart.
+        (1..=RANKS as u32 + 2).for_each(|ranks| statistics.count_ranks(Collective::Reduce, true, ranks, 2));
+        statistics.count_ranks(Collective::Reduce, true, 3, 5);
         let (one, empty) = (statistics.snapshot(), Statistics::default().snapshot());
         let numbers = [empty, one].concat();
         let [before, after] = Snapshot::each(&numbers).collect::<Vec<_>>()[..] else { panic!("two ranks") };
@@ -213,6 +155,9 @@ mod tests {
         let size = |class, ours| (after.size(reduce, class, ours).calls, after.size(reduce, class, ours).nanoseconds);
         assert_eq!([size(3, true), size(4, true), size(3, false)], [(2, 12), (1, 3), (0, 0)]);
         assert_eq!(after.other(Other::iexscan as usize).nanoseconds, 11);
+        let of_ranks = |ranks| after.communicators(ranks, reduce, true).nanoseconds;
+        assert_eq!([Some(3), Some(16), None, Some(17)].map(of_ranks), [7, 2, 4, 0]);
+        assert_eq!(after.communicator_ranks().count(), RANKS + 1);
         assert_eq!((before.row(reduce, outcome(ours)).calls, before.other(Other::iexscan as usize).calls), (0, 0));
     }
 

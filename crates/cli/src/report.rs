@@ -1,12 +1,16 @@
 //! `nagare report`: what a report says, in words; several together, and one beside another.
 
+mod diff;
 mod file;
 mod html;
+mod parts;
 mod sum;
 mod words;
 
+use self::diff::{compared, diff};
 use self::file::read;
-use self::sum::{diff, sum, summed};
+use self::parts::By;
+use self::sum::{sum, summed};
 use crate::output::{print, print_json};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -23,10 +27,14 @@ enum Action {
     /// Explain a report: what ran and why, what was measured, what that saved
     #[command(after_help = "Example:
   NAGARE_REPORT=r.json nagare run -- mpirun -np 16 ./app
-  nagare report show r.json")]
+  nagare report show r.json
+  nagare report show r.json --by ranks")]
     Show {
         /// A report in JSON: what NAGARE_REPORT=NAME.json writes
         file: PathBuf,
+        /// Show a table of the calls instead, told apart by this
+        #[arg(long, value_enum)]
+        by: Option<By>,
     },
     /// Sum up the reports of several jobs
     #[command(after_help = "Example:
@@ -49,6 +57,9 @@ enum Action {
         before: PathBuf,
         /// The report of another
         after: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Draw reports as a page for a browser, on standard output: one file, which loads nothing
     #[command(after_help = "Example:
@@ -63,7 +74,8 @@ enum Action {
 /// Explains, sums or compares.
 pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let text = match &args.action {
-        Action::Show { file } => words::explained(&read(file)?),
+        Action::Show { file, by: None } => words::explained(&read(file)?),
+        Action::Show { file, by: Some(by) } => parts::shown(&read(file)?, *by),
         Action::Sum { files, json } => {
             let reports = files.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
             if *json {
@@ -76,7 +88,14 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
             let reports = files.iter().map(|file| Ok((file.as_path(), read(file)?)));
             html::page(&reports.collect::<anyhow::Result<Vec<_>>>()?)
         }
-        Action::Diff { before, after } => diff([&read(before)?, &read(after)?]),
+        Action::Diff { before, after, json } => {
+            let reports = [&read(before)?, &read(after)?];
+            if *json {
+                print_json(&compared(reports))?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            diff(reports)
+        }
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -44,6 +44,9 @@ pub struct Report {
     /// The same by size.
     #[serde(default)]
     pub sizes: Vec<Size>,
+    /// The same by the communicators' ranks.
+    #[serde(default)]
+    pub communicators: Vec<Communicators>,
     /// What was passed on.
     #[serde(default)]
     pub others: Vec<Other>,
@@ -83,6 +86,18 @@ pub struct Size {
     pub collective: String,
     /// At least so many bytes, and less than four times as many.
     pub min_bytes: u64,
+    /// Whether they ran on Nagare.
+    pub nagare: bool,
+    pub calls: u64,
+    pub max_seconds: f64,
+}
+
+/// Timed calls of one collective on communicators with so many ranks.
+#[derive(Clone, Deserialize)]
+pub struct Communicators {
+    /// None for all that the report does not tell apart.
+    pub communicator_ranks: Option<u64>,
+    pub collective: String,
     /// Whether they ran on Nagare.
     pub nagare: bool,
     pub calls: u64,

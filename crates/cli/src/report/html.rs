@@ -6,8 +6,8 @@
 //! ```
 
 use super::file::{Learned, Report, Row};
+use super::parts::{By, parts};
 use super::words::{meaning, ran_since, saving, seconds, size_range};
-use crate::output::bytes;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::path::Path;
 
@@ -62,7 +62,8 @@ fn job(path: &Path, report: &Report) -> Markup {
                 @if !report.learned.is_empty() { div { b { (saving(saved)) } "by what was measured in calls" } }
             }
             (collectives(report))
-            (by_size(report))
+            (in_parts(report, "Time by size", By::Size))
+            (in_parts(report, "Time by the ranks of communicators", By::Ranks))
             @if !report.learned.is_empty() { (measured(&report.learned)) }
         }
     }
@@ -155,24 +156,26 @@ fn track(class: &str, shortest: f64, longest: f64, most: f64) -> Markup {
     }
 }
 
-fn by_size(report: &Report) -> Markup {
-    if report.sizes.is_empty() {
+/// Bars of the calls by size or by ranks; nothing where that tells nothing apart.
+fn in_parts(report: &Report, title: &str, by: By) -> Markup {
+    let parts = parts(report, by);
+    if parts.iter().all(|part| part.key == parts[0].key) {
         return html! {};
     }
-    let most = report.sizes.iter().map(|size| size.max_seconds).fold(0.0, f64::max);
-    let is_first = |index: usize| index == 0 || report.sizes[index - 1].collective != report.sizes[index].collective;
+    let most = parts.iter().map(|part| part.max_seconds).fold(0.0, f64::max);
+    let is_first = |index: usize| index == 0 || parts[index - 1].collective != parts[index].collective;
     html! {
-        h2 { "Time by size" }
+        h2 { (title) }
         table {
-            tr { th { "collective" } th.n { "bytes from" } th { "on" } th.n { "calls" } th {} th.n { "time" } }
-            @for (index, size) in report.sizes.iter().enumerate() {
+            tr { th { "collective" } th.n { (by.heading()) } th { "on" } th.n { "calls" } th {} th.n { "time" } }
+            @for (index, part) in parts.iter().enumerate() {
                 tr.first[is_first(index)] {
-                    td { @if is_first(index) { (size.collective) } }
-                    td.n { (bytes(size.min_bytes)) }
-                    td { (if size.nagare { "Nagare" } else { "stock" }) }
-                    td.n { (size.calls) }
-                    td.bar { (track(if size.nagare { "ours" } else { "stock" }, 0.0, size.max_seconds, most)) }
-                    td.n { (seconds(size.max_seconds)) }
+                    td { @if is_first(index) { (part.collective) } }
+                    td.n { (part.key) }
+                    td { (if part.nagare { "Nagare" } else { "stock" }) }
+                    td.n { (part.calls) }
+                    td.bar { (track(if part.nagare { "ours" } else { "stock" }, 0.0, part.max_seconds, most)) }
+                    td.n { (seconds(part.max_seconds)) }
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! `nagare report sum` and `diff`: several jobs together, and one job beside another.
+//! `nagare report sum`: several jobs together.
 
 use super::file::{Report, Row};
-use super::words::{saving, seconds};
+use super::words::saving;
 use crate::output::{bytes, table};
 use nagare_plan::quoted;
 use std::fmt::Write;
@@ -60,41 +60,6 @@ pub fn sum(reports: &[Report]) -> String {
     text
 }
 
-/// The times of two jobs, by collective; those that took longest before come first.
-pub fn diff([before, after]: [&Report; 2]) -> String {
-    let of = |report: &Report, collective: &str| {
-        let rows = || report.rows.iter().filter(|row| row.collective == collective);
-        (
-            rows().map(|row| row.calls).sum::<u64>(),
-            rows().map(|row| row.max_seconds).fold(0.0, |sum, seconds| sum + seconds),
-        )
-    };
-    let mut collectives: Vec<&str> = Vec::new();
-    for row in before.rows.iter().chain(&after.rows) {
-        if !collectives.contains(&row.collective.as_str()) {
-            collectives.push(&row.collective);
-        }
-    }
-    collectives.sort_by(|a, b| of(before, b).1.total_cmp(&of(before, a).1));
-    let mut shown = table(["collective", "calls", "s before", "s after", "x"]);
-    let ratio = |before: f64, after: f64| if after > 0.0 { format!("{:.2}", before / after) } else { "-".to_owned() };
-    let (mut all_before, mut all_after) = (0.0, 0.0);
-    for collective in collectives {
-        let ((calls, was), (calls_after, is)) = (of(before, collective), of(after, collective));
-        (all_before, all_after) = (all_before + was, all_after + is);
-        let calls = if calls == calls_after { calls.to_string() } else { format!("{calls}, {calls_after}") };
-        shown.add_row([quoted(collective), calls, format!("{was:.3}"), format!("{is:.3}"), ratio(was, is)]);
-    }
-    let mut text = String::new();
-    for (name, report) in [("before", before), ("after", after)] {
-        let nodes = report.nodes.map_or_else(String::new, |nodes| format!(" on {nodes} nodes"));
-        let _ = writeln!(text, "{name}: {}, {} ranks{nodes}", quoted(&report.mpi), report.ranks);
-    }
-    let (was, is) = (seconds(all_before), seconds(all_after));
-    let _ = writeln!(text, "{shown}\nin all {was} before, {is} after: {} x", ratio(all_before, all_after));
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,15 +93,5 @@ mod tests {
         assert_eq!(bcast[0][1..], ["bcast", "chain", "", "1K-4K", "7", "0.750", "12.000", ""]);
         assert_eq!((bcast.len(), bcast[1][2].as_str()), (2, "stock"));
         assert!(text.find("reduce") < text.find("bcast"), "the longest comes first\n{text}");
-    }
-
-    #[test]
-    fn two_jobs_are_compared_by_collective() {
-        let before = report(&serde_json::json!([row("bcast", "stock", 3, 1.5), row("gather", "stock", 1, 0.5)]));
-        let after = report(&serde_json::json!([row("bcast", "chain", 2, 0.25), row("bcast", "stock", 1, 0.25)]));
-        let text = diff([&before, &after]);
-        assert_eq!(cells(&text, "bcast")[0][1..6], ["bcast", "3", "1.500", "0.500", "3.00"]);
-        assert_eq!(cells(&text, "gather")[0][1..6], ["gather", "1, 0", "0.500", "0.000", "-"]);
-        assert!(text.ends_with("in all 2.00 s before, 500 ms after: 4.00 x\n"), "{text}");
     }
 }

@@ -1,0 +1,148 @@
+//! The rows of a report: what ran, by size, by the communicators' ranks, what was passed on; each over all ranks.
+
+use super::snapshot::{CLASSES, Counted, OUTCOMES, Snapshot, outcome_name};
+use crate::real::OTHERS;
+use nagare_plan::collective::Collective;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Calls, bytes and time of one kind of calls on several ranks.
+#[derive(Debug, Serialize)]
+pub struct Ranks {
+    /// Calls of the rank that called most often, and of all.
+    pub calls: u64,
+    pub total_calls: u64,
+    /// Time in the calls: of the rank that was longest in them, of the one that was shortest, of all. What the first
+    /// two differ by was mostly spent waiting for ranks that came late.
+    pub max_seconds: f64,
+    pub min_seconds: f64,
+    pub total_seconds: f64,
+}
+
+/// One outcome of one collective.
+#[derive(Debug, Serialize)]
+pub struct ReportRow {
+    pub collective: &'static str,
+    /// Name of the algorithm, `stock` for the library's own.
+    pub algorithm: &'static str,
+    /// Why the library's own ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv of all that a rank sends, for what
+    /// else has blocks of one of them, for Reduce_scatter of their mean; bytes.
+    pub min_bytes: u64,
+    pub max_bytes: u64,
+    /// Bytes over all calls of the rank that had most, and of all ranks.
+    pub rank_bytes: u64,
+    pub bytes: u64,
+    #[serde(flatten)]
+    pub ranks: Ranks,
+}
+
+/// The timed calls of one collective in one class of sizes.
+#[derive(Debug, Serialize)]
+pub struct SizeRow {
+    pub collective: &'static str,
+    /// At least so many bytes, and less than four times as many; the first class begins at 0, the last has no end.
+    pub min_bytes: u64,
+    /// Whether they ran on Nagare.
+    pub nagare: bool,
+    #[serde(flatten)]
+    pub ranks: Ranks,
+}
+
+/// The timed calls of one collective on communicators with so many ranks.
+#[derive(Debug, Serialize)]
+pub struct CommunicatorRow {
+    /// None for those of more numbers than are told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub communicator_ranks: Option<u64>,
+    pub collective: &'static str,
+    /// Whether they ran on Nagare.
+    pub nagare: bool,
+    #[serde(flatten)]
+    pub ranks: Ranks,
+}
+
+/// Calls of a collective that was passed on; of a nonblocking one the time of its start.
+#[derive(Debug, Serialize)]
+pub struct OtherRow {
+    pub collective: &'static str,
+    #[serde(flatten)]
+    pub ranks: Ranks,
+}
+
+impl Ranks {
+    /// Over the ranks that made such calls; `None` if there are none.
+    fn over(counted: impl Iterator<Item = Counted>) -> Option<Self> {
+        let counted: Vec<Counted> = counted.filter(|counted| counted.calls > 0).collect();
+        let seconds = || counted.iter().map(|counted| counted.nanoseconds as f64 * 1e-9);
+        Some(Self {
+            calls: counted.iter().map(|counted| counted.calls).max()?,
+            total_calls: counted.iter().map(|counted| counted.calls).sum(),
+            max_seconds: seconds().fold(0.0, f64::max),
+            min_seconds: seconds().fold(f64::INFINITY, f64::min),
+            total_seconds: seconds().sum(),
+        })
+    }
+}
+
+/// Every outcome of every collective that there was on some rank.
+pub fn rows(ranks: &[Snapshot]) -> Vec<ReportRow> {
+    let all = (0..Collective::ALL.len()).flat_map(|c| (0..OUTCOMES).map(move |outcome| (c, outcome)));
+    let row = |(c, outcome): (usize, usize)| {
+        let each = || ranks.iter().map(|rank| rank.row(c, outcome)).filter(|counted| counted.calls > 0);
+        let (algorithm, reason) = outcome_name(outcome);
+        Some(ReportRow {
+            collective: Collective::ALL[c].name(),
+            algorithm,
+            reason: reason.map(|r| r.name()),
+            min_bytes: each().map(|counted| counted.least).min()?,
+            max_bytes: each().map(|counted| counted.most).max()?,
+            rank_bytes: each().map(|counted| counted.bytes).max()?,
+            bytes: each().map(|counted| counted.bytes).sum(),
+            ranks: Ranks::over(each())?,
+        })
+    };
+    all.filter_map(row).collect()
+}
+
+/// The same by classes of sizes.
+pub fn sizes(ranks: &[Snapshot]) -> Vec<SizeRow> {
+    let mut rows = Vec::new();
+    for (c, collective) in Collective::ALL.iter().enumerate() {
+        for (class, nagare) in (0..CLASSES).flat_map(|class| [(class, false), (class, true)]) {
+            if let Some(ranks) = Ranks::over(ranks.iter().map(|rank| rank.size(c, class, nagare))) {
+                let min_bytes = if class == 0 { 0 } else { 1 << (2 * class) };
+                rows.push(SizeRow { collective: collective.name(), min_bytes, nagare, ranks });
+            }
+        }
+    }
+    rows
+}
+
+/// The same by the communicators' ranks, the largest first.
+pub fn communicators(ranks: &[Snapshot]) -> Vec<CommunicatorRow> {
+    let numbers: BTreeSet<_> = ranks.iter().flat_map(|rank| rank.communicator_ranks()).collect();
+    let mut rows = Vec::new();
+    for number in numbers.into_iter().rev() {
+        for (c, collective) in Collective::ALL.iter().enumerate() {
+            for nagare in [false, true] {
+                let counted = ranks.iter().map(|rank| rank.communicators(number, c, nagare));
+                if let Some(ranks) = Ranks::over(counted) {
+                    let (communicator_ranks, collective) = (number, collective.name());
+                    rows.push(CommunicatorRow { communicator_ranks, collective, nagare, ranks });
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// What was passed on.
+pub fn others(ranks: &[Snapshot]) -> Vec<OtherRow> {
+    let row = |(index, &collective)| {
+        Some(OtherRow { collective, ranks: Ranks::over(ranks.iter().map(|rank: &Snapshot| rank.other(index)))? })
+    };
+    OTHERS.iter().enumerate().filter_map(row).collect()
+}

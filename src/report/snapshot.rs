@@ -1,0 +1,123 @@
+//! The counters of one process as numbers, in the order in which ranks tell them to rank 0.
+//!
+//! ```text
+//!   rows                  sizes                     ranks   communicators             others   elapsed
+//!   collective × outcome  collective × class × two  16      17 × collective × two     each     1
+//!   × 5 values            × calls, time                     × calls, time             × calls, time
+//! ```
+
+use crate::real::OTHERS;
+use nagare_plan::algorithm::ALGORITHMS;
+use nagare_plan::choice::{Choice, Reason};
+use nagare_plan::collective::Collective;
+
+/// Outcomes: one per algorithm, then one per reason.
+pub const OUTCOMES: usize = ALGORITHMS.len() + Reason::ALL.len();
+
+/// Values kept of one outcome of one collective.
+const VALUES: usize = 5;
+
+/// Classes of sizes: the bytes of one are at least a power of four, and less than the next.
+pub const CLASSES: usize = 16;
+
+/// Numbers of ranks that communicators of one process have, which are told apart; calls on others are counted together.
+pub const RANKS: usize = 16;
+
+/// What one rank has counted, as it tells rank 0: so many numbers.
+#[derive(Clone, Copy)]
+pub struct Snapshot<'a>(&'a [u64]);
+
+const SIZES_AT: usize = Collective::ALL.len() * OUTCOMES * VALUES;
+const RANKS_AT: usize = SIZES_AT + Collective::ALL.len() * CLASSES * 2 * 2;
+const COMMUNICATORS_AT: usize = RANKS_AT + RANKS;
+const OTHERS_AT: usize = COMMUNICATORS_AT + (RANKS + 1) * Collective::ALL.len() * 2 * 2;
+const ELAPSED_AT: usize = OTHERS_AT + OTHERS.len() * 2;
+const PER_RANK: usize = ELAPSED_AT + 1;
+
+/// Calls of one kind on one rank.
+#[derive(Clone, Copy, Default)]
+pub struct Counted {
+    /// How many.
+    pub calls: u64,
+    /// Their bytes, where these are counted.
+    pub bytes: u64,
+    /// The smallest.
+    pub least: u64,
+    /// The largest.
+    pub most: u64,
+    /// Time in them.
+    pub nanoseconds: u64,
+}
+
+impl<'a> Snapshot<'a> {
+    /// Of some ranks, one after another.
+    pub fn each(numbers: &'a [u64]) -> impl Iterator<Item = Self> {
+        numbers.chunks_exact(PER_RANK).map(Self)
+    }
+
+    /// Calls of a collective with an outcome.
+    pub fn row(self, collective: usize, outcome: usize) -> Counted {
+        let at = (collective * OUTCOMES + outcome) * VALUES;
+        let [calls, bytes, least, most, nanoseconds] = [0, 1, 2, 3, 4].map(|value| self.0[at + value]);
+        Counted { calls, bytes, least: least.saturating_sub(1), most, nanoseconds }
+    }
+
+    /// Timed calls of a collective in a class of sizes, on Nagare or on the MPI library.
+    pub fn size(self, collective: usize, class: usize, on_nagare: bool) -> Counted {
+        self.calls(SIZES_AT + size_index(collective, class, on_nagare) * 2)
+    }
+
+    /// The numbers of ranks that this rank's communicators have; the last stands for all others.
+    pub fn communicator_ranks(self) -> impl Iterator<Item = Option<u64>> {
+        self.0[RANKS_AT..COMMUNICATORS_AT].iter().copied().filter(|&ranks| ranks > 0).map(Some).chain([None])
+    }
+
+    /// Timed calls of a collective on communicators with so many ranks, on Nagare or on the MPI library.
+    pub fn communicators(self, ranks: Option<u64>, collective: usize, on_nagare: bool) -> Counted {
+        let known = &self.0[RANKS_AT..COMMUNICATORS_AT];
+        let place = ranks.map_or(Some(RANKS), |ranks| known.iter().position(|&known| known == ranks));
+        place.map_or_else(Counted::default, |place| {
+            self.calls(COMMUNICATORS_AT + communicator_index(place, collective, on_nagare) * 2)
+        })
+    }
+
+    /// Calls of one of the collectives that are passed on.
+    pub fn other(self, index: usize) -> Counted {
+        self.calls(OTHERS_AT + index * 2)
+    }
+
+    /// Nanoseconds since the world began.
+    pub fn elapsed(self) -> u64 {
+        self.0[ELAPSED_AT]
+    }
+
+    fn calls(self, at: usize) -> Counted {
+        Counted { calls: self.0[at], nanoseconds: self.0[at + 1], ..Counted::default() }
+    }
+}
+
+/// Where calls of a class of sizes are counted.
+pub fn size_index(collective: usize, class: usize, on_nagare: bool) -> usize {
+    (collective * CLASSES + class) * 2 + usize::from(on_nagare)
+}
+
+/// Where calls on communicators of a number of ranks are counted.
+pub fn communicator_index(place: usize, collective: usize, on_nagare: bool) -> usize {
+    (place * Collective::ALL.len() + collective) * 2 + usize::from(on_nagare)
+}
+
+/// Index of an outcome.
+pub fn outcome(choice: Choice) -> usize {
+    match choice {
+        Choice::Run(algorithm) => ALGORITHMS.iter().position(|s| s.algorithm == algorithm).unwrap_or(0),
+        Choice::Library(reason) => ALGORITHMS.len() + reason as usize,
+    }
+}
+
+/// Algorithm name, or `stock` with the reason.
+pub fn outcome_name(index: usize) -> (&'static str, Option<Reason>) {
+    match ALGORITHMS.get(index) {
+        Some(spec) => (spec.name, None),
+        None => ("stock", Reason::ALL.get(index - ALGORITHMS.len()).copied()),
+    }
+}
