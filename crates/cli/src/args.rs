@@ -195,6 +195,9 @@ pub struct DoctorArgs {
     /// Seconds to wait for the ranks of a probe
     #[arg(long, default_value = "30", value_parser = seconds)]
     pub timeout: Duration,
+    /// Print JSON: the launchers, the libraries, and what is broken
+    #[arg(long)]
+    pub json: bool,
     /// libnagare.so, or the directory it is in, instead of searching
     #[arg(long, value_name = "PATH")]
     pub lib: Option<PathBuf>,

@@ -43,6 +43,13 @@ fn launchers_are_listed_with_their_version_and_every_name() {
     // There is an MPI and no library at all.
     assert_eq!(output.status.code(), Some(1));
     assert!(text.contains("broken\n  there is no libnagare.so for any MPI found"), "{text}");
+
+    let output = doctor(site.path(), &["--no-probe", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(found["launchers"][0]["commands"], serde_json::json!(["mpirun", "mpiexec"]), "{found}");
+    assert!(found["launchers"][1]["problem"].as_str().unwrap().contains("odd thing 3"), "{found}");
+    let broken = found["broken"].as_array().unwrap();
+    assert!(output.status.code() == Some(1) && broken[0].as_str().unwrap().contains("no libnagare.so"), "{found}");
 }
 
 #[test]

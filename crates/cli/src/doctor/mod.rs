@@ -7,7 +7,7 @@ mod report;
 use crate::args::DoctorArgs;
 use crate::mpi::launcher::{Kind, Launcher, find_in_path};
 use crate::mpi::{Family, library};
-use crate::output::print;
+use crate::output::{print, print_json};
 use crate::own;
 use report::Health;
 use std::path::PathBuf;
@@ -41,17 +41,18 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         return rank::run(family, &args.mpi_library);
     }
     let mut health = Health::default();
+    let say = |text: &str| if args.json { Ok(()) } else { print(text) };
     let program = own::file().map_or_else(|error| error.to_string(), |p| p.display().to_string());
-    print(&format!("Nagare {} ({program})\n", env!("CARGO_PKG_VERSION")))?;
+    say(&format!("Nagare {} ({program})\n", env!("CARGO_PKG_VERSION")))?;
 
     let launchers = find_launchers();
     let libraries = Family::ALL.map(|family| (family, library::find(family, args.lib.as_deref())));
-    print(&report::launchers(&launchers, &libraries))?;
-    print(&report::libraries(&launchers, &libraries, &mut health))?;
-    print(&report::configuration(&mut health))?;
-    print(&report::slurm())?;
+    say(&report::launchers(&launchers, &libraries))?;
+    say(&report::libraries(&launchers, &libraries, &mut health))?;
+    say(&report::configuration(&mut health))?;
+    say(&report::slurm())?;
 
-    print("\nprobes\n")?;
+    say("\nprobes\n")?;
     for found in &launchers {
         let (Ok(launcher), Some(name)) = (&found.launcher, found.names.first()) else { continue };
         let library = launcher.family().and_then(|family| libraries.iter().find(|(f, _)| *f == family));
@@ -64,15 +65,18 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
                 probe::run(&start, args.timeout, &mut health)
             }
         };
-        print(&format!("  {name} ({})\n", launcher.version))?;
-        print(&text)?;
+        say(&format!("  {name} ({})\n", launcher.version))?;
+        say(&text)?;
     }
     if args.no_probe {
-        print("  none: --no-probe\n")?;
+        say("  none: --no-probe\n")?;
     } else if launchers.is_empty() {
-        print("  none: there is no launcher\n")?;
+        say("  none: there is no launcher\n")?;
     }
-    print(&health.summary())?;
+    say(&health.summary())?;
+    if args.json {
+        print_json(&report::as_data(&launchers, &libraries, &health))?;
+    }
     Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -4,6 +4,7 @@ use super::Found;
 use crate::env::{problems, variables};
 use crate::mpi::{Family, library};
 use crate::output::table;
+use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -33,6 +34,27 @@ impl Health {
         let lines: String = self.0.iter().map(|line| format!("  {line}\n")).collect();
         format!("\nbroken\n{lines}")
     }
+}
+
+/// What was found, for programs.
+pub fn as_data(found: &[Found], libraries: &Libraries, health: &Health) -> serde_json::Value {
+    let launcher = |found: &Found| match &found.launcher {
+        Ok(launcher) => json!({
+            "commands": found.names, "file": found.file, "version": launcher.version,
+            "family": launcher.family().map(Family::name),
+        }),
+        Err(error) => json!({ "commands": found.names, "file": found.file, "problem": format!("{error:#}") }),
+    };
+    let library = |(family, library): &(Family, anyhow::Result<PathBuf>)| match library {
+        Ok(file) => json!({ "family": family.name(), "file": file }),
+        Err(error) => json!({ "family": family.name(), "problem": format!("{error:#}") }),
+    };
+    json!({
+        "nagare": env!("CARGO_PKG_VERSION"),
+        "launchers": found.iter().map(launcher).collect::<Vec<_>>(),
+        "libraries": libraries.iter().map(library).collect::<Vec<_>>(),
+        "broken": health.0,
+    })
 }
 
 /// Which launchers there are and which library fits each.
