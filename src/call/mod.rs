@@ -169,13 +169,8 @@ fn passed_on(shim: &Shim, arguments: &Arguments, reason: Reason, bytes: u64, for
     let code = forward();
     let elapsed = start.elapsed().as_nanos() as u64;
     shim.statistics.count(collective, choice, bytes, elapsed);
-    // Only of a call that has worked the communicator is known to be one, and still there.
-    if code == 0 {
-        let (mut ranks, size) = (0, shim.real.mpi.comm_size);
-        // SAFETY: the program's communicator, on which a call has just succeeded.
-        if unsafe { size(arguments.comm.into(), &raw mut ranks) } == 0 {
-            shim.statistics.count_ranks(collective, false, ranks as u32, elapsed);
-        }
+    if let Some(ranks) = (code == 0).then(|| registry::ranks_of(shim, arguments.comm)).flatten() {
+        shim.statistics.count_ranks(collective, false, ranks, elapsed);
     }
     code
 }

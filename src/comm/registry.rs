@@ -202,6 +202,27 @@ pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Communicator, Re
     Ok(record)
 }
 
+/// Ranks of the communicator of a call that has returned without an error; `None` where that may be none, because an
+/// error handler of the program said what the call returned.
+pub fn ranks_of(shim: &Shim, comm: MPI_Comm) -> Option<u32> {
+    if !shim.is_open() || comm == shim.real.handles.comm_null {
+        return None;
+    }
+    let recent = RECENT.get();
+    if recent.comm == comm.0 as usize && recent.deletions == DELETIONS.load(Ordering::Acquire) {
+        // SAFETY: the record was this communicator's when no fewer records had been deleted, so it still is.
+        return Some(unsafe { (*recent.record).size });
+    }
+    if REGISTRY.witness.get().is_some_and(|witness| !witness.accepts(shim.real, comm)) {
+        return None;
+    }
+    let mut ranks = 0;
+    // SAFETY: where there is no witness, no handler changes what a call returns: the communicator is valid. Otherwise the
+    // library has just accepted it.
+    let code = unsafe { (shim.real.mpi.comm_size)(comm.into(), &raw mut ranks) };
+    (code == 0).then_some(ranks as u32)
+}
+
 /// # Safety
 /// As for [`of`].
 unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Communicator, Reason> {

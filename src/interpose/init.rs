@@ -1,25 +1,17 @@
 //! `MPI_Init` and `MPI_Init_thread` (MPI 4.0 section 11.2): the only places where ranks exchange facts over the world.
 
+use super::next;
 use crate::boundary::panics::guard;
 use crate::boundary::stack;
 use crate::comm::registry;
 use crate::real;
 use crate::world::shim::{refuse, shim};
 use std::ffi::{c_char, c_int};
-use std::sync::atomic::{AtomicBool, Ordering};
-
-static ENTERED: AtomicBool = AtomicBool::new(false);
-
-/// Whether MPI was initialised through Nagare. A tool that was loaded after us and calls the MPI library itself comes by
-/// without us.
-pub fn entered() -> bool {
-    ENTERED.load(Ordering::Relaxed)
-}
 
 /// Lets the library initialise itself, then exchanges facts if that worked.
 fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_int) -> c_int {
     guard(function, || {
-        ENTERED.store(true, Ordering::Relaxed);
+        next::initialising();
         let shim = shim();
         if let Some(shim) = shim {
             // Before: ranks whose files are slow to read are waited for by the library, which says nothing about them.
@@ -43,14 +35,14 @@ fn enter(function: &'static str, initialise: impl FnOnce(&real::Functions) -> c_
 
 macro_rules! entry {
     ($init:ident, $init_thread:ident) => {
-        super::next::exported! {
+        next::exported! {
             pub unsafe extern "C-unwind" fn $init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
                 // SAFETY: the caller's own arguments.
                 enter(stringify!($init), |f| unsafe { (f.init)(argc, argv) })
             }
         }
 
-        super::next::exported! {
+        next::exported! {
             pub unsafe extern "C-unwind" fn $init_thread(
                 argc: *mut c_int,
                 argv: *mut *mut *mut c_char,

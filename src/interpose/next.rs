@@ -2,11 +2,19 @@
 //! (docs/tools.md). Our `MPI_X` calls it first, as without Nagare, and it calls the `PMPI_X` that it finds, which is
 //! ours.
 
-use super::init;
 use crate::real::is_mpi_library;
 use crate::world::shim::passed_by;
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a call that initialises MPI has come to Nagare.
+static INITIALISED: AtomicBool = AtomicBool::new(false);
+
+/// Notes such a call.
+pub fn initialising() {
+    INITIALISED.store(true, Ordering::Relaxed);
+}
 
 /// Whether tools wrap the function of that name: `MPI_X`; they go on to `PMPI_X`.
 pub const fn is_wrapped(name: &str) -> bool {
@@ -43,9 +51,10 @@ fn file_of(function: *mut c_void) -> Option<&'static CStr> {
     }
 }
 
-/// A tool's function, the first that follows ours of that name, has returned for the first time.
+/// A tool's function, the first that follows ours of that name, has returned for the first time. If it has initialised
+/// MPI without us, it calls the MPI library itself.
 pub fn has_returned(symbol: &str, next: *mut c_void, code: c_int) {
-    if matches!(symbol, "MPI_Init" | "MPI_Init_thread") && code == 0 && !init::entered() {
+    if matches!(symbol, "MPI_Init" | "MPI_Init_thread") && code == 0 && !INITIALISED.load(Ordering::Relaxed) {
         let file = file_of(next).map_or("a tool".into(), |file| file.to_string_lossy());
         passed_by(&file);
     }

@@ -111,7 +111,7 @@ impl Statistics {
         self.others[which as usize].count(nanoseconds);
     }
 
-    /// All counters, for [`Snapshot`].
+    /// All counters, in the order of the snapshot.
     pub fn snapshot(&self) -> Vec<u64> {
         let rows = self.rows.iter();
         let rows = rows.flat_map(|r| [&r.calls, &r.bytes, &r.least, &r.most, &r.nanoseconds].map(|v| v.load(Relaxed)));
