@@ -175,7 +175,8 @@ fn profiles_are_found() {
 }
 
 /// What measured calls have settled is a profile for the next job, which measures nothing, and what that job learns of
-/// others is added. The library is made slow by its own variables, so that calls earn trials soon on a busy machine too.
+/// others is added. The library is made slow by its own variables, so that calls earn trials soon on a busy machine
+/// too.
 #[test]
 fn what_a_job_has_learnt_is_written() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");

@@ -183,8 +183,8 @@ fn a_tool_that_calls_the_next_function() {
     }
 }
 
-/// EZTrace of Debian, for each of Debian's MPI libraries: the trace has the events that it has without Nagare. A program
-/// with communicators of its own ends in EZTrace 2.0 itself.
+/// EZTrace of Debian, for each of Debian's MPI libraries: the trace has the events that it has without Nagare. A
+/// program with communicators of its own ends in EZTrace 2.0 itself.
 #[test]
 fn a_real_tracer() {
     for (mpi, plugin) in [(Mpi::OpenMpi4, "openmpi"), (Mpi::Mpich4, "mpich")] {

@@ -7,7 +7,8 @@ const MOVED: [&str; 5] = ["bcast", "gather", "allgather", "alltoall", "alltoallv
 /// On two nodes of [`MACHINE`].
 const RANKS: u32 = 4;
 
-/// By the default rules for several nodes, without the measurements that begin with the library's own, and every call by us, also where the library's own would go wrong.
+/// By the default rules for several nodes, without the measurements that begin with the library's own, and every call
+/// by us, also where the library's own would go wrong.
 fn both_ways(program: &Program, types: &str) -> [Outcome; 2] {
     let default = Job::nagare(program, RANKS).set("NAGARE_TOPOLOGY", MACHINE).set("NAGARE_LEARN", "off");
     let forced = Job::forced(program, RANKS).set("NAGARE_SEGMENT", "4K").arguments(&["avoid=none"]);

@@ -217,8 +217,8 @@ pub fn ranks_of(shim: &Shim, comm: MPI_Comm) -> Option<u32> {
         return None;
     }
     let mut ranks = 0;
-    // SAFETY: where there is no witness, no handler changes what a call returns: the communicator is valid. Otherwise the
-    // library has just accepted it.
+    // SAFETY: where there is no witness, no handler changes what a call returns: the communicator is valid. Otherwise
+    // the library has just accepted it.
     let code = unsafe { (shim.real.mpi.comm_size)(comm.into(), &raw mut ranks) };
     (code == 0).then_some(ranks as u32)
 }

@@ -1,8 +1,8 @@
 //! How large a message may be that the library carries well.
 //!
-//! Within Open MPI's TCP that is what it sends at once, without asking the receiver. Over libraries below (UCX, libfabric,
-//! PSM2) and adapters with RDMA a longer message goes in one copy, or without one, once its receive is posted, which
-//! Nagare does ahead.
+//! Within Open MPI's TCP that is what it sends at once, without asking the receiver. Over libraries below (UCX,
+//! libfabric, PSM2) and adapters with RDMA a longer message goes in one copy, or without one, once its receive is
+//! posted, which Nagare does ahead.
 
 use super::cvar::Variables;
 use super::transport;

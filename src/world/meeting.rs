@@ -24,13 +24,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a rank waits before it prints for which rank it waits. All ranks of the world are in `MPI_Init`. The job ends
-/// after `NAGARE_MEETING_TIMEOUT`, with `NAGARE_STRICT=1` at once.
+/// How long a rank waits before it prints for which rank it waits. All ranks of the world are in `MPI_Init`. The job
+/// ends after `NAGARE_MEETING_TIMEOUT`, with `NAGARE_STRICT=1` at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 to 19
-/// whether some rank has Nagare switched on, wants a report, wants the job to end if a rank lacks the library, and lacks
-/// it.
+/// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 to
+/// 19 whether some rank has Nagare switched on, wants a report, wants the job to end if a rank lacks the library, and
+/// lacks it.
 const MESSAGE: usize = 64;
 
 /// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
@@ -42,8 +42,8 @@ fn number(build: &str) -> u64 {
 /// not come is fatal.
 ///
 /// # Errors
-/// If ranks lack the library, builds do not understand each other, or Nagare is off on all ranks, the same on all; or if
-/// the MPI library fails.
+/// If ranks lack the library, builds do not understand each other, or Nagare is off on all ranks, the same on all; or
+/// if the MPI library fails.
 pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config) -> Result<(), Disagreement> {
     #[cfg(mpi_family = "openmpi")]
     let mut peers = crate::real::pmix::Peers::new(real);

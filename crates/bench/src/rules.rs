@@ -1,5 +1,5 @@
-//! Rules for an MPI library's own choice, from what it was told in a benchmark (`--oracle`): a better stock for calls that
-//! Nagare leaves to it.
+//! Rules for an MPI library's own choice, from what it was told in a benchmark (`--oracle`): a better stock for calls
+//! that Nagare leaves to it.
 //!
 //! Open MPI's `coll/tuned` reads them from a file (`coll_tuned_dynamic_rules_filename`; 4.1 and 5.0, format without a
 //! version):

@@ -73,8 +73,8 @@ struct MeasureArgs {
     /// Root of the collectives that have one
     #[arg(long, value_name = "RANK", default_value_t = 0)]
     root: u32,
-    /// What vectors are of, int or float: floating-point sums keep one order of combination, so that their calls are not
-    /// measured but predicted
+    /// What vectors are of, int or float: floating-point sums keep one order of combination, so that their calls are
+    /// not measured but predicted
     #[arg(long, value_name = "KIND", default_value = "int")]
     numbers: String,
     /// Time for one collective and size, with all configurations; it makes at least three iterations

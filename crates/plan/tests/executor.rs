@@ -344,8 +344,8 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     assert_eq!(of(transport.combined, Region::Input), all(Region::Input));
 }
 
-/// What a copy completes is sent before the next copy begins. Where the result is another buffer, what is copied only to
-/// be sent once is sent from where it is.
+/// What a copy completes is sent before the next copy begins. Where the result is another buffer, what is copied only
+/// to be sent once is sent from where it is.
 #[test]
 fn the_first_send_does_not_wait_for_the_last_copy() {
     #[derive(Default)]

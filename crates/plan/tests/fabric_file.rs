@@ -111,6 +111,7 @@ fn fault(old: &str, new: &str) -> String {
 fn faults_name_the_line_and_what_was_expected() {
     let cases = [
         ("queue", "kueue", "site.toml:2: unknown field `kueue`, expected one of "),
+        ("queue = 64", "routing = \"ecmp\"", "site.toml:2: routing = \"ecmp\"; expected \"destination\" or \"dmodk\""),
         ("queue = 64", "queue = 0", "site.toml:2: queue = 0; expected at least 1 packet"),
         ("queue = 64", "queue = \"x\"", "site.toml:2: invalid type: string \"x\", expected u32"),
         (

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nagare_plan::fabric::{DirectedLink, Fabric, Generator, HostId, NodeId, Placement, Router, TierRates};
+use nagare_plan::fabric::{DirectedLink, Fabric, Generator, HostId, NodeId, Placement, Router, Routing, TierRates};
 use proptest::prelude::*;
 
 fn generated(generator: &Generator) -> Fabric {
@@ -65,6 +65,33 @@ fn the_destination_picks_among_equal_next_hops_in_link_order() {
         let route = fabric.route(HostId(0), HostId(destination));
         let spine = fabric.node_name(fabric.end(route[1]));
         assert_eq!(spine, format!("s{}", destination % 3));
+    }
+}
+
+/// Most flows of one shift of all hosts on a directed link, over all shifts.
+fn worst_shift(fabric: &Fabric) -> usize {
+    let (hosts, mut router) = (fabric.host_count() as u32, Router::new(fabric));
+    let mut most = 0;
+    for distance in 1..hosts {
+        let mut flows = vec![0; fabric.directed_link_count()];
+        for host in 0..hosts {
+            let route = router.route(HostId(host), HostId((host + distance) % hosts));
+            route.into_iter().for_each(|link| flows[link.index()] += 1);
+        }
+        most = most.max(flows.into_iter().max().unwrap_or(0));
+    }
+    most
+}
+
+/// Zahavi 2010: on whole fat trees no two flows of a shift meet; with the plain rule they do, in trees of three tiers.
+#[test]
+fn shifts_are_free_of_conflicts_on_fat_trees() {
+    for (ports, levels, plain) in [(4, 2, 1), (8, 2, 1), (4, 3, 2), (8, 3, 4)] {
+        let generator = Generator::FatTree { ports, levels, hosts_per_leaf: None };
+        let mut builder = generator.builder("test", &TierRates::uniform(10.0, 1.0)).unwrap();
+        assert_eq!(worst_shift(&builder.clone().build().unwrap()), 1, "{ports} ports, {levels} levels");
+        builder.set_routing(Routing::Destination);
+        assert_eq!(worst_shift(&builder.build().unwrap()), plain, "{ports} ports, {levels} levels");
     }
 }
 

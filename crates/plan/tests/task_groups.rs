@@ -144,7 +144,8 @@ fn the_greedy_order_of_three_hosts() {
     assert_eq!(told, [("ab", "cb"), ("bc", "ac"), ("ca", "ba")].map(|(a, b)| (a.to_owned(), b.to_owned())));
 }
 
-/// On trees the greedy order keeps the busiest link busy; on the mesh and the torus it does not, and phases are chosen.
+/// On trees the greedy order keeps the busiest link busy; on the mesh, the torus and the fat tree it does not, and
+/// phases are chosen.
 #[test]
 fn how_near_to_the_bound_the_greedy_order_is() {
     let of = |name: &str, how: &str, hosts: usize| {
@@ -159,11 +160,13 @@ fn how_near_to_the_bound_the_greedy_order_is() {
         let greedy = Lanes::Groups(&groups).run(&tasks, &order).makespan as f64 / tasks.bound();
         (greedy, choose(&tasks).makespan as f64 / tasks.bound())
     };
-    for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16), ("fattree", 16)] {
+    for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16)] {
         let (greedy, chosen) = of(name, "by slot", hosts);
         assert!(greedy <= 1.05 && chosen == greedy, "{name}: {greedy} {chosen}");
     }
-    for (name, how, hosts) in [("mlfm36", "by slot", 32), ("mlfm36", "balanced", 32), ("torus16", "by slot", 16)] {
+    for (name, how, hosts) in
+        [("mlfm36", "by slot", 32), ("mlfm36", "balanced", 32), ("torus16", "by slot", 16), ("fattree", "by slot", 16)]
+    {
         let (greedy, chosen) = of(name, how, hosts);
         assert!(greedy > 1.2 && chosen <= 1.05, "{name} {how}: {greedy} {chosen}");
     }

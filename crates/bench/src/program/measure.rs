@@ -118,8 +118,8 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     let start = Instant::now();
     let mut counted = 0;
     for round in 0..=MOST {
-        // Each comes after every other: what one leaves behind, such as queues or tokens of a rate, is not always the same
-        // one's.
+        // Each comes after every other: what one leaves behind, such as queues or tokens of a rate, is not always the
+        // same one's.
         let turns = configurations.len().max(1);
         configurations.rotate_left(round % turns);
         for configuration in configurations.iter_mut().filter(|configuration| !configuration.is_out) {

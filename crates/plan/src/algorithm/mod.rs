@@ -2,6 +2,7 @@
 
 mod aggregated;
 mod chain;
+mod circulant;
 mod contention_free;
 mod direct;
 mod gateway_two_tree;
@@ -45,6 +46,7 @@ algorithms! {
     GroupedTwoTree: grouped_two_tree,
     GatewayTwoTree: gateway_two_tree,
     Chain: chain,
+    Circulant: circulant,
     Ring: ring,
     HalvingDoubling: halving_doubling,
     TwoLevelRing: two_level_ring,

@@ -77,9 +77,10 @@ impl Demand {
         let (mut load, mut sent) = (vec![0.0; wires.count()], vec![0.0; nodes as usize]);
         let mut streams = vec![0u32; nodes as usize];
         down.iter().for_each(|edge| streams[edge.from as usize] += 1);
-        // Two streams on one link do not take turns perfectly, whatever the schedule says.
+        let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
+        // Two streams on one link do not take turns perfectly, whatever the schedule says, and pairs of pairs neither.
         let shares = streams_of_a_node == Streams::Shared && streams.iter().any(|&s| s > 1);
-        let shared = if shares { SHARED } else { 1.0 };
+        let shared = if shares { SHARED.powf(parts.max(2.0).log2()) } else { 1.0 };
         let mut account = |from: u32, links: &[u32], share: f64| {
             links.iter().for_each(|&link| load[link as usize] += share);
             sent[from as usize] += share;
@@ -100,7 +101,6 @@ impl Demand {
         let hops = (first_segments(&down, nodes, root, FILL_AT[0], far) / far).floor();
         let slope = (free[1] - free[0]) / (FILL_AT[1] - FILL_AT[0]);
         let fill = [passes * (free[0] - slope * FILL_AT[0]), passes * slope];
-        let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
         let shape = Shape::Pipeline { hops: passes * hops, fill, parts };
         Self { per_byte: shared * busiest(&load, wires), vectors: sent.into_iter().fold(0.0, f64::max), shape }
     }

@@ -1,5 +1,5 @@
-//! A rank's contribution where the plan has it copied to the staging space only to be sent or combined once: it is taken
-//! from the input instead, and the copy is left out.
+//! A rank's contribution where the plan has it copied to the staging space only to be sent or combined once: it is
+//! taken from the input instead, and the copy is left out.
 //!
 //! ```text
 //!   plan         shuffle  input ─► stage      reduce  peer's + stage ─► stage      send  stage

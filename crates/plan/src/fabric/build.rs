@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::BuildError;
-use super::model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Torus};
+use super::model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus};
 
 /// Most hosts and switches a fabric may have.
 pub const MAX_NODES: usize = 1 << 20;
@@ -39,6 +39,7 @@ pub struct FabricBuilder {
     queue_packets: Option<u32>,
     torus: Option<Torus>,
     message: MessageCost,
+    routing: Routing,
     fixed: HashMap<u32, HashMap<u32, DirectedLink>>,
     routes: usize,
 }
@@ -59,6 +60,11 @@ impl FabricBuilder {
     /// Sets the queue length of every port, in packets.
     pub fn set_queue(&mut self, packets: u32) {
         self.queue_packets = Some(packets);
+    }
+
+    /// Says which of several equal links a switch takes.
+    pub fn set_routing(&mut self, routing: Routing) {
+        self.routing = routing;
     }
 
     /// Says what a message costs beyond its bytes.
@@ -233,7 +239,7 @@ impl FabricBuilder {
                 (HostId(host), table.collect())
             })
             .collect();
-        let fabric = Fabric {
+        let mut fabric = Fabric {
             name: self.name,
             hosts,
             ids: (self.ends.into_iter()).map(|(n, e)| (n, node(e))).collect(),
@@ -244,8 +250,11 @@ impl FabricBuilder {
             queue_packets: self.queue_packets,
             torus: self.torus,
             message: self.message,
+            routing: self.routing,
+            divisors: Vec::new(),
             fixed,
         };
+        fabric.divisors = fabric.divisors();
         check_connected(&fabric)?;
         fabric.check_fixed_routes()?;
         Ok(fabric)

@@ -5,6 +5,7 @@
 //! queue = 128                              # packets per port, for an emulation; optional
 //! message_latency = 90                     # microseconds a message costs beyond its bytes; optional (`nagare bench`)
 //! message_gap = 20                         # microseconds between the messages of a host; optional
+//! routing = "dmodk"                        # which of several equal links a switch takes; optional
 //! hosts = ["n[0-7]"]                       # numbered in this order
 //! switches = ["l[0-1]", "s0"]
 //! bandwidth = 100                          # Mbit/s of each direction, unless a link says otherwise
@@ -33,7 +34,7 @@ use super::build::{FabricBuilder, LinkRate, MAX_NODES};
 use super::error::{BuildError, FabricError};
 use super::file_raw::{OneOrMore, RawFile, RawGenerator, RawLink, RawRoutes};
 use super::generator::{Generator, TierRates};
-use super::model::{Fabric, MessageCost};
+use super::model::{Fabric, MessageCost, Routing};
 use super::names::{PatternError, expand};
 use crate::quoted::{cut, quoted};
 
@@ -114,6 +115,15 @@ impl Reader<'_> {
         })?;
         if let Some(dims) = &raw.torus {
             self.at(dims.span(), builder.set_torus(dims.as_ref()))?;
+        }
+        if let Some(routing) = &raw.routing {
+            let known = Routing::NAMES.into_iter().find(|(name, _)| name == routing.as_ref());
+            let Some((_, known)) = known else {
+                let message =
+                    format!("routing = \"{}\"; expected \"destination\" or \"dmodk\"", quoted(routing.as_ref()));
+                return Err(self.error(Some(routing.span()), message));
+            };
+            builder.set_routing(known);
         }
         for (switch, table) in &raw.routes {
             self.routes(&mut builder, switch, table)?;

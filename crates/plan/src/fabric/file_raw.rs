@@ -19,6 +19,7 @@ pub(super) struct RawFile {
     pub message_latency: Option<Spanned<f64>>,
     pub message_gap: Option<Spanned<f64>>,
     pub torus: Option<Spanned<Vec<u32>>>,
+    pub routing: Option<Spanned<String>>,
     #[serde(default)]
     pub hosts: Vec<Spanned<String>>,
     #[serde(default)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::{Serialize, Serializer};
 
-use super::model::{Fabric, NodeId};
+use super::model::{Fabric, NodeId, Routing};
 
 #[derive(Serialize)]
 struct Listed<'f> {
@@ -17,6 +17,7 @@ struct Listed<'f> {
     message_gap: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     torus: Option<&'f [u32]>,
+    routing: &'static str,
     hosts: &'f [String],
     switches: &'f [String],
     link: Vec<ListedLink<'f>>,
@@ -60,6 +61,7 @@ impl Fabric {
             message_latency: self.message.latency_us,
             message_gap: self.message.gap_us,
             torus: self.torus.as_ref().map(|t| t.dims.as_slice()),
+            routing: self.routing.name(),
             hosts,
             switches,
             link: links.collect(),
@@ -82,6 +84,9 @@ impl Fabric {
         }
         if let Some(dims) = listed.torus {
             let _ = writeln!(text, "torus = {dims:?}");
+        }
+        if self.routing != Routing::default() {
+            let _ = writeln!(text, "routing = \"{}\"", listed.routing);
         }
         for (key, names) in [("hosts", listed.hosts), ("switches", listed.switches)] {
             let _ = writeln!(text, "{key} = [");

@@ -33,7 +33,7 @@ pub use file::MAX_FILE_BYTES;
 pub use generator::{Generator, TierRates};
 pub use groups::Level;
 pub use head_of_line::{StepTraffic, steps};
-pub use model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Torus};
+pub use model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus};
 pub use names::{PatternError, expand};
 pub use placement::{Placement, PlacementError};
 pub use routing::{Router, RoutesTo};

@@ -72,6 +72,28 @@ pub struct Torus {
     pub hosts_per_switch: u32,
 }
 
+/// Which of several links on shortest paths a switch takes towards a host. The host's number decides, counted from 0 in
+/// the order of the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Routing {
+    /// The number modulo that of the links, at every switch.
+    #[default]
+    Destination,
+    /// Each tier by digits of the number that the tiers below have not used (D-mod-K): in a fat tree hosts of one leaf
+    /// part at the leaf, hosts that differ by a multiple of its uplinks one tier up.
+    DModK,
+}
+
+impl Routing {
+    /// All, as a file names them.
+    pub const NAMES: [(&'static str, Self); 2] = [("destination", Self::Destination), ("dmodk", Self::DModK)];
+
+    /// As a file names it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, routing)| *routing == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// A network of hosts and switches. Made by [`FabricBuilder`](super::FabricBuilder),
 /// a [`Generator`](super::Generator) or [`Fabric::from_toml`]; always connected and with routes that arrive.
 #[derive(Debug, Clone)]
@@ -87,6 +109,10 @@ pub struct Fabric {
     pub(super) queue_packets: Option<u32>,
     pub(super) torus: Option<Torus>,
     pub(super) message: MessageCost,
+    /// Which of several equal links a switch takes.
+    pub(super) routing: Routing,
+    /// By what the number of a host is divided before it picks a link, for each switch.
+    pub(super) divisors: Vec<u32>,
     /// Fixed next hops: (destination, switch) -> link to take.
     pub(super) fixed: HashMap<HostId, HashMap<NodeId, DirectedLink>>,
 }

@@ -1,12 +1,20 @@
 //! Routes: shortest paths fixed by the destination, unless the file says otherwise.
 //!
 //! At every node the next hop towards a host depends on that host alone. Among the links on a shortest path, in link
-//! order, the one numbered `index of the destination host % number of such links` is taken; `[routes]` overrides it.
+//! order, the one numbered `index of the destination host / divisor % number of such links` is taken; `[routes]`
+//! overrides it. The divisor is 1, or with [`Routing::DModK`] the product of the uplinks of a switch of each tier
+//! below:
+//!
+//! ```text
+//!   tier 3       c0 c1   c2 c3        hosts  0 1 2 3 …   leaf: host % 2   aggregation switch: host / 2 % 2
+//!   tier 2         a0     a1
+//!   tier 1           l0   l1          Zahavi 2010 (docs/provenance.md): every shift of all hosts is free of conflicts
+//! ```
 
 use std::collections::{HashMap, VecDeque};
 
 use super::error::BuildError;
-use super::model::{DirectedLink, Fabric, HostId, NodeId};
+use super::model::{DirectedLink, Fabric, HostId, NodeId, Routing};
 
 const FAR: u32 = u32::MAX;
 
@@ -42,7 +50,7 @@ impl RoutesTo {
         let far = |l: DirectedLink| self.distance[fabric.end(l).0 as usize - hosts];
         let out = fabric.links_of(source);
         let nearest = out.iter().map(|&l| far(l)).min().unwrap_or(FAR);
-        let mut next = pick(out.iter().copied().filter(|&l| far(l) == nearest), self);
+        let mut next = pick(out.iter().copied().filter(|&l| far(l) == nearest), self, 1);
         while let Some(link) = next {
             path.push(link);
             next = self.next_of_switch(fabric, fabric.end(link));
@@ -51,10 +59,10 @@ impl RoutesTo {
     }
 }
 
-/// The destination's index picks among equal next hops.
-fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, to: &RoutesTo) -> Option<DirectedLink> {
+/// The destination's index, divided, picks among equal next hops.
+fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, to: &RoutesTo, divisor: u32) -> Option<DirectedLink> {
     let count = equal.clone().count();
-    (count > 0).then(|| to.destination.0 as usize % count).and_then(|k| equal.clone().nth(k))
+    (count > 0).then(|| (to.destination.0 / divisor) as usize % count).and_then(|k| equal.clone().nth(k))
 }
 
 impl Fabric {
@@ -88,7 +96,7 @@ impl Fabric {
             };
             let forced = fixed.and_then(|table| table.get(&switch).copied());
             let equal = self.links_of(switch).iter().copied().filter(nearer);
-            to.next[slot(switch)] = forced.or_else(|| pick(equal, &to));
+            to.next[slot(switch)] = forced.or_else(|| pick(equal, &to, self.divisors[slot(switch)]));
         }
         to
     }
@@ -97,6 +105,35 @@ impl Fabric {
     /// For many routes use a [`Router`].
     pub fn route(&self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
         self.routes_to(destination).from(self, source)
+    }
+
+    /// By what each switch divides the number of a host before it picks a link.
+    pub(super) fn divisors(&self) -> Vec<u32> {
+        let hosts = self.host_count();
+        let mut divisors = vec![1; self.switch_count()];
+        if self.routing == Routing::Destination {
+            return divisors;
+        }
+        // Switches by tier: those of hosts, their neighbours, ….
+        let mut is_known = vec![false; self.switch_count()];
+        let mut tier: Vec<NodeId> = Vec::new();
+        let mut enter = |node: NodeId, tier: &mut Vec<NodeId>| {
+            if !self.is_host(node) && !std::mem::replace(&mut is_known[node.0 as usize - hosts], true) {
+                tier.push(node);
+            }
+        };
+        self.hosts().for_each(|host| self.links_of(host).iter().for_each(|&link| enter(self.end(link), &mut tier)));
+        let mut divisor = 1u32;
+        while !tier.is_empty() {
+            tier.iter().for_each(|switch| divisors[switch.0 as usize - hosts] = divisor);
+            let mut above = Vec::new();
+            tier.iter().for_each(|&s| self.links_of(s).iter().for_each(|&link| enter(self.end(link), &mut above)));
+            let is_up = |link: &&DirectedLink| above.contains(&self.end(**link));
+            let uplinks = tier.iter().map(|&switch| self.links_of(switch).iter().filter(is_up).count()).max();
+            divisor = divisor.saturating_mul(uplinks.unwrap_or(0).max(1) as u32);
+            tier = above;
+        }
+        divisors
     }
 
     /// Every switch that has a way to a destination with fixed routes must get there.

@@ -104,8 +104,8 @@ fn trying_costs_little() {
 }
 
 /// The same from the first call on, with what agreements cost: every rank asks, and a communicator is made, which takes
-/// as long as seven questions. Calls and questions of any length; where trials begin at once, since calls are long, only
-/// questions of a sixteenth of them.
+/// as long as seven questions. Calls and questions of any length; where trials begin at once, since calls are long,
+/// only questions of a sixteenth of them.
 #[test]
 fn a_series_of_fifty_loses_little_whatever_agreements_cost() {
     let series = |call: f64, asking: f64, times: &[f64]| {

@@ -87,7 +87,8 @@ impl Profile {
     /// The rules for communicators of so many ranks and nodes in the order of `placement`
     /// ([`crate::topology::Topology::arrangement`]): none if it was measured with others. A size between two
     /// that were measured goes with the nearer by ratio; sizes beyond twice the largest, or below half the smallest,
-    /// were not measured. Cells that say for which sizes they hold come first. Nothing is said about Alltoallv, of whose sizes a rank knows its own only.
+    /// were not measured. Cells that say for which sizes they hold come first. Nothing is said about Alltoallv, of
+    /// whose sizes a rank knows its own only.
     pub fn rules(&self, ranks: u32, nodes: u32, placement: &str) -> Vec<Rule> {
         let Measured { placement: own, .. } = &self.measured;
         let is_other = !own.is_empty() && own != placement;

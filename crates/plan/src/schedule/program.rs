@@ -28,8 +28,9 @@ pub struct Dependencies {
     pub released: Vec<u32>,
     /// For a send: where its data is. For a combination: what it is combined with.
     pub source: Source,
-    /// For a send or a combination of staged parts: the copy or shuffle from the input that has written all of them, and
-    /// nothing else, for this hop alone. It may take them from the input instead, where the result is another buffer.
+    /// For a send or a combination of staged parts: the copy or shuffle from the input that has written all of them,
+    /// and nothing else, for this hop alone. It may take them from the input instead, where the result is another
+    /// buffer.
     pub staged_by: Option<u32>,
     /// For a combination on a rank without a result buffer: the hops that read its scratch segments, which are free
     /// again when all of these are done with them.

@@ -172,8 +172,8 @@ fn links_of_nodes_carry_what_their_ranks_send() {
     close(time(8, 1, Collective::Allreduce, 256 << 10), 2.0 * (2.0 / 2.0 + 1.0 / 4.0 + 1.0 / 8.0));
 }
 
-/// Medians of recorded runs, Open MPI 4.1.4 over TCP (docs/benchmarks/halving-wan2x8.json, tree8-16x2-node-openmpi.json,
-/// star16-32x2-slot-openmpi.json), in milliseconds.
+/// Medians of recorded runs, Open MPI 4.1.4 over TCP (docs/benchmarks/halving-wan2x8.json,
+/// tree8-16x2-node-openmpi.json, star16-32x2-slot-openmpi.json), in milliseconds.
 #[test]
 fn it_is_close_to_what_was_measured() {
     let planner = |name: &str, node_of: &dyn Fn(u32) -> u32, ranks: u32| {

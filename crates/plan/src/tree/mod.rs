@@ -1,6 +1,8 @@
-//! Binary trees over numbered members: shapes alone, which know no rank, group or network.
+//! Trees over numbered members: shapes alone, which know no rank, group or network.
 
+mod circulant;
 pub mod inorder;
 mod two_tree;
 
+pub use circulant::{Circulant, Edge as CirculantEdge};
 pub use two_tree::{Edge, TwoTree};

@@ -4,11 +4,14 @@
 //! * 3 levels: `k` pods of `k/2` leaves `l*` and `k/2` aggregation switches `a*`, completely joined inside the pod, and
 //!   `k²/4` core switches `c*`; aggregation switch `i` of every pod is joined to the cores `i·k/2 .. (i+1)·k/2`.
 //!
+//! Routes are D-mod-K, as those of most fat trees, unless the file says otherwise.
+//!
 //! With the usual `k/2` hosts per leaf there are `k²/2` and `k³/4` hosts; more hosts per leaf oversubscribe the leaves.
 
 use super::{TierRates, attach, bad};
 use crate::fabric::build::FabricBuilder;
 use crate::fabric::error::BuildError;
+use crate::fabric::model::Routing;
 
 const KIND: &str = "fat-tree";
 
@@ -22,6 +25,7 @@ pub(super) fn build(
     if ports < 2 || ports % 2 != 0 || ports > 1 << 12 {
         return bad(KIND, "ports", ports, "an even number from 2 to 4096");
     }
+    b.set_routing(Routing::DModK);
     let half = ports / 2;
     let per_leaf = hosts_per_leaf.unwrap_or(half);
     if per_leaf == 0 || per_leaf > 1 << 12 {

@@ -1,0 +1,101 @@
+//! Circulant graph: the vector in ⌈log2 N⌉ parts, each along a tree of its own, in as few rounds as there can be.
+//!
+//! ```text
+//!   N = 8, every node sends a block        part 0                 part 1                 part 2
+//!     round 0, 3, 6 …   1 place on         0 → 1 → 2              0 → 2 → 3 → 5          0 → 4 → 5 → 1 7
+//!     round 1, 4, 7 …   2 places on            1 → 3 → 4 7            2 → 4                  4 → 6 → 2
+//!     round 2, 5, 8 …   4 places on            1 → 5 → 6              2 → 6 → 7 → 1              7 → 3
+//! ```
+//! Every node is an inner node of most trees, receives each part once and sends at most as much as it receives: n
+//! blocks are at all N nodes after n + ⌈log2 N⌉ rounds (a chain: n + N - 2, a two-tree: n + about 2 ⌈log2 N⌉). A round
+//! is a shift of all places, which meets on no link of a switch or of a fat tree whose leaves are whole. Which tree an
+//! edge belongs to: `tree/circulant.rs`. Reduce is the same edges backwards in time, Allreduce both, pipelined. Inside
+//! a node see [`Node`]. Source: Träff 2024 (docs/provenance.md).
+
+use super::{Algorithm, Spec};
+use crate::collective::Collective;
+use crate::cost::Streams;
+use crate::pattern::{Node, stage_names_up_and_down};
+use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::topology::{Hierarchy, Line};
+use crate::tree::{Circulant, CirculantEdge};
+
+/// The row of the table.
+pub const SPEC: Spec = Spec {
+    algorithm: Algorithm::Circulant,
+    name: "circulant",
+    collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
+    needs: "nothing",
+    summary: "a tree for each of ⌈log2 nodes⌉ parts, in the fewest rounds there can be; each round is a shift",
+    source: "Träff 2024",
+    round: "round",
+    plan: |context, role| plan(role.collective, context.grouped(), context.line(), role.root, role.rank),
+    stages: |context, collective| stage_names_up_and_down(collective, context.grouped()),
+    chunks: None,
+    senders: None,
+    fits: None,
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
+};
+
+/// An edge of a tree as one of its ends sees it.
+struct End {
+    peer: Rank,
+    part: u32,
+    round: u32,
+    /// Whether a block takes it a phase of rounds later than the others of its number.
+    late: bool,
+}
+
+/// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).
+fn plan(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> RankPlan {
+    let node = Node::new(collective, hierarchy, root, rank);
+    let circulant = Circulant::new(line.nodes());
+    let parts = circulant.rounds().max(1);
+    let [parents, mut children] =
+        if node.leads() { ends(&circulant, hierarchy, line, root, rank) } else { [vec![], vec![]] };
+    let mut hops = Vec::new();
+    let push = |hops: &mut Vec<Hop>, ends: &[End], action, stage: u16| {
+        hops.extend(ends.iter().map(|end| Hop {
+            action,
+            peer: end.peer,
+            parts: Parts::vector(end.part, 1),
+            round: Round { stage, step: end.round },
+            tag: u32::from(stage) * parts + end.part,
+            turn: 0,
+            after: Vec::new(),
+        }));
+    };
+    let mut stage = node.first_stage();
+    children.sort_by_key(|end| (end.late, end.round));
+    if collective != Collective::Bcast {
+        (0..parts).for_each(|part| node.reduce(&mut hops, part, part, 0));
+        // Backwards in time the last comes first.
+        children.reverse();
+        push(&mut hops, &children, Action::Reduce, stage);
+        children.reverse();
+        push(&mut hops, &parents, Action::Send, stage);
+        stage += 1;
+    }
+    if collective != Collective::Reduce {
+        push(&mut hops, &parents, Action::Recv, stage);
+        push(&mut hops, &children, Action::Send, stage);
+        (0..parts).for_each(|part| node.bcast(&mut hops, stage + 1, part, part, 0));
+    }
+    RankPlan::new(rank, parts, hops)
+}
+
+/// Where the leader of a node gets parts from in Bcast, and where it sends them to.
+fn ends(circulant: &Circulant, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> [Vec<End>; 2] {
+    let home = hierarchy.node_of(root);
+    let place = line.place(hierarchy.node_of(rank), home, 0);
+    let parents = if place == 0 { Vec::new() } else { circulant.parents(place) };
+    [parents, circulant.children(place)].map(|edges| {
+        let end = |edge: CirculantEdge| End {
+            peer: hierarchy.leader(line.after(home, edge.peer, 0), root),
+            part: edge.tree,
+            round: edge.round,
+            late: edge.late,
+        };
+        edges.into_iter().map(end).collect()
+    })
+}
