@@ -91,7 +91,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let rules = rules.as_deref().unwrap_or(&place.rules);
     let shared = arguments.shared(bytes);
     let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
-    let limits = Limits { segment: setup.config.segment, window: setup.config.window, message: place.message };
+    let limits = setup.config.limits(place.message);
     // Before a call is counted: one that is wrong on this rank alone, and made again, is one call on the others.
     arguments.valid(shim, record, bytes)?;
     let is_exact = is_exact(shim, arguments);

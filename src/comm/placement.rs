@@ -9,7 +9,6 @@ use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::Planner;
 use nagare_plan::choice::{Reason, Rule, Rules};
-use nagare_plan::context::Options;
 use nagare_plan::schedule::Rank;
 use nagare_plan::stock::Stock;
 use nagare_plan::topology::{Grid, Topology};
@@ -67,12 +66,7 @@ impl Placement {
             _ => limits.remote,
         });
         let config = &shim.setup().config;
-        let options = Options {
-            partners: config.partners,
-            rails: config.rails,
-            steps_in_flight: config.steps,
-            lossless: facts.lossless || shares_memory,
-        };
+        let options = config.options(facts.lossless || shares_memory);
         let mut planner = Planner::with_options(topology, options);
         if let Some((library, most_both_ways)) = facts.stock {
             planner = planner.with_stock(Stock::new(library, most_both_ways));

@@ -26,14 +26,17 @@ pub struct ScheduleArgs {
     /// Root of the collectives that have one
     #[arg(long, default_value_t = 0)]
     pub root: u32,
-    /// Steps of an exchange under way at the same time, as NAGARE_STEPS (unset, ranks limit the bytes under way, which
-    /// comes close to two steps)
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=32))]
-    pub steps: u32,
-    /// Partners of a rank in one step of the xor exchange, 1 or 2, as NAGARE_PARTNERS
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
-    pub partners: u32,
-    /// Ranks of every node that talk to other nodes in halving_doubling and aggregated, as NAGARE_AGGREGATORS
+    /// Bytes of the vector, or of a block where ranks have blocks, with suffix K, M or G
+    #[arg(long, short, default_value = "1M", value_parser = byte_count)]
+    pub bytes: u64,
+    /// Steps of an exchange under way at the same time [default: NAGARE_STEPS; without it ranks limit the bytes under
+    /// way]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=32))]
+    pub steps: Option<u32>,
+    /// Partners of a rank in one step of the xor exchange, 1 or 2 [default: NAGARE_PARTNERS, or 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=2))]
+    pub partners: Option<u32>,
+    /// Ranks of every node that talk to other nodes in halving_doubling and aggregated [default: NAGARE_AGGREGATORS]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub aggregators: Option<u32>,
     /// Print JSON
@@ -56,9 +59,12 @@ pub struct RanksArgs {
     /// How ranks are placed on hosts
     #[arg(long, value_enum, default_value_t = Map::Slot, requires = "fabric")]
     pub map: Map,
-    /// Dimensions of the torus that the nodes are on, with or without names, as NAGARE_TORUS
+    /// Dimensions of the torus that the nodes are on, with or without names [default: NAGARE_TORUS]
     #[arg(long, value_name = "4x4x2|X4xY2")]
     pub torus: Option<Dims>,
+    /// No message is ever dropped, as over adapters with RDMA, or in shared memory
+    #[arg(long)]
+    pub lossless: bool,
 }
 
 #[derive(Args)]
@@ -141,9 +147,6 @@ pub struct PlanArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub schedule: ScheduleArgs,
-    /// Bytes of the vector, or of a block where ranks have blocks, with suffix K, M or G
-    #[arg(long, short, default_value = "1M", value_parser = byte_count)]
-    pub bytes: u64,
     /// Exit with status 1 if there are conflicts
     #[arg(long)]
     pub deny_conflicts: bool,

@@ -10,7 +10,7 @@ use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{
     CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Timeline, Transfer, bytes_of, check,
-    steps, timeline,
+    steps, timeline, timeline_in_step,
 };
 use nagare_plan::schedule::Schedule;
 use serde::Serialize;
@@ -52,15 +52,22 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     machine.check_root(args.schedule.root)?;
     let network = machine.network.as_ref();
     let (fabric, placement) = network.context("--fabric is missing: a schedule is checked on a network")?;
-    let schedule = whole(&planner(&machine, &args.schedule), &args.schedule)?;
-    let rounds = rounds(&schedule, args.schedule.algorithm.spec().round, args.bytes);
+    let (algorithm, bytes) = (args.schedule.algorithm, args.schedule.bytes);
+    let planner = planner(&machine, &args.schedule);
+    let schedule = whole(&planner, &args.schedule)?;
+    let rounds = rounds(&schedule, algorithm.spec().round, bytes);
     let report = check(fabric, placement, &rounds)?;
     // Units are per pair of ranks where there are blocks: of many ranks one each is enough, and all that memory holds.
     let units = if has_blocks(schedule.collective) && schedule.plans.len() > 256 { 1 } else { 15 };
     let wrong = play(&schedule, units, PACING, true).err().map(|error| error.to_string());
     let exchange = has_blocks(schedule.collective) && wrong.is_none();
     let played = exchange && report.transfers <= MOST_PLAYED;
-    let in_time = played.then(|| timeline(&schedule, fabric, placement.hosts(), args.bytes)).transpose()?;
+    let flow = planner.exchange_pacing(algorithm, bytes).and_then(|pacing| pacing.flow);
+    let in_time = played.then(|| match flow {
+        Some(flow) => timeline_in_step(&schedule, fabric, placement.hosts(), bytes, flow.behind),
+        None => timeline(&schedule, fabric, placement.hosts(), bytes),
+    });
+    let in_time = in_time.transpose()?;
     let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
     // Rounds of an exchange do not wait for one another: what meets is seen in time only.
     let conflicts = in_time.as_ref().map_or(report.conflicts.len(), |t| t.conflicts().len());
@@ -73,7 +80,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             root: schedule.root,
             ranks: machine.topology.ranks(),
             machine: &machine.description,
-            bytes: args.bytes,
+            bytes,
             right: wrong.is_none(),
             wrong: wrong.clone(),
             network: &report,
@@ -89,7 +96,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         };
         let mut text = header(&machine, &schedule);
         let _ = writeln!(text, "\n{proof}");
-        write_summary(&mut text, &report, args.bytes);
+        write_summary(&mut text, &report, bytes);
         if let Some([most, mean]) = head_of_line {
             let _ = writeln!(
                 text,

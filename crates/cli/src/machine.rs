@@ -1,6 +1,7 @@
 //! Where the ranks of a schedule are: a network with a placement, pretended levels, or nothing known but nodes.
 
 use crate::args::{Map, RanksArgs};
+use crate::settings::configuration;
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_plan::fabric::{Fabric, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
@@ -27,8 +28,10 @@ impl Machine {
             (None, Some(text)) => Self::pretended(text, args.np)?,
             (None, None) => Self::of_nodes(args)?,
         };
-        let Some(dims) = &args.torus else { return Ok(machine) };
-        let topology = machine.topology.on_torus(Arc::new(dims.clone())).context("--torus")?;
+        let typed = args.torus.clone().map(|dims| ("--torus", dims));
+        let said = || configuration().torus.map(|dims| ("NAGARE_TORUS", dims));
+        let Some((origin, dims)) = typed.or_else(said) else { return Ok(machine) };
+        let topology = machine.topology.on_torus(Arc::new(dims)).context(origin)?;
         Ok(Self { topology, ..machine })
     }
 

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! `command` and `args` are what can be typed; `plan`, `check`, `predict`, `list`, `env`, `run`, `doctor`, `testbed`,
-//! `bench`, `tune`, `profile`, `report` and `pages` are the subcommands; `machine` is where ranks are, `own` where
-//! this program is; `mpi` knows launchers, libraries and how to preload; only `doctor::rank` calls into foreign code.
+//! `bench`, `tune`, `profile`, `report` and `pages` are the subcommands; `machine` is where ranks are, `settings` what
+//! the environment says of plans, `own` where this program is; `mpi` knows launchers, libraries and how to preload;
+//! only `doctor::rank` calls into foreign code.
 
 mod args;
 mod bench;
@@ -33,6 +34,7 @@ mod profile;
 mod ps;
 mod report;
 mod run;
+mod settings;
 mod tables;
 mod testbed;
 mod testbed_args;

@@ -3,12 +3,13 @@
 use crate::args::{PlanArgs, ScheduleArgs};
 use crate::machine::Machine;
 use crate::output::{print, print_json};
+use crate::settings::configuration;
 use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
-use nagare_plan::pattern::{Partners, RailOptions};
+use nagare_plan::pattern::Partners;
 use nagare_plan::schedule::{Schedule, send_tables};
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -76,11 +77,17 @@ pub fn header(machine: &Machine, schedule: &Schedule) -> String {
     format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n{dimensions}")
 }
 
-/// What makes the plans asked for.
+/// What makes the plans asked for, as the ranks of a job would but for what is typed.
 pub fn planner(machine: &Machine, args: &ScheduleArgs) -> Planner {
-    let partners = if args.partners == 1 { Partners::One } else { Partners::Two };
-    let rails = RailOptions { aggregators: args.aggregators, ..RailOptions::default() };
-    Planner::new(machine.topology.clone()).with_steps(args.steps).with_partners(partners).with_rails(rails)
+    let mut config = configuration();
+    config.steps = args.steps.or(config.steps);
+    config.rails.aggregators = args.aggregators.or(config.rails.aggregators);
+    match args.partners {
+        Some(1) => config.partners = Partners::One,
+        Some(_) => config.partners = Partners::Two,
+        None => {}
+    }
+    Planner::with_options(machine.topology.clone(), config.options(args.ranks.lossless))
 }
 
 /// The plans of all ranks.
@@ -95,14 +102,17 @@ pub fn whole(planner: &Planner, args: &ScheduleArgs) -> anyhow::Result<Schedule>
          `nagare plan --rank R` shows one rank",
         args.collective
     );
-    planner.schedule(args.collective, args.algorithm, args.root).with_context(|| cannot(args))
+    let chunks = planner.chunks(args.collective, args.algorithm, args.bytes);
+    planner.schedule_cut(args.collective, args.algorithm, args.root, chunks).with_context(|| cannot(args))
 }
 
 /// The plan of one rank, made alone.
 fn of_one_rank(planner: &Planner, args: &ScheduleArgs, rank: u32) -> anyhow::Result<Schedule> {
     let ranks = planner.topology().ranks();
     ensure!(rank < ranks, "--rank {rank}: there are {ranks} ranks, expected 0 to {}", ranks - 1);
-    let plan = planner.plan(args.collective, args.algorithm, args.root, rank).with_context(|| cannot(args))?;
+    let chunks = planner.chunks(args.collective, args.algorithm, args.bytes);
+    let plan = planner.plan_cut(args.collective, args.algorithm, args.root, rank, chunks);
+    let plan = plan.with_context(|| cannot(args))?;
     let stages = planner.stages(args.collective, args.algorithm);
     let algorithm = args.algorithm.name().to_owned();
     Ok(Schedule { collective: args.collective, algorithm, root: args.root, stages, plans: vec![plan] })

@@ -3,14 +3,16 @@
 use crate::args::PredictArgs;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table};
+use crate::settings::configuration;
 use comfy_table::{CellAlignment, Table};
 use nagare_bench::limit::limit;
 use nagare_bench::operation::Operation;
+use nagare_config::Config;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::choice::{Call, Rules};
+use nagare_plan::choice::Call;
 use nagare_plan::cost::Segments;
-use nagare_plan::decision::{Decision, Limits};
+use nagare_plan::decision::Decision;
 use nagare_plan::stock::{Library, Stock};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,8 +57,10 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     // Of what is beside Open MPI only its own TCP has a limit, and with it segments.
     let over_tcp = library != Library::Mpich && args.segment <= EAGER;
     let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
-    let planner = Planner::new(machine.topology.clone()).with_stock(stock);
-    let sizes: Vec<Size> = args.sizes.iter().map(|&bytes| size(args, &machine, &planner, bytes)).collect();
+    let config = configuration();
+    let options = config.options(args.ranks.lossless);
+    let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
+    let sizes: Vec<Size> = args.sizes.iter().map(|&bytes| size(args, &config, &machine, &planner, bytes)).collect();
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
     if args.json {
         let collective = args.collective.name();
@@ -81,10 +85,10 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn size(args: &PredictArgs, machine: &Machine, planner: &Planner, bytes: u64) -> Size {
+fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planner, bytes: u64) -> Size {
     let collective = args.collective;
-    let segments = Segments::AtMost(args.segment);
-    let limits = Limits { segment: None, window: None, message: args.segment };
+    let segments = config.segment.map_or(Segments::AtMost(args.segment), Segments::Exactly);
+    let limits = config.limits(args.segment);
     let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
     let candidates = planner.demands(collective).into_iter().map(|(algorithm, _)| algorithm);
     let predicted = candidates.filter_map(|algorithm| {
@@ -93,7 +97,7 @@ fn size(args: &PredictArgs, machine: &Machine, planner: &Planner, bytes: u64) ->
     });
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
     let call = Call { collective, bytes, ranks, nodes };
-    let decision = Decision::new(planner, &Rules::default(), &call, &limits, false);
+    let decision = Decision::new(planner, &config.rules, &call, &limits, false);
     let operation = Operation::usual().find(|operation| operation.planned() == Some(collective));
     let network = operation.zip(machine.network.as_ref());
     let least = network.map(|(operation, (fabric, placement))| limit(fabric, placement, operation, 0, bytes).seconds);

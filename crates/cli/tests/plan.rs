@@ -1,6 +1,6 @@
 //! `nagare plan` prints the worked examples of docs/algorithms.md.
 
-use crate::common::{failure_of, rows, stdout_of};
+use crate::common::{failure_of, nagare, rows, stderr, stdout, stdout_of};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use serde_json::Value;
@@ -211,4 +211,32 @@ fn equal_rounds_are_one_line() {
     let text = stdout_of(&["plan", "allreduce", "--algorithm", "ring", "--np", "4"]);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(1).collect();
     assert_eq!(lines, ["reduce-scatter 0-2: 0→1 1→2 2→3 3→0", "allgather 0-2: 0→1 1→2 2→3 3→0"], "{text}");
+}
+
+/// What is shown is what a job with these variables runs; what is typed comes before them.
+#[test]
+fn variables_hold_as_in_a_job() {
+    let words = ["plan", "alltoall", "-a", "xor", "-f", "tree8", "--json"];
+    let typed = stdout_of(&[&words[..], &["--steps", "1"]].concat());
+    let run = |variables: &[(&str, &str)], words: &[&str]| {
+        let output = nagare(words).envs(variables.iter().copied()).output().unwrap();
+        (stdout(&output), stderr(&output))
+    };
+    assert_eq!(run(&[("NAGARE_STEPS", "1")], &words), (typed.clone(), String::new()));
+    assert_eq!(run(&[("NAGARE_STEPS", "2")], &[&words[..], &["--steps", "1"]].concat()).0, typed);
+    assert_ne!(stdout_of(&words), typed);
+    // Without a number of steps queues that are too short ask for tokens, as in a job.
+    let shallow = stdout_of(&["plan", "alltoall", "-a", "contention_free", "-f", "tree8-shallow", "--json"]);
+    let tokens = |text: &str| text.matches(r#""count": 0"#).count();
+    let deep = stdout_of(&["plan", "alltoall", "-a", "contention_free", "-f", "tree8", "--json"]);
+    assert!(tokens(&shallow) > 0 && tokens(&deep) == 0, "{} {}", tokens(&shallow), tokens(&deep));
+    // A longer vector is cut into other chunks.
+    let words = ["plan", "allreduce", "-a", "halving_doubling", "-f", "torus16", "--json", "--bytes"];
+    assert_ne!(stdout_of(&[&words[..], &["16K"]].concat()), stdout_of(&[&words[..], &["64M"]].concat()));
+
+    let (text, problem) = run(&[("NAGARE_ALGORITHM", "bcast=ring_of_fire")], &["predict", "bcast", "-f", "tree8"]);
+    assert!(text.contains("chain") && problem.contains("unknown algorithm `ring_of_fire`"), "{problem}");
+    let forced = [("NAGARE_ALGORITHM", "bcast=two_tree")];
+    let forced = run(&forced, &["predict", "bcast", "-f", "tree8", "--sizes", "1K", "--json"]).0;
+    assert!(forced.contains(r#""runs": "two_tree""#), "{forced}");
 }

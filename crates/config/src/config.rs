@@ -2,6 +2,8 @@
 
 use crate::table::VARIABLES;
 use nagare_plan::choice::{Rules, parse_bytes};
+use nagare_plan::context::Options;
+use nagare_plan::decision::Limits;
 use nagare_plan::pattern::{Pairs, Partners, RailOptions};
 use nagare_plan::quoted;
 use nagare_plan::topology::{DimensionOrder, Dims, DimsError};
@@ -146,6 +148,18 @@ impl Default for Config {
             report: None,
             log: LogLevel::Warn,
         }
+    }
+}
+
+impl Config {
+    /// What plans are made with; `lossless`: whether no message is ever dropped.
+    pub fn options(&self, lossless: bool) -> Options {
+        Options { steps_in_flight: self.steps, partners: self.partners, rails: self.rails, lossless }
+    }
+
+    /// What bounds the pieces of a call on a transport that carries messages of `message` bytes well.
+    pub fn limits(&self, message: u64) -> Limits {
+        Limits { segment: self.segment, window: self.window, message }
     }
 }
 

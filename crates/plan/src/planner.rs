@@ -328,8 +328,20 @@ impl Planner {
 
     /// The plans of all ranks.
     pub fn schedule(&self, collective: Collective, algorithm: Algorithm, root: Rank) -> Option<Schedule> {
+        self.schedule_cut(collective, algorithm, root, DEFAULT_CHUNKS)
+    }
+
+    /// The same with so many [`Self::chunks`], at least 1.
+    pub fn schedule_cut(
+        &self,
+        collective: Collective,
+        algorithm: Algorithm,
+        root: Rank,
+        chunks: u32,
+    ) -> Option<Schedule> {
+        let ranks = 0..self.topology().ranks();
         let plans: Option<Vec<RankPlan>> =
-            (0..self.topology().ranks()).map(|rank| self.plan(collective, algorithm, root, rank)).collect();
+            ranks.map(|rank| self.plan_cut(collective, algorithm, root, rank, chunks)).collect();
         let stages = self.stages(collective, algorithm);
         Some(Schedule { collective, algorithm: algorithm.name().to_owned(), root, stages, plans: plans? })
     }

@@ -4,7 +4,7 @@ use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
-use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline};
+use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline, timeline_in_step};
 use nagare_plan::schedule::{Action, Hop, Parts, RankPlan, Round, Schedule, Space};
 use nagare_plan::topology::Topology;
 
@@ -240,6 +240,27 @@ fn an_exchange_on_one_switch_takes_its_bound_and_the_latencies() {
     near(t.bound, 15.0 * 10.0 / 50.0);
     // Fifteen exchanges, two at a time; the next two start when both have arrived: 80 + 2 · 5 µs later, eight times.
     near(t.finish, 15.0 * 10.0 / 50.0 + 8.0 * 90e-6);
+}
+
+/// Two ranks on each of sixteen hosts of a switch, in step by one block: the ring loses nothing by it.
+#[test]
+fn a_send_waits_while_more_than_that_is_missing() {
+    let fabric = network::load("star16");
+    let placement = Placement::by_slot(&fabric, 32, 2).unwrap();
+    let s = network::planner(&fabric, &placement).schedule(Alltoall, Algorithm::TwoLevelRing, 0).unwrap();
+    let free = timeline(&s, &fabric, placement.hosts(), BLOCK).unwrap();
+    let of = |behind| timeline_in_step(&s, &fabric, placement.hosts(), BLOCK, behind).unwrap();
+    assert!(of(BLOCK).finish < 1.01 * free.bound, "{}", of(BLOCK).finish);
+    assert_eq!(of(u64::MAX).finish, free.finish);
+    // By hand, two ranks: the second send waits for the first block.
+    let fabric = star(&[50.0, 50.0]);
+    let later = Hop { parts: Parts { space: Space::Output, first: 0, count: 1 }, ..recv(1, 1) };
+    let plan = |peer| vec![send(peer, 1), recv(1, 1), send(peer, 1), later.clone()];
+    let plan = |peer| plan(peer).into_iter().map(|hop| Hop { peer, ..hop }).collect::<Vec<_>>();
+    let s = schedule(vec![plan(1), plan(0)]);
+    let of = |behind| timeline_in_step(&s, &fabric, &[HostId(0), HostId(1)], BLOCK, behind).unwrap().finish;
+    near(of(0), 2.0 * (0.2 + 2.0 * L));
+    near(of(BLOCK), 0.4 + 2.0 * L);
 }
 
 /// Every pair once, in every placement, uneven ones too: each link carries what the ranks behind it exchange, and the

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   order.rs   which hop may go on, by `after`, data and the window of hops a rank works on
+//!   step.rs    which sends wait so that ranks stay in step
 //!   flows.rs   messages under way as fluids: every directed link is shared max-min fairly
 //!   player.rs  goes from one end or arrival of a message to the next
 //!   busy.rs    when each link was busy, and when more was on its way to it than it can carry
@@ -16,6 +17,7 @@ mod busy;
 mod flows;
 mod order;
 mod player;
+mod step;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -143,10 +145,26 @@ pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
 /// [`TimelineError`].
 pub fn timeline(schedule: &Schedule, fabric: &Fabric, hosts: &[HostId], bytes: u64) -> Result<Timeline, TimelineError> {
     let slices = schedule.slices();
-    timeline_of(schedule, fabric, hosts, |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))
+    timeline_of(schedule, fabric, hosts, None, |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))
 }
 
-/// The same with the bytes of every send told by `size`, for blocks of different sizes.
+/// The same where ranks keep in step as in [`Flow::behind`](crate::schedule::Flow): a send starts when at most `behind`
+/// bytes are to be received by hops before it.
+///
+/// # Errors
+/// [`TimelineError`].
+pub fn timeline_in_step(
+    schedule: &Schedule,
+    fabric: &Fabric,
+    hosts: &[HostId],
+    bytes: u64,
+    behind: u64,
+) -> Result<Timeline, TimelineError> {
+    let slices = schedule.slices();
+    timeline_of(schedule, fabric, hosts, Some(behind), |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))
+}
+
+/// The same with the bytes of every send told by `size`, for blocks of different sizes; in step if `behind` is given.
 ///
 /// # Errors
 /// [`TimelineError`].
@@ -154,6 +172,7 @@ pub fn timeline_of(
     schedule: &Schedule,
     fabric: &Fabric,
     hosts: &[HostId],
+    behind: Option<u64>,
     size: impl Fn(&RankPlan, &Hop) -> u64,
 ) -> Result<Timeline, TimelineError> {
     let known = |rank: Rank| hosts.get(rank as usize).is_some_and(|host| (host.0 as usize) < fabric.host_count());
@@ -161,7 +180,7 @@ pub fn timeline_of(
     if let Some(rank) = { ranks }.find(|&rank| !known(rank)) {
         return Err(TimelineError::NoHost(rank));
     }
-    let order = Order::new(schedule, size)?;
+    let order = Order::new(schedule, behind, size)?;
     let mut player = Player::new(fabric, hosts, order);
     player.run()?;
     Ok(player.report())

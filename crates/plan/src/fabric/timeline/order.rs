@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::TimelineError;
+use super::step::{InStep, Kind};
 use crate::schedule::{ACTIVE_HOPS, Action, Hop, Program, Rank, RankPlan, Schedule};
 
 /// One send and its receive; hops are numbered through all plans.
@@ -46,10 +47,18 @@ pub(super) struct Order {
     /// Message of every hop, `None` for a copy.
     message_of: Vec<Option<u32>>,
     unfinished: usize,
+    in_step: Option<InStep>,
+    /// Per hop, where ranks are kept in step: whether it is done.
+    done: Vec<bool>,
 }
 
 impl Order {
-    pub fn new(schedule: &Schedule, size: impl Fn(&RankPlan, &Hop) -> u64) -> Result<Self, TimelineError> {
+    /// `behind`: bytes that may be missing where a send starts, any number if none is given.
+    pub fn new(
+        schedule: &Schedule,
+        behind: Option<u64>,
+        size: impl Fn(&RankPlan, &Hop) -> u64,
+    ) -> Result<Self, TimelineError> {
         let mut first = vec![0];
         let (mut unmet, mut waits, mut rank_of) = (Vec::new(), Vec::new(), Vec::new());
         for plan in &schedule.plans {
@@ -70,7 +79,12 @@ impl Order {
         waits.sort_unstable();
         let first_follower = (0..=unmet.len() as u32).map(|h| waits.partition_point(|w| w.0 < h) as u32).collect();
         let (messages, message_of) = pair_up(schedule, &first, size)?;
+        if behind.is_some() {
+            messages.iter().filter(|m| m.bytes > 0).for_each(|m| unmet[m.send as usize] += 1);
+        }
         Ok(Self {
+            in_step: behind.map(|behind| InStep::new(behind, schedule.plans.len())),
+            done: vec![false; unmet.len()],
             messages,
             rank_of,
             taken: vec![(0, 0); schedule.plans.len()],
@@ -85,7 +99,12 @@ impl Order {
 
     /// Takes the first hops of every rank into its window.
     pub fn begin(&mut self, ready: &mut Vec<Ready>) {
-        (0..self.taken.len()).for_each(|plan| self.refill(plan, ready));
+        (0..self.taken.len()).for_each(|plan| {
+            self.refill(plan, ready);
+            let mut done = Vec::new();
+            self.keep_in_step(plan, ready, &mut done);
+            done.into_iter().for_each(|hop| self.finish(hop, ready));
+        });
     }
 
     /// The hop is done.
@@ -101,7 +120,32 @@ impl Order {
             let plan = self.first.partition_point(|&f| f <= hop) - 1;
             self.taken[plan].1 -= 1;
             self.take(plan, ready, &mut done);
+            self.done[hop as usize] = true;
+            if let (Some(in_step), Some(message)) = (&mut self.in_step, self.message_of[hop as usize]) {
+                let message = &self.messages[message as usize];
+                if message.recv == hop && message.bytes > 0 {
+                    in_step.received(plan, hop - self.first[plan], message.bytes);
+                    self.keep_in_step(plan, ready, &mut done);
+                }
+            }
         }
+    }
+
+    /// Lets the sends of a plan start that have come into step.
+    fn keep_in_step(&mut self, plan: usize, ready: &mut Vec<Ready>, done: &mut Vec<u32>) {
+        let (base, count) = (self.first[plan], self.first[plan + 1] - self.first[plan]);
+        let Some(in_step) = &mut self.in_step else { return };
+        let sends = in_step.release(plan, count, |hop| {
+            let hop = base + hop;
+            match self.message_of[hop as usize].map(|message| &self.messages[message as usize]) {
+                Some(message) if message.bytes == 0 => Kind::Other,
+                Some(message) if message.send == hop => Kind::Send,
+                Some(_) if self.done[hop as usize] => Kind::Receive(0),
+                Some(message) => Kind::Receive(message.bytes),
+                None => Kind::Other,
+            }
+        });
+        sends.into_iter().for_each(|hop| self.release(base + hop, ready, done));
     }
 
     /// The message is at the receiver; its receive is finished if it is ready, which that of data always is.
