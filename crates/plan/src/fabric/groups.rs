@@ -76,7 +76,7 @@ impl Fabric {
     }
 
     /// Hops from each switch to the nearest switch with hosts.
-    fn tiers(&self) -> HashMap<NodeId, u32> {
+    pub(super) fn tiers(&self) -> HashMap<NodeId, u32> {
         let has_host = |s: &NodeId| (self.links_of(*s).iter()).any(|&l| self.is_host(self.end(l)));
         let mut edge: Vec<NodeId> = self.switches().filter(has_host).collect();
         let mut tier: HashMap<NodeId, u32> = edge.iter().map(|&s| (s, 0)).collect();

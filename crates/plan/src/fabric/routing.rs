@@ -107,33 +107,27 @@ impl Fabric {
         self.routes_to(destination).from(self, source)
     }
 
-    /// By what each switch divides the number of a host before it picks a link.
+    /// By what each switch divides the number of a host before it picks a link: O(links).
     pub(super) fn divisors(&self) -> Vec<u32> {
-        let hosts = self.host_count();
-        let mut divisors = vec![1; self.switch_count()];
         if self.routing == Routing::Destination {
-            return divisors;
+            return vec![1; self.switch_count()];
         }
-        // Switches by tier: those of hosts, their neighbours, ….
-        let mut is_known = vec![false; self.switch_count()];
-        let mut tier: Vec<NodeId> = Vec::new();
-        let mut enter = |node: NodeId, tier: &mut Vec<NodeId>| {
-            if !self.is_host(node) && !std::mem::replace(&mut is_known[node.0 as usize - hosts], true) {
-                tier.push(node);
-            }
-        };
-        self.hosts().for_each(|host| self.links_of(host).iter().for_each(|&link| enter(self.end(link), &mut tier)));
-        let mut divisor = 1u32;
-        while !tier.is_empty() {
-            tier.iter().for_each(|switch| divisors[switch.0 as usize - hosts] = divisor);
-            let mut above = Vec::new();
-            tier.iter().for_each(|&s| self.links_of(s).iter().for_each(|&link| enter(self.end(link), &mut above)));
-            let is_up = |link: &&DirectedLink| above.contains(&self.end(**link));
-            let uplinks = tier.iter().map(|&switch| self.links_of(switch).iter().filter(is_up).count()).max();
-            divisor = divisor.saturating_mul(uplinks.unwrap_or(0).max(1) as u32);
-            tier = above;
+        let tiers = self.tiers();
+        // The most uplinks of a switch of each tier.
+        let mut uplinks: Vec<u32> = vec![1; tiers.values().copied().max().map_or(0, |top| top as usize + 1)];
+        for (&switch, &tier) in &tiers {
+            let is_up = |link: &&DirectedLink| tiers.get(&self.end(**link)) == Some(&(tier + 1));
+            let most = &mut uplinks[tier as usize];
+            *most = (*most).max(self.links_of(switch).iter().filter(is_up).count() as u32);
         }
-        divisors
+        // Of the tiers below each.
+        let products = uplinks.iter().scan(1u32, |product, &links| {
+            let below = *product;
+            *product = product.saturating_mul(links);
+            Some(below)
+        });
+        let products: Vec<u32> = products.collect();
+        self.switches().map(|switch| tiers.get(&switch).map_or(1, |&tier| products[tier as usize])).collect()
     }
 
     /// Every switch that has a way to a destination with fixed routes must get there.
