@@ -30,7 +30,8 @@ int nagare_active(void);
 size_t nagare_diagnose(char *buffer,
                        size_t length);
 
-// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Local. `format`
+// Describes a communicator as Nagare sees it: its ranks, nodes and levels, the plans made so far, and in JSON what runs
+// by size where calls are not measured. Local. `format`
 // is "text" or "json". Writes and returns like `nagare_diagnose`.
 //
 // # Safety

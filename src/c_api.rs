@@ -5,12 +5,18 @@ use crate::comm::registry;
 use crate::world::shim::{Shim, World, shim};
 use crate::world::{collect, locality, setup};
 use mpi::ffi::MPI_Comm;
+use nagare_plan::by_size::by_size;
 use nagare_plan::choice::Rules;
+use nagare_plan::collective::Collective;
 use nagare_plan::quoted;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// Sizes for which a description says what runs, bytes.
+const SIZES: [u64; 8] = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 
 /// Version of Nagare, such as "0.1.0"; never null.
 #[unsafe(no_mangle)]
@@ -44,8 +50,9 @@ pub unsafe extern "C" fn nagare_diagnose(buffer: *mut c_char, length: usize) -> 
     unsafe { put(&text, buffer, length) }
 }
 
-/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, and the plans made so far. Local. `format`
-/// is "text" or "json". Writes and returns like `nagare_diagnose`.
+/// Describes a communicator as Nagare sees it: its ranks, nodes and levels, the plans made so far, and in JSON what
+/// runs by size where calls are not measured. Local. `format` is "text" or "json". Writes and returns like
+/// `nagare_diagnose`.
 ///
 /// # Safety
 /// `comm` must be a valid communicator, `format` a C string, and `buffer` have room for `length` bytes.
@@ -206,6 +213,11 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             Some((facts.network.clone(), facts.transport.clone()))
         };
         let known = shim.world().and_then(of_world);
+        let rules = record.rules();
+        let rules = rules.as_deref().unwrap_or(&place.rules);
+        let limits = shim.setup().config.limits(place.message);
+        let by_size = |collective| by_size(&place.planner, rules, &limits, collective, &SIZES);
+        let by_size: BTreeMap<_, _> = Collective::ALL.map(|c| (c.name(), by_size(c))).into_iter().collect();
         let value = json!({
             "ranks": record.size,
             "rank": record.rank,
@@ -216,6 +228,7 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             "placement": topology.arrangement(),
             "topology": topology,
             "plans": plans,
+            "by_size": by_size,
         });
         return value.to_string() + "\n";
     }

@@ -1,5 +1,5 @@
 /* shown FILE [COLLECTIVE=ALGORITHM:BYTES …]: makes each call on a communicator of its own, with the algorithm forced if
-   one is named; the first and the last rank write what they say of their plans to FILE.RANK, a line for each such call:
+   one is named; the first and the last rank write what they say of their plans to FILE.RANK, a line for each call:
    `COLLECTIVE ALGORITHM RANK JSON`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,10 +59,10 @@ int main(int argc, char **argv)
         if (!set || !describe || !text || !in || !out || (*algorithm && set(comm, rule) != 0))
             MPI_Abort(MPI_COMM_WORLD, 1);
         call(collective, in, out, bytes, ranks, comm);
-        if (*algorithm && file) {
+        if (file) {
             if (describe(comm, "json", text, TEXT) >= TEXT)
                 MPI_Abort(MPI_COMM_WORLD, 1);
-            fprintf(file, "%s %s %d %s", collective, algorithm + 1, rank, text);
+            fprintf(file, "%s %s %d %s", collective, *algorithm ? algorithm + 1 : "default", rank, text);
         }
         MPI_Comm_free(&comm);
         free(in);

@@ -10,9 +10,8 @@ use nagare_bench::operation::Operation;
 use nagare_config::Config;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::choice::Call;
+use nagare_plan::by_size::{BySize, by_size};
 use nagare_plan::cost::Segments;
-use nagare_plan::decision::Decision;
 use nagare_plan::stock::{Library, Stock};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,18 +35,15 @@ struct Document<'a> {
 /// One size.
 #[derive(Serialize)]
 struct Size {
-    bytes: u64,
+    /// What a job begins with.
+    #[serde(flatten)]
+    begins: BySize,
     /// Predicted, of the algorithms that have a prediction.
     algorithms_ms: BTreeMap<&'static str, f64>,
     /// Predicted of the MPI library's own, where that is known.
     stock_ms: Option<f64>,
     /// The least that the links allow, on a fabric.
     limit_ms: Option<f64>,
-    /// What a job begins with: an algorithm, or the reason why the MPI library's own.
-    runs: Option<&'static str>,
-    reason: Option<&'static str>,
-    /// Of what runs, bytes.
-    segment: Option<u64>,
 }
 
 /// Prints the predicted time of every algorithm and of the MPI library by size, and the choice.
@@ -60,7 +56,8 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let config = configuration();
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
-    let sizes: Vec<Size> = args.sizes.iter().map(|&bytes| size(args, &config, &machine, &planner, bytes)).collect();
+    let begin = by_size(&planner, &config.rules, &config.limits(args.segment), args.collective, &args.sizes);
+    let sizes: Vec<Size> = begin.into_iter().map(|begins| size(args, &config, &machine, &planner, begins)).collect();
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
     if args.json {
         let collective = args.collective.name();
@@ -77,60 +74,55 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         shown(args, &sizes)
     );
     text += "milliseconds; * is what a job begins with\n";
-    for reason in sizes.iter().filter_map(|size| size.reason).collect::<BTreeSet<_>>() {
-        let of: Vec<String> = sizes.iter().filter(|s| s.reason == Some(reason)).map(|s| bytes(s.bytes)).collect();
+    for reason in sizes.iter().filter_map(|size| size.begins.reason).collect::<BTreeSet<_>>() {
+        let of: Vec<String> =
+            sizes.iter().filter(|s| s.begins.reason == Some(reason)).map(|s| bytes(s.begins.bytes)).collect();
         let _ = writeln!(text, "stock at {}: {reason}", of.join(", "));
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planner, bytes: u64) -> Size {
-    let collective = args.collective;
+fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planner, begins: BySize) -> Size {
+    let (collective, bytes) = (args.collective, begins.bytes);
     let segments = config.segment.map_or(Segments::AtMost(args.segment), Segments::Exactly);
-    let limits = config.limits(args.segment);
     let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
     let candidates = planner.demands(collective).into_iter().map(|(algorithm, _)| algorithm);
     let predicted = candidates.filter_map(|algorithm| {
         let time = planner.predicted(collective, algorithm, bytes, segments)?.time;
         Some((algorithm.name(), milliseconds(time)))
     });
-    let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
-    let call = Call { collective, bytes, ranks, nodes };
-    let decision = Decision::new(planner, &config.rules, &call, &limits, false);
     let operation = Operation::usual().find(|operation| operation.planned() == Some(collective));
     let network = operation.zip(machine.network.as_ref());
     let least = network.map(|(operation, (fabric, placement))| limit(fabric, placement, operation, 0, bytes).seconds);
     Size {
-        bytes,
+        begins,
         algorithms_ms: predicted.collect(),
         stock_ms: planner.stock_time(collective, bytes).map(milliseconds),
         limit_ms: least.map(|seconds| seconds * 1e3),
-        runs: decision.as_ref().ok().map(|decision| decision.algorithm.name()),
-        reason: decision.as_ref().err().map(|reason| reason.name()),
-        segment: decision.ok().and_then(|decision| decision.prediction).map(|prediction| prediction.segment),
     }
 }
 
 /// A row for every algorithm, a column for every size.
 fn shown(args: &PredictArgs, sizes: &[Size]) -> Table {
-    let mut rows = table([String::new()].into_iter().chain(sizes.iter().map(|size| bytes(size.bytes))));
+    let mut rows = table([String::new()].into_iter().chain(sizes.iter().map(|size| bytes(size.begins.bytes))));
     let cell = |time: Option<f64>, runs: bool| {
         let time = time.map_or_else(|| "-".to_owned(), |time| format!("{time:.3}"));
         if runs { format!("{time} *") } else { time }
     };
     for name in Algorithm::names(Some(args.collective)) {
-        let cells = sizes.iter().map(|size| cell(size.algorithms_ms.get(name).copied(), size.runs == Some(name)));
+        let cells =
+            sizes.iter().map(|size| cell(size.algorithms_ms.get(name).copied(), size.begins.runs == Some(name)));
         rows.add_row([name.to_owned()].into_iter().chain(cells));
     }
-    let stock = sizes.iter().map(|size| cell(size.stock_ms, size.reason.is_some()));
+    let stock = sizes.iter().map(|size| cell(size.stock_ms, size.begins.reason.is_some()));
     rows.add_row(["stock".to_owned()].into_iter().chain(stock));
     if sizes.iter().any(|size| size.limit_ms.is_some()) {
         let least = sizes.iter().map(|size| cell(size.limit_ms, false));
         rows.add_row(["limit of the links".to_owned()].into_iter().chain(least));
     }
-    if sizes.iter().any(|size| size.segment.is_some()) {
-        let segments = sizes.iter().map(|size| size.segment.map_or_else(|| "-".to_owned(), bytes));
+    if sizes.iter().any(|size| size.begins.segment.is_some()) {
+        let segments = sizes.iter().map(|size| size.begins.segment.map_or_else(|| "-".to_owned(), bytes));
         rows.add_row(["segment, bytes".to_owned()].into_iter().chain(segments));
     }
     rows.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));

@@ -198,11 +198,25 @@ fn shown_and_run(fabric: &str, ranks: &str, ppn: &str) {
         assert_eq!(run["plans"], json(&words)["plans"], "{fabric}: {words:?}");
     }
 
+    // On a communicator without rules of its own: algorithm or reason, segment and window.
+    job(&["bcast:16384".to_owned()]);
+    let said = std::fs::read_to_string(bed.path("said.0")).unwrap();
+    let run: serde_json::Value = serde_json::from_str(said.splitn(4, ' ').last().unwrap()).unwrap();
+    for collective in Collective::ALL {
+        let found = json(&["predict", collective.name(), "--sizes", "1K,4K,16K,64K,256K,1M,4M,16M"]);
+        let begins = |size: &serde_json::Value| {
+            ["bytes", "runs", "reason", "segment", "window"].map(|key| size.get(key).cloned().expect(key))
+        };
+        let shown: Vec<_> = found["sizes"].as_array().unwrap().iter().map(begins).collect();
+        let runs: Vec<_> = run["by_size"][collective.name()].as_array().unwrap().iter().map(begins).collect();
+        assert_eq!(runs, shown, "{fabric}: {}", collective.name());
+    }
+
     let sizes = ["4K", "64K"];
     let calls = |collective: &Collective| [4096, 65536].map(|bytes| format!("{collective}:{bytes}"));
     let all: Vec<Collective> = Collective::ALL.into_iter().filter(|&c| c != Collective::Alltoallv).collect();
     job(&all.iter().flat_map(calls).collect::<Vec<_>>());
-    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(bed.path("report.2.json")).unwrap()).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(bed.path("report.3.json")).unwrap()).unwrap();
     let mut ran: Vec<[String; 3]> = Vec::new();
     for row in report["rows"].as_array().unwrap() {
         let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();

@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 pub mod algorithm;
+pub mod by_size;
 pub mod choice;
 pub mod collective;
 pub mod context;
