@@ -1,7 +1,7 @@
 //! `nagare ps`: what the collectives of running jobs are in, as their watches tell it.
 
 use crate::output::{print, print_json};
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use nagare_plan::quoted;
 use nagare_watch::{Answer, Job, behind, door, running};
@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The sockets of this network namespace.
 const SOCKETS: &str = "/proc/net/unix";
@@ -20,8 +20,12 @@ const SOCKETS: &str = "/proc/net/unix";
 /// A watch looks once a second whether somebody asks, and waits a second for 64 ranks that do not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Longest answer that is read: a line of each of a million ranks.
+/// Longest answer that is read, a line of each of a million ranks, and how long it may take.
 const MOST: u64 = 1 << 30;
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// Ranks of the largest job that is believed.
+const MOST_RANKS: u32 = 1 << 24;
 
 #[derive(Args)]
 pub struct PsArgs {
@@ -83,12 +87,18 @@ pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
 /// What all ranks of a job are in, asked at one of them.
 fn ask(world: u64, rank: u32) -> anyhow::Result<Found> {
     let stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(door(world, rank))?)?;
+    // Anybody may give a socket such a name. Root sees the jobs of all users, each at most so long.
+    let (theirs, own) = (rustix::net::sockopt::socket_peercred(&stream)?.uid, rustix::process::geteuid());
+    ensure!(theirs == own || own.is_root(), "another user's");
     stream.set_read_timeout(Some(PATIENCE))?;
+    let start = Instant::now();
     let mut lines = BufReader::new(stream.take(MOST)).lines();
     let first = lines.next().context("no answer")??;
     let job: Job = serde_json::from_str(&first)?;
+    ensure!(job.ranks <= MOST_RANKS, "a job of {} ranks", job.ranks);
     let mut answers = Vec::new();
     for line in lines {
+        ensure!(start.elapsed() < LONGEST, "no end");
         answers.push(serde_json::from_str(&line?)?);
     }
     answers.sort_by_key(|answer: &Answer| answer.rank);

@@ -5,6 +5,7 @@ use crate::ranks::{MOST, counted, ranges};
 use crate::said::{Answer, Call, Job, Now};
 use nagare_plan::quoted;
 use nagare_plan::schedule::Rank;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Ranks that are in the same call, or have last ended the same one.
@@ -49,7 +50,8 @@ pub fn running(job: &Job, answers: &[Answer]) -> String {
     if more > 0 {
         let _ = writeln!(text, "  and {more} more places");
     }
-    let silent: Vec<Rank> = (0..job.ranks).filter(|&rank| !answers.iter().any(|answer| answer.rank == rank)).collect();
+    let heard: HashSet<Rank> = answers.iter().map(|answer| answer.rank).collect();
+    let silent: Vec<Rank> = (0..job.ranks).filter(|rank| !heard.contains(rank)).collect();
     if !silent.is_empty() {
         let _ = writeln!(text, "  no answer: {}", ranges(&silent));
     }
