@@ -30,9 +30,9 @@ int nagare_active(void);
 size_t nagare_diagnose(char *buffer,
                        size_t length);
 
-// Describes a communicator as Nagare sees it: its ranks, nodes and levels, the plans made so far, and in JSON what runs
-// by size where calls are not measured. Local. `format`
-// is "text" or "json". Writes and returns like `nagare_diagnose`.
+// Describes a communicator as Nagare sees it: its ranks, nodes and levels, the plans made so far, and in JSON what
+// runs by size where calls are not measured. Local. `format` is "text" or "json". Writes and returns like
+// `nagare_diagnose`.
 //
 // # Safety
 // `comm` must be a valid communicator, `format` a C string, and `buffer` have room for `length` bytes.
