@@ -49,7 +49,7 @@ fn expected(large_count: bool) -> Vec<String> {
         .to_vec();
     // By which ranks of Open MPI know who has the library.
     if !large_count {
-        names.push("PMIx_Commit".to_owned());
+        names.extend(["PMIx_Commit", "PMIx_Put"].map(str::to_owned));
     }
     for prefix in ["MPI", "PMPI"] {
         names.extend(others.map(|n| format!("{prefix}_{n}")));

@@ -14,4 +14,4 @@ mod init;
 mod next;
 mod others;
 #[cfg(mpi_family = "openmpi")]
-mod pmix_commit;
+mod pmix;

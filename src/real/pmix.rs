@@ -4,20 +4,24 @@
 //! ```text
 //!   MPI_Init ─► the library: PMIx_Put … PMIx_Commit ─► ours puts one key more ─► the real PMIx_Commit
 //!               PMIx_Fence: what all ranks have put is in every process
-//!   meeting  ─► PMIx_Get of a rank's key, from what is in this process: there, or not
+//!   meeting  ─► PMIx_Get of a rank's key, from what is in this process:    there            the rank has the library
+//!                                           not there, but a key of the library's is        it lacks it
+//!                                           no key of that rank is there                    nobody knows
 //! ```
+//!
+//! The last is how it is where the client fetches keys of other hosts when they are asked for (`PMIX_MCA_gds=hash`, also
+//! what it falls back to without shared memory), or where Open MPI does not collect them (`pmix_base_collect_data`).
 //!
 //! MPICH's client of the store is inside its library, without a name that others could use: there nothing is known.
 //!
 //! Source: PMIx Standard 4.1, sections 3.2 (structures), 5.1 (keys of others), 6.3 (exchange); the structures have been
 //! the same since 3.0.
 
-use super::Real;
-use super::cvar::Variables;
 use super::library::{self, loaded};
 use libloading::os::unix::Library;
 use once_cell::sync::OnceCell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use parking_lot::Mutex;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const KEY: &CStr = c"nagare.has";
@@ -32,7 +36,7 @@ const GLOBAL: u8 = 3;
 /// pmix_value_t: the union has room for its longest member.
 #[repr(C)]
 #[derive(Default)]
-struct Value {
+pub struct Value {
     kind: u16,
     data: [u64; 4],
 }
@@ -72,6 +76,27 @@ static FUNCTIONS: OnceCell<Functions> = OnceCell::new();
 
 /// Whether this process has put its key.
 static HAS_PUT: AtomicBool = AtomicBool::new(false);
+
+/// Keys that the MPI library has put in this process, and puts alike in others: which, depends on its version and its
+/// transports. Not those of PMIx's own (section 3.4.1), which the launcher may have told too.
+static PUT_BY_MPI: Mutex<Vec<CString>> = Mutex::new(Vec::new());
+
+/// What stands behind our `PMIx_Put`: remembers the key, and puts it.
+///
+/// # Safety
+/// As PMIx demands of the caller: `key` is a C string.
+pub unsafe fn put(scope: u8, key: *const c_char, value: *mut Value) -> c_int {
+    let Ok(functions) = FUNCTIONS.get_or_try_init(|| find().ok_or(())) else { return NOT_SUPPORTED };
+    if !HAS_PUT.load(Ordering::Relaxed) && !key.is_null() {
+        // SAFETY: as the caller says.
+        let key = unsafe { CStr::from_ptr(key) };
+        if !key.to_bytes().starts_with(b"pmix") {
+            PUT_BY_MPI.lock().push(key.to_owned());
+        }
+    }
+    // SAFETY: as the caller demands.
+    unsafe { (functions.put)(scope, key, value) }
+}
 
 /// What stands behind our `PMIx_Commit`: puts the key, if this is a process of MPI, and commits.
 pub fn commit() -> c_int {
@@ -135,41 +160,39 @@ pub struct Peers {
     get: Get,
     process: Process,
     info: Info,
+    of_mpi: Vec<CString>,
 }
 
 impl Peers {
-    /// `None` where nothing is known: without PMIx, or where the library does not bring all keys into every process.
-    pub fn new(real: &Real) -> Option<Self> {
+    /// `None` without PMIx.
+    pub fn new() -> Option<Self> {
         let functions = FUNCTIONS.get().filter(|_| HAS_PUT.load(Ordering::Relaxed))?;
-        // Open MPI 4.1; later ones always collect all keys.
-        let variables = Variables::open(real)?;
-        let collect = c"pmix_base_collect_data";
-        if variables.is_on(c"pmix_base_async_modex") || (variables.has(collect) && !variables.is_on(collect)) {
-            return None;
-        }
         let name = std::env::var("PMIX_NAMESPACE").ok()?;
         let process = Process { namespace: filled(name.as_bytes())?, rank: 0 };
         // PMIX_OPTIONAL: asks nobody, and does not wait.
         let value = Value { kind: BOOL, data: [1, 0, 0, 0] };
         let info = Info { key: filled(b"pmix.optional")?, flags: 0, value };
-        let mut peers = Self { get: functions.get, process, info };
-        let own = std::env::var("PMIX_RANK").ok()?.parse().ok()?;
-        // Whose own key is not there knows nothing of others.
-        peers.has(own).then_some(peers)
+        Some(Self { get: functions.get, process, info, of_mpi: PUT_BY_MPI.lock().clone() })
     }
 
-    /// Whether `rank` of the world has put its key; also where that cannot be told.
-    pub fn has(&mut self, rank: u32) -> bool {
+    /// Whether `rank` of the world is known to lack the library: what it has put is here, and our key is not.
+    pub fn lacks(&mut self, rank: u32) -> bool {
         self.process.rank = rank;
+        self.look_up(KEY) == NOT_FOUND && self.of_mpi.iter().any(|key| self.look_up(key) == SUCCESS)
+    }
+
+    /// The code by which the client answers for a key of the process.
+    fn look_up(&self, key: &CStr) -> c_int {
         let mut value: *mut Value = std::ptr::null_mut();
         // SAFETY: the client is initialised from MPI_Init to MPI_Finalize; all structures are valid during the call.
         let code =
-            unsafe { (self.get)(&raw const self.process, KEY.as_ptr(), &raw const self.info, 1, &raw mut value) };
+            unsafe { (self.get)(&raw const self.process, key.as_ptr(), &raw const self.info, 1, &raw mut value) };
         if code == SUCCESS && !value.is_null() {
-            // SAFETY: the client has allocated it by malloc for the caller, who frees it; a bool owns nothing.
+            // SAFETY: the client has allocated it by malloc for the caller, who frees it. What a value of another kind
+            // than a bool points to is lost: some bytes, once in a job in which a rank lacks the library.
             unsafe { libc::free(value.cast()) };
         }
-        code != NOT_FOUND
+        code
     }
 }
 

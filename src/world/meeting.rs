@@ -29,8 +29,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 to
-/// 19 whether some rank has Nagare switched on, wants a report, wants the job to end if a rank lacks the library, and
-/// lacks it.
+/// 18 whether some rank has Nagare switched on, wants a report, and wants the job to end if a rank lacks the library, 20
+/// to 23 the first rank known to lack it, and all ones if none is.
 const MESSAGE: usize = 64;
 
 /// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.
@@ -46,15 +46,15 @@ fn number(build: &str) -> u64 {
 /// if the MPI library fails.
 pub fn meet(real: &Real, comm: MPI_Comm, rank: c_int, size: c_int, config: &Config) -> Result<(), Disagreement> {
     #[cfg(mpi_family = "openmpi")]
-    let mut peers = crate::real::pmix::Peers::new(real);
+    let mut peers = crate::real::pmix::Peers::new();
     #[cfg(mpi_family = "openmpi")]
-    let mut has = |rank: c_int| peers.as_mut().is_none_or(|peers| peers.has(rank as u32));
+    let mut has = |rank: c_int| !peers.as_mut().is_some_and(|peers| peers.lacks(rank as u32));
     #[cfg(mpi_family = "mpich")]
     let mut has = |_: c_int| true;
     let heard = rounds(real, comm, (rank, size), config, &mut has).map_err(Disagreement::Exchange)?;
     match heard {
-        Heard { missing: true, strict, .. } => {
-            let (with, without): (Vec<c_int>, Vec<c_int>) = (0..size).partition(|&rank| has(rank));
+        Heard { missing: Some(heard), strict, .. } => {
+            let (with, without): (Vec<c_int>, Vec<c_int>) = (0..size).partition(|&rank| rank != heard && has(rank));
             let [speaker, first] = [&with, &without].map(|ranks| ranks.first().map_or(0, |&rank| rank as u32));
             Err(Disagreement::Missing { first, missing: without.len(), ranks: size, speaker, strict })
         }
@@ -75,20 +75,21 @@ struct Heard {
     report: bool,
     /// Whether some rank has `NAGARE_STRICT=1`.
     strict: bool,
-    /// Whether some rank lacks the library.
-    missing: bool,
+    /// The first rank that somebody knows to lack the library: not everybody need know what one does.
+    missing: Option<c_int>,
 }
 
 impl Heard {
     fn own(build: u64, on: bool, report: bool, strict: bool) -> Self {
-        Self { least: build, largest: build, on, report, strict, missing: false }
+        Self { least: build, largest: build, on, report, strict, missing: None }
     }
 
     fn message(self) -> [u8; MESSAGE] {
         let mut message = [0; MESSAGE];
         message[..8].copy_from_slice(&self.least.to_le_bytes());
         message[8..16].copy_from_slice(&self.largest.to_le_bytes());
-        message[16..20].copy_from_slice(&[self.on, self.report, self.strict, self.missing].map(u8::from));
+        message[16..19].copy_from_slice(&[self.on, self.report, self.strict].map(u8::from));
+        message[20..24].copy_from_slice(&self.missing.unwrap_or(-1).to_le_bytes());
         message
     }
 
@@ -99,7 +100,15 @@ impl Heard {
         self.on |= message[16] != 0;
         self.report |= message[17] != 0;
         self.strict |= message[18] != 0;
-        self.missing |= message[19] != 0;
+        let missing = i32::from_le_bytes(std::array::from_fn(|i| message[20 + i]));
+        if missing >= 0 {
+            self.lacks(missing);
+        }
+    }
+
+    /// That rank lacks the library.
+    fn lacks(&mut self, rank: c_int) {
+        self.missing = Some(self.missing.map_or(rank, |first| first.min(rank)));
     }
 
     fn one(self) -> bool {
@@ -129,7 +138,7 @@ fn rounds(
     for distance in distances(size) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
         let (sends, receives) = (has(to), has(from));
-        heard.missing |= !sends || !receives;
+        [(to, sends), (from, receives)].iter().filter(|(_, has)| !has).for_each(|(rank, _)| heard.lacks(*rank));
         let message = heard.message();
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = if sends { MESSAGE as c_int } else { 0 };
@@ -248,7 +257,7 @@ mod tests {
             for (rank, heard) in ranks.iter_mut().enumerate() {
                 let Some(heard) = heard else { continue };
                 let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-                heard.missing |= before[to].is_none() || before[from].is_none();
+                [to, from].iter().filter(|&&peer| before[peer].is_none()).for_each(|&peer| heard.lacks(peer as c_int));
                 // What the other finds out in this round need not be in its message.
                 if let Some(other) = before[from] {
                     heard.hear(&other.message());
@@ -293,7 +302,8 @@ mod tests {
                 let mut ranks = vec![own(true, false); size];
                 (0..size).filter(|rank| missing >> rank & 1 == 1).for_each(|rank| ranks[rank] = None);
                 for heard in met(ranks).into_iter().flatten() {
-                    assert!(heard.missing, "{missing:b} of {size}");
+                    let named = heard.missing.unwrap_or_else(|| panic!("none of {missing:b} of {size}"));
+                    assert!(missing >> named & 1 == 1, "rank {named} has it: {missing:b} of {size}");
                 }
             }
         }

@@ -135,6 +135,49 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
     }
 }
 
+/// Who has the library on eight hosts: as a rule every rank knows it of every other. A PMIx client that fetches the keys
+/// of other hosts when they are asked for knows nothing of their ranks, and takes none for one without the library.
+#[test]
+fn ranks_without_the_library_on_other_hosts() {
+    let Some(bed) = Bed::up("tree8", "has") else { return };
+    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    if !has(MPIS[0].1) || !libraries.join("openmpi/release/libnagare.so").is_file() {
+        eprintln!("skipped: Open MPI or its target/openmpi/release/libnagare.so is missing (`make` builds it)");
+        return;
+    }
+    let program = compiled(&bed, "examples/hello.c", MPIS[0].0, MPIS[0].1);
+    let run = |store: &str, preload: &str| {
+        let options = ["testbed", "run", &bed.file(), "--lib", libraries.to_str().unwrap(), "--mpi", "openmpi", "--"];
+        let command = ["sh", "-c", &format!("{preload} exec {}", program.display())];
+        let mut job = nagare(&[&options[..], &command].concat());
+        job.envs([("NAGARE_STRICT", "1"), ("NAGARE_REPORT", bed.path("report.json").to_str().unwrap())]);
+        if !store.is_empty() {
+            job.env("PMIX_MCA_gds", store);
+        }
+        job.env_remove("NAGARE_TOPOLOGY").output().unwrap()
+    };
+    for store in ["", "hash"] {
+        let output = run(store, "");
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "OK\n"), "{}", stderr(&output));
+        let report: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(bed.path("report.json")).unwrap()).unwrap();
+        assert_eq!((&report["ranks"], &report["nodes"]), (&8.into(), &8.into()), "{report:#}");
+    }
+    for (store, line) in [
+        ("", "nagare: 1 of 8 ranks have no libnagare.so, the first is rank 7;"),
+        ("hash", "nagare: rank 0 of 8 on n0 has waited 10 s for rank 7"),
+    ] {
+        let output = run(store, "[ $OMPI_COMM_WORLD_RANK = 7 ] && unset LD_PRELOAD;");
+        let said = stderr(&output);
+        assert!(!output.status.success() && said.contains(line), "{store}: {said}");
+        assert_eq!(
+            said.lines().filter(|line| line.starts_with("nagare: ") && line.contains("rank")).count(),
+            1,
+            "{said}"
+        );
+    }
+}
+
 /// Fabrics with ranks and ranks per host: short queues, a torus, a fat tree; and the others.
 const SHOWN: [(&str, &str, &str); 3] = [("tree8-shallow", "16", "2"), ("torus16", "16", "1"), ("fattree", "16", "1")];
 const SHOWN_TOO: [(&str, &str, &str); 5] = [

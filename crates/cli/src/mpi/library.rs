@@ -73,7 +73,7 @@ pub fn inspect(path: &Path, family: Family) -> anyhow::Result<Inspection> {
     let count = |prefix: &'static str| (prefix, dynamic.exported.iter().filter(|s| s.starts_with(prefix)).count());
     let counts = ["MPI_", "PMPI_", "nagare_"].map(count);
     // By which ranks of Open MPI know who has the library.
-    let is_key = |name: &str| family == Family::Openmpi && name == "PMIx_Commit";
+    let is_key = |name: &str| family == Family::Openmpi && ["PMIx_Commit", "PMIx_Put"].contains(&name);
     let is_ours = |name: &String| is_key(name) || counts.iter().any(|(prefix, _)| name.starts_with(prefix));
     let large_count = dynamic.exported.iter().any(|s| s.starts_with("MPI_") && s.ends_with("_c"));
     let mut faults = Vec::new();
