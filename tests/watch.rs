@@ -90,6 +90,26 @@ fn a_rank_that_does_not_answer() {
     assert_line(&told(&outcome), &["not there: rank 2: no answer: ended, stopped, or out of reach for datagrams"]);
 }
 
+/// How far a rank has come is known on every communicator.
+#[test]
+fn ranks_that_are_through_and_have_gone_on() {
+    let outcome = watched(Mpi::OpenMpi4, 3, "elsewhere", true, |job| job.set("NAGARE_ALGORITHM", "all=stock"))
+        .verified("watched");
+    let lines = told(&outcome);
+    assert_line(&lines, &["NAGARE_WATCH: gather (", "root 0), collective number 2 on 3 ranks"]);
+    assert_line(&lines, &["through with it: rank 1"]);
+    assert_line(&lines, &["not there: rank 2 on ", "in no collective since bcast (65536 bytes, root 0)"]);
+}
+
+/// Which of several communicators a rank is in is not known where ranks use them in different orders.
+#[test]
+fn communicators_in_different_orders() {
+    let outcome = watched(Mpi::Mpich4, 2, "order", false, |job| job);
+    let lines = told(&outcome);
+    assert_line(&lines, &["NAGARE_WATCH: barrier, collective number 1 on 2 ranks (ranks 0-1)"]);
+    assert_line(&lines, &["all ranks have arrived, if all are in the same communicator: "]);
+}
+
 /// Ranks of the same user are asked while the job runs; nobody is told anything.
 #[test]
 fn a_running_job_is_shown() {

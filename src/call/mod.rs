@@ -81,7 +81,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if let Some(class) = class {
         match trial::step(shim, &decision, &private, class) {
             Err(failure) => {
-                drop((decision, private));
+                drop((decision, private, watched));
                 return raise(shim, arguments, failure);
             }
             Ok(Step { way: Err(reason), is_timed: true }) => {
@@ -109,7 +109,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     }
     let ranks = decision.record.size;
     // The program's error handler may call and use it again, or never come back.
-    drop((decision, private));
+    drop((decision, private, watched));
     let code = match outcome {
         Ok(()) => 0,
         Err(failure) => raise(shim, arguments, failure),

@@ -6,7 +6,7 @@ use crate::watch::Watch;
 use crate::watch::doing::CALLS;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
-use nagare_watch::Call;
+use nagare_watch::{Call, FINALIZE};
 use std::sync::Arc;
 
 /// A call that is watched until this is dropped.
@@ -63,7 +63,7 @@ impl Drop for Finalizing {
 /// Begins that, where calls are watched.
 pub fn finalizing(shim: &Shim) -> Option<Finalizing> {
     let watch = Arc::clone(shim.world()?.watch.as_ref()?);
-    let within = other(shim, shim.real.handles.comm_world, "finalize");
+    let within = other(shim, shim.real.handles.comm_world, FINALIZE);
     Some(Finalizing { within, watch })
 }
 
@@ -72,9 +72,10 @@ fn begin(shim: &Shim, comm: MPI_Comm, name: &str, arguments: String) -> Option<W
     let watch = world.watch.as_ref()?;
     // SAFETY: not null; the library detects any other handle that is none, or not. The record is used here only, at
     // the start of a call on the communicator.
-    let record = unsafe { registry::of(shim, comm) }.ok()?;
+    let record = unsafe { registry::of(shim, comm) }.ok().filter(|record| !record.inter)?;
     let members = Arc::clone(&record.place(shim, comm).ok()?.world_ranks);
-    let (comm, number) = record.watched(watch, &members);
+    let (comm, number) = record.watched(watch, &members, comm == shim.real.handles.comm_world);
     let call = Call { function: name.to_owned(), arguments, comm, number };
-    Some(Watched(CALLS.enter(call, members)))
+    let (frame, patience) = ((&raw const record) as usize, watch.patience(&members));
+    Some(Watched(CALLS.enter(call, members, frame, patience)))
 }

@@ -208,10 +208,11 @@ impl Communicator {
         self.programs.get(&place.planner, key, self.rank)
     }
 
-    /// Number of a collective that begins now, for the watch, and what it calls the communicator.
-    pub fn watched(&self, watch: &Watch, members: &[Rank]) -> (u64, u64) {
+    /// What the watch calls this communicator of these ranks, which is that of the world or not, and the number of a
+    /// collective that begins now on it.
+    pub fn watched(&self, watch: &Watch, members: &[Rank], is_world: bool) -> (u64, u64) {
         let (name, calls) = &self.watched;
-        (*name.get_or_init(|| watch.name(members)), calls.fetch_add(1, Ordering::Relaxed) + 1)
+        (*name.get_or_init(|| watch.name(members, is_world)), calls.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// What calls have taught; locked while one is measured.

@@ -3,9 +3,9 @@
 use nagare_plan::schedule::Rank;
 use nagare_watch::{Awaited, Call};
 use parking_lot::Mutex;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A call that a thread is in.
@@ -21,68 +21,91 @@ pub struct Doing {
     pub runs: Option<&'static str>,
     /// The messages that it waits for, where Nagare carries it out and it has waited for a while.
     pub awaited: Vec<Awaited>,
-    /// When the watch last looked why it does not end.
-    looked: Option<Instant>,
-    /// Whether somebody has told that.
-    is_told: bool,
+    /// Whether somebody has told why it does not end.
+    pub is_told: bool,
+    /// When the watch is to look at it.
+    look_at: Instant,
 }
+
+/// Communicators of which it is known how far this process has come: those that were used last.
+const COMMUNICATORS: usize = 256;
 
 /// The calls of this process.
 pub struct Calls {
     now: Mutex<Vec<Option<Doing>>>,
-    last: Mutex<Option<(Call, Instant)>>,
+    ended: Mutex<Ended>,
+}
+
+/// Those that came to their end.
+struct Ended {
+    last: Option<(Call, Instant)>,
+    /// Numbers by communicator, those that were used last at the end.
+    numbers: Vec<(u64, u64)>,
 }
 
 /// Those that are watched.
 pub static CALLS: Calls = Calls::new();
 
 thread_local! {
-    /// The place of this thread's call.
-    static PLACE: Cell<Option<usize>> = const { Cell::new(None) };
+    /// The calls that this thread is in, the innermost last: their places, and where each has its frame on the stack.
+    static WITHIN: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+    /// The question that this thread has answered.
+    static ANSWERED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether those who wait are to say for what.
-static IS_ASKED: AtomicBool = AtomicBool::new(false);
+/// The question to those who wait, for what: a number.
+static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this thread, which waits for messages, is to tell [`Calls::waits`] for which.
 #[inline]
 pub fn is_asked() -> bool {
-    IS_ASKED.load(Relaxed)
+    ASKED.load(Relaxed) != ANSWERED.get()
 }
 
 impl Calls {
     const fn new() -> Self {
-        Self { now: Mutex::new(Vec::new()), last: Mutex::new(None) }
+        Self { now: Mutex::new(Vec::new()), ended: Mutex::new(Ended { last: None, numbers: Vec::new() }) }
     }
 
-    /// This thread is in a call from now on; it returns the place that [`Self::leave`] wants.
-    pub fn enter(&self, call: Call, members: Arc<[Rank]>) -> usize {
-        let doing = Doing {
-            call,
-            members,
-            since: Instant::now(),
-            runs: None,
-            awaited: Vec::new(),
-            looked: None,
-            is_told: false,
-        };
+    /// This thread is in a call from now on, in a frame of that address; it returns the place that [`Self::leave`]
+    /// wants. The watch looks at it after `limit`.
+    pub fn enter(&self, call: Call, members: Arc<[Rank]>, frame: usize, limit: Duration) -> usize {
+        let since = Instant::now();
+        let look_at = since + limit;
         let mut now = self.now.lock();
-        let free = now.iter().position(Option::is_none);
-        let place = free.unwrap_or(now.len());
-        match free {
-            Some(place) => now[place] = Some(doing),
-            None => now.push(Some(doing)),
-        }
-        PLACE.set(Some(place));
-        place
+        WITHIN.with_borrow_mut(|within| {
+            // An error handler may leave a call by longjmp. Stacks grow downwards: this one is not within a call whose
+            // frame is not above its own; nor within one on its own communicator.
+            within.retain(|&(place, outer)| {
+                let is_left = outer <= frame || now[place].as_ref().is_none_or(|doing| doing.call.comm == call.comm);
+                if is_left {
+                    now[place] = None;
+                }
+                !is_left
+            });
+            let doing = Doing { call, members, since, runs: None, awaited: Vec::new(), is_told: false, look_at };
+            let free = now.iter().position(Option::is_none);
+            let place = free.unwrap_or(now.len());
+            match free {
+                Some(place) => now[place] = Some(doing),
+                None => now.push(Some(doing)),
+            }
+            within.push((place, frame));
+            place
+        })
     }
 
     /// Whoever entered at that place has left.
     pub fn leave(&self, place: usize) {
-        PLACE.set(None);
-        let left = self.now.lock().get_mut(place).and_then(Option::take);
+        // It may have been taken for one that was left.
+        let is_within = WITHIN.with_borrow_mut(|within| {
+            let before = within.len();
+            within.retain(|(other, _)| *other != place);
+            within.len() < before
+        });
+        let left = self.now.lock().get_mut(place).filter(|_| is_within).and_then(Option::take);
         if let Some(doing) = left {
-            *self.last.lock() = Some((doing.call, Instant::now()));
+            self.ended.lock().note(doing.call);
         }
     }
 
@@ -95,8 +118,8 @@ impl Calls {
 
     /// The messages that this thread's call waits for.
     pub fn waits(&self, awaited: Vec<Awaited>) {
-        let Some(place) = PLACE.get() else { return };
-        IS_ASKED.store(false, Relaxed);
+        ANSWERED.set(ASKED.load(Relaxed));
+        let Some((place, _)) = WITHIN.with_borrow(|within| within.last().copied()) else { return };
         if let Some(Some(doing)) = self.now.lock().get_mut(place) {
             doing.awaited = awaited;
         }
@@ -105,7 +128,7 @@ impl Calls {
     /// Those who wait are asked for what, if some call has taken so long.
     pub fn ask(&self, age: Duration) {
         if self.now.lock().iter().flatten().any(|doing| doing.since.elapsed() >= age) {
-            IS_ASKED.store(true, Relaxed);
+            ASKED.fetch_add(1, Relaxed);
         }
     }
 
@@ -116,16 +139,28 @@ impl Calls {
 
     /// The last call that came to its end, and when that was.
     pub fn last(&self) -> Option<(Call, Instant)> {
-        self.last.lock().clone()
+        self.ended.lock().last.clone()
     }
 
-    /// A call that has taken so long, which nobody has told, and which was not looked at for so long: looked at now.
+    /// The number of the last call that came to its end on that communicator, if it was one of those used last.
+    pub fn ended(&self, comm: u64) -> Option<u64> {
+        self.ended.lock().numbers.iter().find(|(of, _)| *of == comm).map(|(_, number)| *number)
+    }
+
+    /// A call that the watch is to look at now, and again after `limit`.
     pub fn overdue(&self, limit: Duration) -> Option<Doing> {
         let mut now = self.now.lock();
-        let is_due = |doing: &&mut Doing| !doing.is_told && doing.looked.unwrap_or(doing.since).elapsed() >= limit;
-        let doing = now.iter_mut().flatten().find(is_due)?;
-        doing.looked = Some(Instant::now());
+        let at = Instant::now();
+        let doing = now.iter_mut().flatten().find(|doing| !doing.is_told && doing.look_at <= at)?;
+        doing.look_at = at + limit;
         Some(doing.clone())
+    }
+
+    /// How long until the watch is to look at a call.
+    pub fn next_look(&self) -> Option<Duration> {
+        let now = self.now.lock();
+        let next = now.iter().flatten().filter(|doing| !doing.is_told).map(|doing| doing.look_at).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
     }
 
     /// Somebody has told that this call does not end.
@@ -134,32 +169,101 @@ impl Calls {
     }
 }
 
+impl Ended {
+    fn note(&mut self, call: Call) {
+        let found = self.numbers.iter().rposition(|(comm, _)| *comm == call.comm);
+        match found {
+            Some(at) if at + 1 == self.numbers.len() => {}
+            Some(at) => self.numbers[at..].rotate_left(1),
+            None => {
+                if self.numbers.len() == COMMUNICATORS {
+                    self.numbers.remove(0);
+                }
+                self.numbers.push((call.comm, 0));
+            }
+        }
+        if let Some((_, number)) = self.numbers.last_mut() {
+            *number = call.number;
+        }
+        self.last = Some((call, Instant::now()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn call(number: u64) -> Call {
-        Call { function: "bcast".to_owned(), arguments: String::new(), comm: 7, number }
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn call(comm: u64, number: u64) -> Call {
+        Call { function: "bcast".to_owned(), arguments: String::new(), comm, number }
+    }
+
+    fn members() -> Arc<[Rank]> {
+        Arc::from([0, 1])
     }
 
     #[test]
     fn calls_come_and_go() {
-        let (calls, members) = (Calls::new(), Arc::from([0, 1]));
-        let first = calls.enter(call(1), Arc::clone(&members));
+        let calls = Calls::new();
+        let first = calls.enter(call(7, 1), members(), 1000, Duration::ZERO);
         calls.runs(first, "chain");
         calls.waits(vec![Awaited { peer: 1, receives: true }]);
         let now = calls.now();
         assert_eq!((now.len(), now[0].runs, now[0].awaited.len()), (1, Some("chain"), 1));
-        assert!(calls.overdue(Duration::from_secs(3600)).is_none());
-        assert_eq!(calls.overdue(Duration::ZERO).expect("one").call, call(1));
-        assert!(calls.overdue(Duration::from_secs(3600)).is_none(), "looked at");
-        assert!(calls.overdue(Duration::ZERO).is_some(), "looked at again");
-        calls.told(&call(1));
-        assert!(calls.overdue(Duration::ZERO).is_none(), "told once");
+        assert_eq!(calls.overdue(HOUR).expect("one").call, call(7, 1));
+        assert!(calls.overdue(HOUR).is_none(), "looked at");
         calls.leave(first);
         assert!(calls.now().is_empty());
-        assert_eq!(calls.last().expect("one").0, call(1));
-        assert_eq!(calls.enter(call(2), members), first);
-        assert!(calls.overdue(Duration::ZERO).is_some(), "another call");
+        assert_eq!(calls.last().expect("one").0, call(7, 1));
+        let second = calls.enter(call(7, 2), members(), 1000, Duration::ZERO);
+        assert_eq!(second, first);
+        calls.told(&call(7, 2));
+        assert!(calls.now()[0].is_told);
+        assert!(calls.overdue(Duration::ZERO).is_none(), "told once");
+        calls.leave(second);
+        calls.leave(calls.enter(call(7, 3), members(), 1000, HOUR));
+        assert!(calls.overdue(Duration::ZERO).is_none(), "not yet");
+    }
+
+    #[test]
+    fn what_a_call_waits_for_is_that_of_the_innermost() {
+        let calls = Calls::new();
+        let outer = calls.enter(call(7, 1), members(), 1000, HOUR);
+        let inner = calls.enter(call(8, 1), members(), 900, HOUR);
+        calls.waits(vec![Awaited { peer: 1, receives: true }]);
+        calls.leave(inner);
+        calls.waits(vec![Awaited { peer: 0, receives: true }; 2]);
+        assert_eq!(calls.now()[0].awaited.len(), 2);
+        calls.leave(outer);
+    }
+
+    #[test]
+    fn a_call_left_by_longjmp_is_forgotten_at_the_next() {
+        let calls = Calls::new();
+        calls.enter(call(7, 1), members(), 1000, HOUR);
+        calls.enter(call(8, 1), members(), 900, HOUR);
+        for (frame, comm) in [(800, 9), (700, 8)] {
+            calls.enter(call(comm, 1), members(), frame, HOUR);
+        }
+        assert_eq!(calls.now().len(), 3, "the second on communicator 8 is not within the first");
+        let next = calls.enter(call(7, 2), members(), 1000, HOUR);
+        let now: Vec<Call> = calls.now().into_iter().map(|doing| doing.call).collect();
+        assert_eq!(now, [call(7, 2)]);
+        calls.leave(next);
+        assert!(calls.now().is_empty());
+    }
+
+    #[test]
+    fn every_communicator_has_a_number_of_its_own() {
+        let calls = Calls::new();
+        for (comm, number) in [(7, 1), (8, 1), (7, 2), (9, 1)] {
+            calls.leave(calls.enter(call(comm, number), members(), 1000, HOUR));
+        }
+        assert_eq!([7, 8, 9, 10].map(|comm| calls.ended(comm)), [Some(2), Some(1), Some(1), None]);
+        for comm in 100..100 + COMMUNICATORS as u64 - 1 {
+            calls.leave(calls.enter(call(comm, 1), members(), 1000, HOUR));
+        }
+        assert_eq!([7, 8, 9].map(|comm| calls.ended(comm)), [None, None, Some(1)], "those used last are kept");
     }
 }

@@ -3,9 +3,10 @@
 
 use nagare_plan::schedule::Rank;
 use std::ffi::c_int;
+use std::io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
 use std::io::Result;
 use std::mem::size_of;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
@@ -27,15 +28,27 @@ impl Door {
         Ok(Self(listener))
     }
 
-    /// Somebody who may ask, and does.
-    pub fn caller(&self) -> Option<UnixStream> {
-        let (stream, _) = self.0.accept().ok()?;
+    /// What can be waited for by poll(2).
+    pub fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Somebody who may ask, and does; `None` if nobody is there.
+    ///
+    /// # Errors
+    /// If nobody can be let in.
+    pub fn caller(&self) -> Result<Option<UnixStream>> {
+        let stream = match self.0.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if [WouldBlock, Interrupted, ConnectionAborted].contains(&error.kind()) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         // SAFETY: no preconditions.
         let own = unsafe { libc::geteuid() };
         let is_allowed = user(&stream).is_some_and(|user| user == own || user == 0);
         // Who accepts a connection does not inherit that it must not block.
-        stream.set_write_timeout(Some(PATIENCE)).ok()?;
-        is_allowed.then_some(stream)
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(is_allowed.then_some(stream))
     }
 }
 

@@ -4,8 +4,8 @@ use super::setup::host_name;
 use crate::real::Real;
 use crate::report::content::program;
 use crate::report::destination::job;
-use crate::watch::wire::Place;
-use crate::watch::{Setting, Watch, bind};
+use crate::watch::place::{Place, bind};
+use crate::watch::{Setting, Watch};
 use nagare_plan::topology::Topology;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// Starts the watch of this process, `rank` of the world; collective over it. `limit`: seconds after which a call is
 /// overdue, for this rank.
 pub fn start(real: &Real, rank: c_int, limit: Option<u32>, topology: &Arc<Topology>) -> Option<Arc<Watch>> {
-    let bound = bind(limit.unwrap_or(0));
-    let own = bound.as_ref().map_or_else(|_| Place::default(), |(_, place)| *place);
+    let bound = bind();
+    let own = Place { limit: limit.unwrap_or(0), ..bound.as_ref().map_or_else(|_| Place::default(), |(_, own)| *own) };
     let mpi = &real.mpi;
     let world = real.handles.comm_world;
     let (mut size, bytes) = (0, size_of::<Place>() as c_int);

@@ -4,7 +4,9 @@
      case=finalize   comes to MPI_Finalize only then
      case=barrier    waits in MPI_Barrier for ranks that are in MPI_Bcast
      case=length     broadcasts twice as many bytes
-     case=stopped    is stopped, with all its threads */
+     case=stopped    is stopped, with all its threads
+     case=elsewhere  does not come to MPI_Gather; those that are through call a collective on another communicator
+     case=order      uses another of two communicators first */
 #include "check.h"
 
 static void broadcast(size_t bytes, int root)
@@ -21,6 +23,25 @@ static void broadcast(size_t bytes, int root)
     free(data);
 }
 
+/* Rank 0 waits for `rank`. */
+static void gather_and_go_on(int rank, const char *file)
+{
+    int own = check_rank, all[check_size];
+    while (check_rank == rank && access(file, F_OK) != 0)
+        usleep(10000);
+    MPI_Gather(&own, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_SELF);
+}
+
+static void in_another_order(int rank)
+{
+    MPI_Comm both[2];
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &both[i]);
+    MPI_Barrier(both[check_rank == rank]);
+    MPI_Barrier(both[check_rank != rank]);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -29,6 +50,10 @@ int main(int argc, char **argv)
     const size_t bytes = (size_t)option_number(argc, argv, "bytes", 1, 65536);
     const char *file = option(argc, argv, "file", 2, "/nonexistent"), *what = option(argc, argv, "case", 3, "late");
     broadcast(bytes, 0);
+    if (strcmp(what, "elsewhere") == 0)
+        gather_and_go_on(rank, file);
+    if (strcmp(what, "order") == 0)
+        in_another_order(rank);
     if (check_rank == rank) {
         if (strcmp(what, "stopped") == 0)
             raise(SIGSTOP);

@@ -12,13 +12,22 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::ExitCode;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The sockets of this network namespace.
 const SOCKETS: &str = "/proc/net/unix";
 
-/// A watch looks once a second whether somebody asks, and waits a second for 64 ranks that do not answer.
+/// A watch says at once what job it is, unless it asks other ranks just now, and waits a second for 64 that do not
+/// answer.
+const FIRST: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Ranks of a job that are asked, one after another: those of a stopped job do not answer.
+const TRIED: usize = 3;
+
+/// Jobs that are asked at the same time.
+const AT_ONCE: usize = 64;
 
 /// Longest answer that is read, a line of each of a million ranks, and how long it may take.
 const MOST: u64 = 1 << 30;
@@ -58,10 +67,18 @@ pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
     }
     let mut found: Vec<Found> = Vec::new();
     let mut silent = Vec::new();
-    for (world, ranks) in jobs {
-        match ranks.iter().map(|&rank| ask(world, rank)).find_map(Result::ok) {
-            Some(answer) => found.push(answer),
-            None => silent.push(ranks.len()),
+    // One job that does not answer keeps no other waiting.
+    let asked = |(&world, ranks): (&u64, &Vec<u32>)| ranks.iter().take(TRIED).find_map(|&rank| ask(world, rank).ok());
+    for some in jobs.iter().collect::<Vec<_>>().chunks(AT_ONCE) {
+        let answers: Vec<Option<Found>> = thread::scope(|scope| {
+            let asking: Vec<_> = some.iter().map(|&job| scope.spawn(move || asked(job))).collect();
+            asking.into_iter().map(|one| one.join().ok().flatten()).collect()
+        });
+        for ((_, ranks), answer) in some.iter().zip(answers) {
+            match answer {
+                Some(answer) => found.push(answer),
+                None => silent.push(ranks.len()),
+            }
         }
     }
     let is_wanted = |found: &Found| {
@@ -90,10 +107,11 @@ fn ask(world: u64, rank: u32) -> anyhow::Result<Found> {
     // Anybody may give a socket such a name. Root sees the jobs of all users, each at most so long.
     let (theirs, own) = (rustix::net::sockopt::socket_peercred(&stream)?.uid, rustix::process::geteuid());
     ensure!(theirs == own || own.is_root(), "another user's");
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let start = Instant::now();
+    stream.set_read_timeout(Some(FIRST))?;
+    let (start, patience) = (Instant::now(), stream.try_clone()?);
     let mut lines = BufReader::new(stream.take(MOST)).lines();
     let first = lines.next().context("no answer")??;
+    patience.set_read_timeout(Some(PATIENCE))?;
     let job: Job = serde_json::from_str(&first)?;
     ensure!(job.ranks <= MOST_RANKS, "a job of {} ranks", job.ranks);
     let mut answers = Vec::new();

@@ -10,7 +10,7 @@ mod ranks;
 mod running;
 mod said;
 
-pub use overdue::overdue;
+pub use overdue::{FINALIZE, Overdue, overdue};
 pub use ranks::ranges;
 pub use running::running;
 pub use said::{Answer, Awaited, Call, Job, Now, behind, door};

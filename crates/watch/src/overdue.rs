@@ -7,11 +7,28 @@ use nagare_plan::schedule::Rank;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// The call with which a rank's watch ends.
+pub const FINALIZE: &str = "finalize";
+
 /// What is passed on the way between two ranks, where that is known.
 pub type Route<'a> = &'a dyn Fn(Rank, Rank) -> Option<String>;
 
-/// Who is in `call`, of those who should be, after `seconds`; `answers` has the members that answered.
-pub fn overdue(call: &Call, seconds: f64, members: &[Rank], answers: &[Answer], route: Route<'_>) -> String {
+/// A call that does not end.
+pub struct Overdue<'a> {
+    /// Which.
+    pub call: &'a Call,
+    /// Since so long.
+    pub seconds: f64,
+    /// The ranks of its communicator.
+    pub members: &'a [Rank],
+    /// Whether that is the world's, of which there is one; ranks tell others of the same ranks apart by the order in
+    /// which they have used them first.
+    pub is_world: bool,
+}
+
+/// Who is in the call, of those who should be; `answers` has the members that answered.
+pub fn overdue(overdue: &Overdue, answers: &[Answer], route: Route<'_>) -> String {
+    let &Overdue { call, seconds, members, is_world } = overdue;
     let mut text = format!(
         "nagare: NAGARE_WATCH: {} on {} ({}) has not ended after {seconds:.0} s\n",
         named(call),
@@ -26,14 +43,18 @@ pub fn overdue(call: &Call, seconds: f64, members: &[Rank], answers: &[Answer], 
     let is_past = |other: &Call| call.is_before(other);
     let is_through = |rank: Rank| {
         answer(rank).is_some_and(|a| {
-            let left = |(last, _): &(Call, f64)| is_past(last) || last.is_place_of(call);
-            a.now.iter().any(|now| is_past(&now.call)) || a.last.as_ref().is_some_and(left)
+            a.now.iter().any(|now| is_past(&now.call)) || a.ended.is_some_and(|number| number >= call.number)
         })
     };
     let (through, missing): (Vec<Rank>, Vec<Rank>) =
         members.iter().copied().filter(|rank| !arrived.contains(rank)).partition(|&rank| is_through(rank));
     let _ = match missing.len() {
-        0 => writeln!(text, "nagare:   all ranks have arrived"),
+        0 if is_world => writeln!(text, "nagare:   all ranks have arrived"),
+        0 => writeln!(
+            text,
+            "nagare:   all ranks have arrived, if all are in the same communicator: ranks that use several of the same \
+             ranks in different orders would show so too"
+        ),
         _ => writeln!(text, "nagare:   arrived: {}", ranges(&arrived)),
     };
     if !through.is_empty() {
@@ -61,7 +82,11 @@ pub fn overdue(call: &Call, seconds: f64, members: &[Rank], answers: &[Answer], 
         lines.push(format!("not there: {}: {what}", place(answer)));
     }
     if !silent.is_empty() {
-        lines.push(format!("not there: {}: no answer: ended, stopped, or out of reach for datagrams", ranges(&silent)));
+        let through = if call.function == FINALIZE { "through with it, " } else { "" };
+        lines.push(format!(
+            "not there: {}: no answer: {through}ended, stopped, or out of reach for datagrams",
+            ranges(&silent)
+        ));
     }
     let mut arguments: BTreeMap<&str, Vec<Rank>> = BTreeMap::new();
     here.iter()
@@ -140,9 +165,10 @@ mod tests {
 
     fn answer(rank: Rank, now: Option<Call>, last: Option<Call>, awaited: &[(Rank, bool)]) -> Answer {
         let awaited = awaited.iter().map(|&(peer, receives)| Awaited { peer, receives }).collect();
-        let now = now.map(|call| Now { call, seconds: 61.0, runs: Some("chain".to_owned()), awaited });
+        let now = now.map(|call| Now { call, seconds: 61.0, runs: Some("chain".to_owned()), awaited, told: false });
+        let ended = last.as_ref().filter(|last| last.comm == 7).map(|last| last.number);
         let last = last.map(|call| (call, 12.0));
-        Answer { rank, host: format!("n{rank}"), process: 100 + rank, now: now.into_iter().collect(), last }
+        Answer { rank, host: format!("n{rank}"), process: 100 + rank, now: now.into_iter().collect(), last, ended }
     }
 
     #[test]
@@ -175,6 +201,43 @@ nagare:   rank 1 on n1, process 101 runs chain, and waits to receive from rank 0
 nagare:   rank 0 on n0, process 100 runs chain, and waits to receive from rank 2, and for rank 1 to receive
 ";
         let route = |from: Rank, to: Rank| (from == 5 || to == 5).then(|| format!("n{from} > s0 > n{to}"));
-        assert_eq!(overdue(&bcast(), 60.2, &(0..10).collect::<Vec<_>>(), &answers, &route), expected);
+        let members: Vec<Rank> = (0..10).collect();
+        let overdue_call = |is_world| {
+            overdue(&Overdue { call: &bcast(), seconds: 60.2, members: &members, is_world }, &answers, &route)
+        };
+        assert_eq!(overdue_call(true), expected);
+        assert_eq!(overdue_call(false), expected);
+        let arrived = |is_world| {
+            let answers = &answers[..2];
+            let told = overdue(&Overdue { call: &bcast(), seconds: 60.0, members: &[0, 1], is_world }, answers, &route);
+            told.lines().nth(1).map(str::to_owned)
+        };
+        assert_eq!(arrived(true).as_deref(), Some("nagare:   all ranks have arrived"));
+        let doubtful = "nagare:   all ranks have arrived, if all are in the same communicator: ranks that use several \
+                        of the same ranks in different orders would show so too";
+        assert_eq!(arrived(false).as_deref(), Some(doubtful));
+    }
+
+    /// What a rank has been in on other communicators says nothing of this one.
+    #[test]
+    fn ranks_that_have_been_elsewhere() {
+        let call = call("finalize", "", 3);
+        let elsewhere = || Some(Call { comm: 9, ..call.clone() });
+        let through = Answer { ended: Some(3), ..answer(1, None, elsewhere(), &[]) };
+        let late = Answer { ended: Some(2), ..answer(2, elsewhere(), elsewhere(), &[]) };
+        let answers = [answer(0, Some(call.clone()), None, &[]), through, late];
+        let told = overdue(
+            &Overdue { call: &call, seconds: 60.0, members: &[0, 1, 2, 3], is_world: true },
+            &answers,
+            &|_, _| None,
+        );
+        for line in [
+            "arrived: rank 0",
+            "through with it: rank 1",
+            "not there: rank 2 on n2, process 102: in finalize, collective number 3 on another communicator, for 61 s",
+            "not there: rank 3: no answer: through with it, ended, stopped, or out of reach for datagrams",
+        ] {
+            assert!(told.lines().any(|other| other == format!("nagare:   {line}")), "{line}: {told}");
+        }
     }
 }

@@ -17,7 +17,7 @@ pub fn ranges(ranks: &[Rank]) -> String {
     let mut parts: Vec<(Rank, Rank)> = Vec::new();
     for &rank in &ranks {
         match parts.last_mut() {
-            Some((_, last)) if *last + 1 == rank => *last = rank,
+            Some((_, last)) if last.checked_add(1) == Some(rank) => *last = rank,
             _ => parts.push((rank, rank)),
         }
     }
@@ -42,6 +42,7 @@ mod tests {
     fn ranks_are_listed_as_ranges() {
         assert_eq!(ranges(&[]), "no rank");
         assert_eq!(ranges(&[4]), "rank 4");
+        assert_eq!(ranges(&[Rank::MAX, Rank::MAX]), "ranks 4294967295, 4294967295", "whatever was sent");
         assert_eq!(ranges(&[9, 1, 2, 3, 7]), "ranks 1-3, 7, 9");
         assert_eq!(ranges(&(0..40).map(|i| 2 * i).collect::<Vec<_>>()), "ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, …");
     }

@@ -94,10 +94,17 @@ mod tests {
             host: "n".to_owned() + &rank.to_string(),
             process: 100 + rank,
             now: now
-                .map(|(call, seconds)| Now { call, seconds, runs: Some("chain".to_owned()), awaited: Vec::new() })
+                .map(|(call, seconds)| Now {
+                    call,
+                    seconds,
+                    runs: Some("chain".to_owned()),
+                    awaited: Vec::new(),
+                    told: false,
+                })
                 .into_iter()
                 .collect(),
             last,
+            ended: None,
         };
         let answers = [
             answer(0, Some((call("bcast", 3), 2.0)), None),

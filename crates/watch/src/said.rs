@@ -50,6 +50,8 @@ pub struct Answer {
     pub now: Vec<Now>,
     /// The last call that came to its end, and how many seconds ago that was.
     pub last: Option<(Call, f64)>,
+    /// The number of the last call that came to its end on the communicator that was asked about, if it is known.
+    pub ended: Option<u64>,
 }
 
 /// A call that a thread is in.
@@ -63,6 +65,8 @@ pub struct Now {
     pub runs: Option<String>,
     /// What it waits for.
     pub awaited: Vec<Awaited>,
+    /// Whether some rank has told why it does not end.
+    pub told: bool,
 }
 
 /// The job of a rank, as `nagare ps` finds it: the first line of what the rank answers that; the answers of the ranks

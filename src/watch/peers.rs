@@ -1,0 +1,295 @@
+//! Asks other ranks what they are in, and answers them.
+//!
+//! ```text
+//!   this rank ─► Ask ─► ranks 5, 6, 7       answered: 5, 7      after 300 ms: Ask ─► rank 6      after 900 ms: silent
+//! ```
+
+use super::doing::CALLS;
+use super::place::Place;
+use super::wire::{Datagram, Key, LONGEST, Says};
+use nagare_plan::schedule::Rank;
+use nagare_watch::{Answer, Awaited, Call, Now};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+/// Ranks that are asked at the same time, how long they have for an answer, and how often they are asked meanwhile:
+/// datagrams get lost.
+pub const AT_ONCE: usize = 64;
+const PATIENCE: Duration = Duration::from_millis(900);
+const ASKED: u32 = 3;
+
+/// Messages that an answer lists at most, of all threads.
+const LISTED: usize = 100;
+
+/// The ranks of the world, as one of them reaches the others.
+pub struct Peers {
+    socket: UdpSocket,
+    key: Key,
+    rank: Rank,
+    host: String,
+    /// Where all ranks listen, by rank.
+    places: Vec<Place>,
+    /// The nodes they are on, by rank.
+    nodes: Vec<u32>,
+    /// Of the question that was asked last.
+    number: u64,
+}
+
+impl Peers {
+    /// Those of `rank`, on a host of that name, which listens at the socket; places and nodes by rank.
+    ///
+    /// # Errors
+    /// Why the socket is of no use.
+    pub fn new(
+        socket: UdpSocket,
+        key: Key,
+        (rank, host): (Rank, String),
+        places: Vec<Place>,
+        nodes: Vec<u32>,
+    ) -> std::io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, key, rank, host, places, nodes, number: 0 })
+    }
+
+    /// Ranks of the world.
+    pub fn size(&self) -> Rank {
+        self.places.len() as Rank
+    }
+
+    /// What can be waited for by poll(2).
+    pub fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// What these ranks are in, in their order, of those that answer in time; how far they have come on `comm`. Ends
+    /// once an answer says `enough`, which is then the last.
+    pub fn ask(&mut self, ranks: &[Rank], comm: Option<u64>, enough: impl Fn(&Answer) -> bool) -> Vec<Answer> {
+        let mut all: Vec<Answer> = Vec::new();
+        // A few at first, for whom one answer may do: all ranks may ask the same ones.
+        let (mut rest, mut at_once) = (ranks, 1);
+        while !rest.is_empty() {
+            let (some, later) = rest.split_at(at_once.min(rest.len()));
+            let answers = self.ask_at_once(some, comm, &enough);
+            let is_enough = answers.iter().any(&enough);
+            all.extend(answers);
+            if is_enough {
+                break;
+            }
+            (rest, at_once) = (later, (at_once * 8).min(AT_ONCE));
+        }
+        all.sort_by_key(|answer| ranks.iter().position(|&rank| rank == answer.rank));
+        all
+    }
+
+    /// Answers others meanwhile, who may ask at the same time.
+    fn ask_at_once(&mut self, ranks: &[Rank], comm: Option<u64>, enough: &impl Fn(&Answer) -> bool) -> Vec<Answer> {
+        self.number += 1;
+        let mut answers: Vec<Answer> =
+            ranks.iter().filter(|&&rank| rank == self.rank).map(|_| self.answer(comm)).collect();
+        let start = Instant::now();
+        let mut asked = 0;
+        while answers.len() < ranks.len() && start.elapsed() < PATIENCE && !answers.last().is_some_and(enough) {
+            let again = PATIENCE / ASKED * asked;
+            if start.elapsed() >= again {
+                asked += 1;
+                let is_silent = |rank: &&Rank| !answers.iter().any(|answer| answer.rank == **rank);
+                ranks.iter().filter(is_silent).for_each(|&rank| self.send(rank, self.number, &Says::Ask(comm)));
+                continue;
+            }
+            if !self.wait(again.min(PATIENCE).saturating_sub(start.elapsed())) {
+                break;
+            }
+            while let Ok(Some((datagram, from))) = self.receive() {
+                let Datagram { says: Says::Answer(answer), number, .. } = datagram else {
+                    self.reply(&datagram, from);
+                    continue;
+                };
+                let is_asked = number == self.number && answer.rank == datagram.from && ranks.contains(&answer.rank);
+                if is_asked && !answers.iter().any(|other| other.rank == answer.rank) {
+                    answers.push(answer);
+                }
+            }
+        }
+        answers
+    }
+
+    /// Answers all who ask now; false if nobody can be heard any more.
+    pub fn answer_all(&self) -> bool {
+        loop {
+            match self.receive() {
+                Ok(Some((datagram, from))) => self.reply(&datagram, from),
+                Ok(None) => return true,
+                Err(()) => return false,
+            }
+        }
+    }
+
+    /// Waits until somebody says something, or for so long; false if that cannot be waited for.
+    fn wait(&self, within: Duration) -> bool {
+        super::poll(&[self.descriptor()], within)
+    }
+
+    /// To all addresses of the rank: the key is not in it.
+    fn send(&self, to: Rank, number: u64, says: &Says) {
+        let datagram = Datagram { from: self.rank, to, number, says: says.clone() };
+        let (Some(place), Some(bytes)) = (self.places.get(to as usize), self.key.seals(&datagram)) else { return };
+        for socket in place.sockets(self.is_here(to)) {
+            // Who does not get it is asked again.
+            let _ = self.socket.send_to(&bytes, socket);
+        }
+    }
+
+    fn reply(&self, asked: &Datagram, from: SocketAddr) {
+        let Says::Ask(comm) = &asked.says else { return };
+        // Somebody else may have sent it once more.
+        let is_theirs = self.places.get(asked.from as usize).is_some_and(|p| p.sockets(true).any(|own| own == from));
+        if asked.to != self.rank || !is_theirs {
+            return;
+        }
+        let says = Says::Answer(self.answer(*comm));
+        let datagram = Datagram { from: self.rank, to: asked.from, number: asked.number, says };
+        if let Some(bytes) = self.key.seals(&datagram) {
+            let _ = self.socket.send_to(&bytes, from);
+        }
+    }
+
+    fn is_here(&self, rank: Rank) -> bool {
+        let node = |rank: Rank| self.nodes.get(rank as usize);
+        node(rank) == node(self.rank)
+    }
+
+    /// What this process is in.
+    fn answer(&self, comm: Option<u64>) -> Answer {
+        let calls = CALLS.now();
+        let listed = LISTED / calls.len().max(1);
+        let now = calls.into_iter().take(LISTED).map(|doing| Now {
+            seconds: doing.since.elapsed().as_secs_f64(),
+            call: doing.call,
+            runs: doing.runs.map(str::to_owned),
+            awaited: doing.awaited.into_iter().take(listed).collect::<Vec<Awaited>>(),
+            told: doing.is_told,
+        });
+        let last: Option<(Call, f64)> = CALLS.last().map(|(call, at)| (call, at.elapsed().as_secs_f64()));
+        Answer {
+            rank: self.rank,
+            host: self.host.clone(),
+            process: std::process::id(),
+            now: now.collect(),
+            last,
+            ended: comm.and_then(|comm| CALLS.ended(comm)),
+        }
+    }
+
+    /// A datagram of a rank of the world to this one, if there is one now.
+    ///
+    /// # Errors
+    /// If there will be none any more: the program has closed the socket.
+    fn receive(&self) -> Result<Option<(Datagram, SocketAddr)>, ()> {
+        let mut bytes = vec![0; LONGEST];
+        loop {
+            match self.socket.recv_from(&mut bytes) {
+                Ok((length, from)) => {
+                    if let Some(datagram) = self.key.opens(&bytes[..length]).filter(|d| d.to == self.rank) {
+                        return Ok(Some((datagram, from)));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::place::bind;
+
+    const KEY: Key = Key([5, 6]);
+
+    /// Rank 0 of three on one node, and the sockets of the other two.
+    fn three() -> (Peers, [UdpSocket; 2]) {
+        let (sockets, places): (Vec<UdpSocket>, Vec<Place>) = (0..3).map(|_| bind().expect("a socket")).unzip();
+        let [own, first, second] = <[UdpSocket; 3]>::try_from(sockets).expect("three");
+        for socket in [&first, &second] {
+            socket.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
+        }
+        (Peers::new(own, KEY, (0, "n0".to_owned()), places, vec![0; 3]).expect("a socket"), [first, second])
+    }
+
+    /// The next question to that rank's socket, and from where it comes.
+    fn question(of: &UdpSocket) -> (Datagram, SocketAddr) {
+        let mut bytes = [0; LONGEST];
+        let (length, from) = of.recv_from(&mut bytes).expect("a datagram");
+        (KEY.opens(&bytes[..length]).expect("sealed"), from)
+    }
+
+    fn answers(rank: Rank, question: &Datagram) -> Datagram {
+        let (host, now) = (format!("n{rank}"), Vec::new());
+        let answer = Answer { rank, host, process: 1, now, last: None, ended: Some(7) };
+        Datagram { from: rank, to: 0, number: question.number, says: Says::Answer(answer) }
+    }
+
+    #[test]
+    fn who_does_not_answer_is_asked_again() {
+        let (mut peers, [first, _second]) = three();
+        assert_eq!(peers.ask(&[1], Some(3), |_| false), []);
+        first.set_nonblocking(true).expect("a socket");
+        let mut bytes = [0; LONGEST];
+        let asked = std::iter::from_fn(|| first.recv_from(&mut bytes).ok()).count();
+        assert!(asked >= 2 * peers.places[1].sockets(true).count(), "asked {asked} times");
+    }
+
+    #[test]
+    fn those_who_answer_are_heard_until_it_is_enough() {
+        let (mut peers, [first, second]) = three();
+        let answering = [(1, first), (2, second)].map(|(rank, socket)| {
+            std::thread::spawn(move || {
+                let (asked, from) = question(&socket);
+                socket.send_to(&KEY.seals(&answers(rank, &asked)).expect("short"), from).expect("sent");
+            })
+        });
+        let heard = |answers: Vec<Answer>| answers.iter().map(|answer| (answer.rank, answer.ended)).collect::<Vec<_>>();
+        assert_eq!(heard(peers.ask(&[0, 1, 2], Some(3), |_| false)), [(0, None), (1, Some(7)), (2, Some(7))]);
+        answering.into_iter().for_each(|thread| thread.join().expect("a question came"));
+        assert_eq!(heard(peers.ask(&[0, 2], Some(3), |_| true)), [(0, None)]);
+    }
+
+    #[test]
+    fn only_the_rank_that_is_asked_answers() {
+        let (mut peers, [first, second]) = three();
+        let answering = std::thread::spawn(move || {
+            let (asked, from) = question(&first);
+            let own = answers(1, &asked);
+            let others = Datagram { from: 2, ..own.clone() };
+            let old = Datagram { number: asked.number - 1, ..own.clone() };
+            let away = Datagram { to: 2, ..own.clone() };
+            for wrong in [&others, &old, &away] {
+                first.send_to(&KEY.seals(wrong).expect("short"), from).expect("sent");
+            }
+            first.send_to(&Key([5, 7]).seals(&own).expect("short"), from).expect("sent");
+            second.send_to(b"nonsense", from).expect("sent");
+        });
+        assert_eq!(peers.ask(&[1], None, |_| false), []);
+        answering.join().expect("a question came");
+    }
+
+    /// A question that was read on its way is not answered to whoever sends it once more.
+    #[test]
+    fn only_ranks_are_answered() {
+        let (peers, [first, second]) = three();
+        let to = peers.places[0].sockets(true).last().expect("an address");
+        let ask = Datagram { from: 1, to: 0, number: 9, says: Says::Ask(None) };
+        let bytes = KEY.seals(&ask).expect("short");
+        second.send_to(&bytes, to).expect("sent");
+        first.send_to(&bytes, to).expect("sent");
+        assert!(peers.wait(Duration::from_secs(60)) && peers.answer_all());
+        let (answer, _) = question(&first);
+        assert!(matches!(answer, Datagram { from: 0, to: 1, number: 9, says: Says::Answer(_) }), "{answer:?}");
+        second.set_nonblocking(true).expect("a socket");
+        assert!(second.recv_from(&mut [0; LONGEST]).is_err(), "it was for rank 1");
+    }
+}
