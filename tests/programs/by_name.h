@@ -7,9 +7,9 @@
 static const char *const nine[] = {"bcast",     "reduce",   "allreduce", "reduce_scatter_block", "reduce_scatter",
                                    "allgather", "alltoall", "alltoallv", "gather"};
 
-/* Calls collective `name` with `block` elements for or from every rank, or a vector of that many for every rank; sums,
-   root 0. `in` and `out` have a block of every rank. Returns what MPI returns. */
-static int call_by_name(const char *name, int *in, int *out, int block, MPI_Datatype type, MPI_Comm comm)
+/* Calls collective `name` with `block` elements for or from every rank, or a vector of `whole`; sums, root 0. `in` and
+   `out` have a block of every rank, and a vector. Returns what MPI returns. */
+static int call_with(const char *name, int *in, int *out, int block, int whole, MPI_Datatype type, MPI_Comm comm)
 {
     int size;
     MPI_Comm_size(comm, &size);
@@ -18,7 +18,6 @@ static int call_by_name(const char *name, int *in, int *out, int block, MPI_Data
         counts[r] = block;
         starts[r] = r * block;
     }
-    const int whole = block * size;
     if (strcmp(name, "bcast") == 0)
         return MPI_Bcast(in, whole, type, 0, comm);
     if (strcmp(name, "reduce") == 0)
@@ -38,6 +37,14 @@ static int call_by_name(const char *name, int *in, int *out, int block, MPI_Data
     if (strcmp(name, "gather") == 0)
         return MPI_Gather(in, block, type, out, block, type, 0, comm);
     fail("no collective %s", name);
+}
+
+/* The same with a vector of as many elements as all blocks have. */
+static inline int call_by_name(const char *name, int *in, int *out, int block, MPI_Datatype type, MPI_Comm comm)
+{
+    int size;
+    MPI_Comm_size(comm, &size);
+    return call_with(name, in, out, block, block * size, type, comm);
 }
 
 #endif

@@ -2,37 +2,10 @@
    one is named; the first and the last rank write what they say of their plans to FILE.RANK, a line for each call:
    `COLLECTIVE ALGORITHM RANK JSON`. */
 #define _GNU_SOURCE
+#include "by_name.h"
 #include <dlfcn.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TEXT = 1 << 22 };
-
-static int call(const char *name, char *in, char *out, int bytes, int ranks, MPI_Comm comm)
-{
-    int counts[ranks], places[ranks], n = bytes / (int)sizeof(int);
-    for (int rank = 0; rank < ranks; rank++)
-        counts[rank] = n, places[rank] = rank * n;
-    if (strcmp(name, "bcast") == 0)
-        return MPI_Bcast(in, n, MPI_INT, 0, comm);
-    if (strcmp(name, "reduce") == 0)
-        return MPI_Reduce(in, out, n, MPI_INT, MPI_SUM, 0, comm);
-    if (strcmp(name, "allreduce") == 0)
-        return MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comm);
-    if (strcmp(name, "alltoall") == 0)
-        return MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, comm);
-    if (strcmp(name, "alltoallv") == 0)
-        return MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
-    if (strcmp(name, "gather") == 0)
-        return MPI_Gather(in, n, MPI_INT, out, n, MPI_INT, 0, comm);
-    if (strcmp(name, "allgather") == 0)
-        return MPI_Allgather(in, n, MPI_INT, out, n, MPI_INT, comm);
-    if (strcmp(name, "reduce_scatter_block") == 0)
-        return MPI_Reduce_scatter_block(in, out, n, MPI_INT, MPI_SUM, comm);
-    return MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm);
-}
 
 int main(int argc, char **argv)
 {
@@ -53,12 +26,13 @@ int main(int argc, char **argv)
         snprintf(rule, sizeof rule, "%.*s", (int)(colon ? colon - argv[i] : 0), argv[i]);
         snprintf(collective, sizeof collective, "%.*s", (int)strcspn(rule, "="), rule);
         const char *algorithm = rule + strcspn(rule, "=");
-        char *in = calloc((size_t)ranks, (size_t)bytes), *out = calloc((size_t)ranks, (size_t)bytes);
+        const int n = bytes / (int)sizeof(int);
+        int *in = calloc((size_t)ranks, (size_t)bytes), *out = calloc((size_t)ranks, (size_t)bytes);
         MPI_Comm comm;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         if (!set || !describe || !text || !in || !out || (*algorithm && set(comm, rule) != 0))
             MPI_Abort(MPI_COMM_WORLD, 1);
-        call(collective, in, out, bytes, ranks, comm);
+        call_with(collective, in, out, n, n, MPI_INT, comm);
         if (file) {
             if (describe(comm, "json", text, TEXT) >= TEXT)
                 MPI_Abort(MPI_COMM_WORLD, 1);

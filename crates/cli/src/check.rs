@@ -4,13 +4,14 @@ use crate::args::CheckArgs;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table};
 use crate::plan::{header, planner, whole};
+use crate::settings::configuration;
 
 use anyhow::Context;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{
     CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Timeline, Transfer, bytes_of, check,
-    steps, timeline, timeline_in_step,
+    steps, timeline,
 };
 use nagare_plan::schedule::Schedule;
 use serde::Serialize;
@@ -48,12 +49,13 @@ const MOST_PLAYED: usize = 1 << 17;
 
 /// Plays the schedule and prints what was found.
 pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
-    let machine = Machine::new(&args.schedule.ranks, None)?;
+    let config = configuration();
+    let machine = Machine::new(&config, &args.schedule.ranks, None)?;
     machine.check_root(args.schedule.root)?;
     let network = machine.network.as_ref();
     let (fabric, placement) = network.context("--fabric is missing: a schedule is checked on a network")?;
     let (algorithm, bytes) = (args.schedule.algorithm, args.schedule.bytes);
-    let planner = planner(&machine, &args.schedule);
+    let planner = planner(config, &machine, &args.schedule);
     let schedule = whole(&planner, &args.schedule)?;
     let rounds = rounds(&schedule, algorithm.spec().round, bytes);
     let report = check(fabric, placement, &rounds)?;
@@ -63,10 +65,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let exchange = has_blocks(schedule.collective) && wrong.is_none();
     let played = exchange && report.transfers <= MOST_PLAYED;
     let flow = planner.exchange_pacing(algorithm, bytes).and_then(|pacing| pacing.flow);
-    let in_time = played.then(|| match flow {
-        Some(flow) => timeline_in_step(&schedule, fabric, placement.hosts(), bytes, flow.behind),
-        None => timeline(&schedule, fabric, placement.hosts(), bytes),
-    });
+    let behind = flow.map(|flow| flow.behind);
+    let in_time = played.then(|| timeline(&schedule, fabric, placement.hosts(), bytes, behind));
     let in_time = in_time.transpose()?;
     let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
     // Rounds of an exchange do not wait for one another: what meets is seen in time only.

@@ -1,8 +1,8 @@
 //! Where the ranks of a schedule are: a network with a placement, pretended levels, or nothing known but nodes.
 
 use crate::args::{Map, RanksArgs};
-use crate::settings::configuration;
 use anyhow::{Context, anyhow, bail, ensure};
+use nagare_config::Config;
 use nagare_plan::fabric::{Fabric, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// What `args` and `synthetic` ask for.
-    pub fn new(args: &RanksArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
+    /// What `args` and `synthetic` ask for, and the variables where those say nothing.
+    pub fn new(config: &Config, args: &RanksArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
         let machine = match (&args.fabric, synthetic) {
             (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args)?,
             (None, Some(text)) => Self::pretended(text, args.np)?,
             (None, None) => Self::of_nodes(args)?,
         };
         let typed = args.torus.clone().map(|dims| ("--torus", dims));
-        let said = || configuration().torus.map(|dims| ("NAGARE_TORUS", dims));
+        let said = || config.torus.clone().map(|dims| ("NAGARE_TORUS", dims));
         let Some((origin, dims)) = typed.or_else(said) else { return Ok(machine) };
         let topology = machine.topology.on_torus(Arc::new(dims)).context(origin)?;
         Ok(Self { topology, ..machine })

@@ -6,6 +6,7 @@ use crate::output::{print, print_json};
 use crate::settings::configuration;
 use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
+use nagare_config::Config;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
@@ -32,9 +33,10 @@ struct Document<'a> {
 
 /// Prints the schedule, or one rank's part of it.
 pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
-    let machine = Machine::new(&args.schedule.ranks, args.topology.as_deref())?;
+    let config = configuration();
+    let machine = Machine::new(&config, &args.schedule.ranks, args.topology.as_deref())?;
     machine.check_root(args.schedule.root)?;
-    let planner = planner(&machine, &args.schedule);
+    let planner = planner(config, &machine, &args.schedule);
     let schedule = match args.rank {
         Some(rank) => of_one_rank(&planner, &args.schedule, rank)?,
         None => whole(&planner, &args.schedule)?,
@@ -78,8 +80,7 @@ pub fn header(machine: &Machine, schedule: &Schedule) -> String {
 }
 
 /// What makes the plans asked for, as the ranks of a job would but for what is typed.
-pub fn planner(machine: &Machine, args: &ScheduleArgs) -> Planner {
-    let mut config = configuration();
+pub fn planner(mut config: Config, machine: &Machine, args: &ScheduleArgs) -> Planner {
     config.steps = args.steps.or(config.steps);
     config.rails.aggregators = args.aggregators.or(config.rails.aggregators);
     match args.partners {

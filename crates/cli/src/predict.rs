@@ -48,12 +48,12 @@ struct Size {
 
 /// Prints the predicted time of every algorithm and of the MPI library by size, and the choice.
 pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let machine = Machine::new(&args.ranks, args.topology.as_deref())?;
+    let config = configuration();
+    let machine = Machine::new(&config, &args.ranks, args.topology.as_deref())?;
     let library: Library = args.library.into();
     // Of what is beside Open MPI only its own TCP has a limit, and with it segments.
     let over_tcp = library != Library::Mpich && args.segment <= EAGER;
     let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
-    let config = configuration();
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
     let begin = by_size(&planner, &config.rules, &config.limits(args.segment), args.collective, &args.sizes);

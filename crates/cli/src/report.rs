@@ -2,6 +2,8 @@
 
 mod diff;
 mod file;
+#[cfg(test)]
+mod fixture;
 mod html;
 mod parts;
 mod sum;

@@ -236,6 +236,15 @@ fn variables_hold_as_in_a_job() {
 
     let (text, problem) = run(&[("NAGARE_ALGORITHM", "bcast=ring_of_fire")], &["predict", "bcast", "-f", "tree8"]);
     assert!(text.contains("chain") && problem.contains("unknown algorithm `ring_of_fire`"), "{problem}");
+    // What is wrong is told once.
+    for words in [
+        &["plan", "bcast", "-a", "chain", "-f", "tree8"][..],
+        &["check", "bcast", "-a", "chain", "-f", "tree8"],
+        &["predict", "bcast", "-f", "tree8"],
+    ] {
+        let (_, problem) = run(&[("NAGARE_STEPS", "many"), ("NAGARE_TORUS", "2x4")], words);
+        assert_eq!(problem.matches("NAGARE_STEPS").count(), 1, "{words:?}: {problem}");
+    }
     let forced = [("NAGARE_ALGORITHM", "bcast=two_tree")];
     let forced = run(&forced, &["predict", "bcast", "-f", "tree8", "--sizes", "1K", "--json"]).0;
     assert!(forced.contains(r#""runs": "two_tree""#), "{forced}");

@@ -120,7 +120,7 @@ fn played(fabric: &Fabric, planner: &Planner, placement: &Placement, bytes: u64)
             hop.after = found.collect();
         }
     }
-    timeline(&schedule, fabric, placement.hosts(), bytes).unwrap().finish / SHARE
+    timeline(&schedule, fabric, placement.hosts(), bytes, None).unwrap().finish / SHARE
 }
 
 #[test]

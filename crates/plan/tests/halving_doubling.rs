@@ -254,7 +254,7 @@ fn played(fabric: &str, ranks: usize, chunks: u32, bytes: u64) -> f64 {
     let (algorithm, stages) = ("halving_doubling".to_owned(), Vec::new());
     let schedule = Schedule { collective: Allreduce, algorithm, root: 0, stages, plans };
     let least = 2.0 * (1.0 - 1.0 / ranks as f64) * bytes as f64 * 8e-6 / fabric.host_mbit(HostId(0));
-    timeline(&schedule, &fabric, placement.hosts(), bytes).unwrap().finish / least
+    timeline(&schedule, &fabric, placement.hosts(), bytes, None).unwrap().finish / least
 }
 
 /// On the torus two chunks hide the latency of the steps; on a tree one chunk is between groups while another is

@@ -4,7 +4,7 @@ use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
-use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline, timeline_in_step};
+use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline};
 use nagare_plan::schedule::{Action, Hop, Parts, RankPlan, Round, Schedule, Space};
 use nagare_plan::topology::Topology;
 
@@ -53,7 +53,7 @@ fn schedule(plans: Vec<Vec<Hop>>) -> Schedule {
 /// One rank per host, in order.
 fn play(fabric: &Fabric, plans: Vec<Vec<Hop>>) -> Timeline {
     let hosts: Vec<HostId> = fabric.hosts().collect();
-    timeline(&schedule(plans), fabric, &hosts, BLOCK).unwrap()
+    timeline(&schedule(plans), fabric, &hosts, BLOCK, None).unwrap()
 }
 
 #[track_caller]
@@ -191,10 +191,10 @@ fn a_message_takes_one_cable() {
 fn inside_a_host_no_time_passes() {
     let fabric = star(&[100.0; 2]);
     let s = schedule(vec![vec![send(1, 1)], vec![recv(0, 1), hop(Action::Send, 2, 1, &[0])], vec![recv(1, 1)]]);
-    let t = timeline(&s, &fabric, &[HostId(0), HostId(0), HostId(1)], BLOCK).unwrap();
+    let t = timeline(&s, &fabric, &[HostId(0), HostId(0), HostId(1)], BLOCK, None).unwrap();
     near(t.finish, 0.1 + 2.0 * L);
     assert_eq!((t.messages, t.links.len()), (1, 2));
-    let t = timeline(&s, &fabric, &[HostId(0); 3], BLOCK).unwrap();
+    let t = timeline(&s, &fabric, &[HostId(0); 3], BLOCK, None).unwrap();
     assert_eq!((t.finish, t.bound, t.ratio(), t.links.len()), (0.0, 0.0, 1.0, 0));
 }
 
@@ -209,7 +209,7 @@ fn ranks_work_on_a_window_of_hops() {
         zero[0].tag = 1;
         let mut one: Vec<Hop> = (0..count).map(|_| recv(0, 0)).collect();
         one.push(Hop { tag: 1, ..recv(0, 1) });
-        timeline(&schedule(vec![zero, one]), &fabric, &[HostId(0), HostId(1)], BLOCK)
+        timeline(&schedule(vec![zero, one]), &fabric, &[HostId(0), HostId(1)], BLOCK, None)
     };
     near(waits(63).unwrap().finish, 0.1 + 2.0 * L);
     assert_eq!(waits(64), Err(TimelineError::Stuck(vec![0, 1])));
@@ -219,7 +219,7 @@ fn ranks_work_on_a_window_of_hops() {
 fn what_cannot_be_played_is_said() {
     let fabric = star(&[100.0; 2]);
     let hosts = [HostId(0), HostId(1)];
-    let error = |plans| timeline(&schedule(plans), &fabric, &hosts, BLOCK).unwrap_err();
+    let error = |plans| timeline(&schedule(plans), &fabric, &hosts, BLOCK, None).unwrap_err();
     assert_eq!(error(vec![vec![send(1, 1)], vec![]]), TimelineError::Unmatched { from: 0, to: 1, tag: 0 });
     assert_eq!(error(vec![vec![], vec![recv(0, 1)]]), TimelineError::Unmatched { from: 0, to: 1, tag: 0 });
     assert_eq!(error(vec![vec![], vec![], vec![]]), TimelineError::NoHost(2));
@@ -235,7 +235,7 @@ fn an_exchange_on_one_switch_takes_its_bound_and_the_latencies() {
     let placement = Placement::by_slot(&fabric, 16, 1).unwrap();
     let planner = network::planner(&fabric, &placement).with_steps(2);
     let s = planner.schedule(Alltoall, Algorithm::Xor, 0).unwrap();
-    let t = timeline(&s, &fabric, placement.hosts(), BLOCK).unwrap();
+    let t = timeline(&s, &fabric, placement.hosts(), BLOCK, None).unwrap();
     assert_eq!(t.conflicts(), Vec::<&LinkTime>::new());
     near(t.bound, 15.0 * 10.0 / 50.0);
     // Fifteen exchanges, two at a time; the next two start when both have arrived: 80 + 2 · 5 µs later, eight times.
@@ -248,8 +248,8 @@ fn a_send_waits_while_more_than_that_is_missing() {
     let fabric = network::load("star16");
     let placement = Placement::by_slot(&fabric, 32, 2).unwrap();
     let s = network::planner(&fabric, &placement).schedule(Alltoall, Algorithm::TwoLevelRing, 0).unwrap();
-    let free = timeline(&s, &fabric, placement.hosts(), BLOCK).unwrap();
-    let of = |behind| timeline_in_step(&s, &fabric, placement.hosts(), BLOCK, behind).unwrap();
+    let free = timeline(&s, &fabric, placement.hosts(), BLOCK, None).unwrap();
+    let of = |behind| timeline(&s, &fabric, placement.hosts(), BLOCK, Some(behind)).unwrap();
     assert!(of(BLOCK).finish < 1.01 * free.bound, "{}", of(BLOCK).finish);
     assert_eq!(of(u64::MAX).finish, free.finish);
     // By hand, two ranks: the second send waits for the first block.
@@ -258,7 +258,7 @@ fn a_send_waits_while_more_than_that_is_missing() {
     let plan = |peer| vec![send(peer, 1), recv(1, 1), send(peer, 1), later.clone()];
     let plan = |peer| plan(peer).into_iter().map(|hop| Hop { peer, ..hop }).collect::<Vec<_>>();
     let s = schedule(vec![plan(1), plan(0)]);
-    let of = |behind| timeline_in_step(&s, &fabric, &[HostId(0), HostId(1)], BLOCK, behind).unwrap().finish;
+    let of = |behind| timeline(&s, &fabric, &[HostId(0), HostId(1)], BLOCK, Some(behind)).unwrap().finish;
     near(of(0), 2.0 * (0.2 + 2.0 * L));
     near(of(BLOCK), 0.4 + 2.0 * L);
 }
@@ -280,7 +280,7 @@ fn exchanges_stay_between_the_bound_and_one_after_another() {
         let placement = network::place(&fabric, how, ranks, ppn);
         let hosts = placement.hosts();
         let s = network::planner(&fabric, &placement).schedule(Alltoall, Algorithm::Xor, 0).unwrap();
-        let t = timeline(&s, &fabric, hosts, BLOCK).unwrap();
+        let t = timeline(&s, &fabric, hosts, BLOCK, None).unwrap();
         let pairs = (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b))).filter(|&(a, b)| hosts[a] != hosts[b]);
         assert_eq!(t.messages, pairs.clone().count(), "{name}");
         let mut load = vec![0u64; fabric.directed_link_count()];
@@ -306,6 +306,6 @@ fn a_thousand_messages_are_played_at_once() {
     let fabric = network::load("tree8");
     let hosts: Vec<HostId> = (0..32).map(|r| HostId(r / 4)).collect();
     let s = planner.schedule(Alltoall, Algorithm::Xor, 0).unwrap();
-    let t = timeline(&s, &fabric, &hosts, 4096).unwrap();
+    let t = timeline(&s, &fabric, &hosts, 4096, None).unwrap();
     assert_eq!(t.messages, 32 * 28);
 }

@@ -75,7 +75,7 @@ fn synchronised_steps_take_their_latencies_one_after_another() {
         for (in_flight, latencies) in [(1, 15.0), (2, 8.0), (5, 3.0), (32, 1.0)] {
             let planner = network::planner(&fabric, &placement).with_steps(in_flight).with_partners(partners);
             let schedule = planner.schedule(Alltoall, Algorithm::Xor, 0).unwrap();
-            let found = timeline(&schedule, &fabric, placement.hosts(), bytes).unwrap();
+            let found = timeline(&schedule, &fabric, placement.hosts(), bytes, None).unwrap();
             let expected = 15.0 * message + latencies * latency;
             assert!((found.finish - expected).abs() < 1e-9, "{in_flight} {partners:?}: {} {expected}", found.finish);
             assert!(found.conflicts().is_empty(), "{in_flight} {partners:?}");

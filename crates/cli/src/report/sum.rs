@@ -62,27 +62,8 @@ pub fn sum(reports: &[Report]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::{cells, report, row};
     use super::*;
-
-    fn report(rows: &serde_json::Value) -> Report {
-        let report = serde_json::json!({
-            "schema": 1, "nagare": "0.1.0", "mpi": "Open MPI v4.1.4", "ranks": 16, "nodes": 8, "levels": [],
-            "topology_from": "", "rows": rows, "learned": [],
-        });
-        serde_json::from_value(report).expect("a report")
-    }
-
-    fn row(collective: &str, algorithm: &str, calls: u64, seconds: f64) -> serde_json::Value {
-        serde_json::json!({
-            "collective": collective, "algorithm": algorithm, "min_bytes": 1024, "max_bytes": 4096, "calls": calls,
-            "total_seconds": 16.0 * seconds, "max_seconds": seconds,
-        })
-    }
-
-    fn cells(text: &str, first: &str) -> Vec<Vec<String>> {
-        let rows = text.lines().filter(|line| line.contains(&format!(" {first} ")));
-        rows.map(|row| row.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect()).collect()
-    }
 
     #[test]
     fn rows_of_a_kind_are_summed() {

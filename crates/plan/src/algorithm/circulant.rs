@@ -10,13 +10,13 @@
 //! blocks are at all N nodes after n + ⌈log2 N⌉ rounds (a chain: n + N - 2, a two-tree: n + about 2 ⌈log2 N⌉). A round
 //! is a shift of all places, which meets on no link of a switch or of a fat tree whose leaves are whole. Which tree an
 //! edge belongs to: `tree/circulant.rs`. Reduce is the same edges backwards in time, Allreduce both, pipelined. Inside
-//! a node see [`Node`]. Source: Träff 2024 (docs/provenance.md).
+//! a node see [`Node`](crate::pattern::Node). Source: Träff 2024 (docs/provenance.md).
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::cost::Streams;
-use crate::pattern::{Node, stage_names_up_and_down};
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::pattern::{End, Ends, along_trees, stage_names_up_and_down};
+use crate::schedule::{Rank, RankPlan};
 use crate::topology::{Hierarchy, Line};
 use crate::tree::{Circulant, CirculantEdge};
 
@@ -37,65 +37,22 @@ pub const SPEC: Spec = Spec {
     cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
 };
 
-/// An edge of a tree as one of its ends sees it.
-struct End {
-    peer: Rank,
-    part: u32,
-    round: u32,
-    /// Whether a block takes it a phase of rounds later than the others of its number.
-    late: bool,
-}
-
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).
 fn plan(collective: Collective, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> RankPlan {
-    let node = Node::new(collective, hierarchy, root, rank);
     let circulant = Circulant::new(line.nodes());
     let parts = circulant.rounds().max(1);
-    let [parents, mut children] =
-        if node.leads() { ends(&circulant, hierarchy, line, root, rank) } else { [vec![], vec![]] };
-    let mut hops = Vec::new();
-    let push = |hops: &mut Vec<Hop>, ends: &[End], action, stage: u16| {
-        hops.extend(ends.iter().map(|end| Hop {
-            action,
-            peer: end.peer,
-            parts: Parts::vector(end.part, 1),
-            round: Round { stage, step: end.round },
-            tag: u32::from(stage) * parts + end.part,
-            turn: 0,
-            after: Vec::new(),
-        }));
-    };
-    let mut stage = node.first_stage();
-    children.sort_by_key(|end| (end.late, end.round));
-    if collective != Collective::Bcast {
-        (0..parts).for_each(|part| node.reduce(&mut hops, part, part, 0));
-        // Backwards in time the last comes first.
-        children.reverse();
-        push(&mut hops, &children, Action::Reduce, stage);
-        children.reverse();
-        push(&mut hops, &parents, Action::Send, stage);
-        stage += 1;
-    }
-    if collective != Collective::Reduce {
-        push(&mut hops, &parents, Action::Recv, stage);
-        push(&mut hops, &children, Action::Send, stage);
-        (0..parts).for_each(|part| node.bcast(&mut hops, stage + 1, part, part, 0));
-    }
-    RankPlan::new(rank, parts, hops)
-}
-
-/// Where the leader of a node gets parts from in Bcast, and where it sends them to.
-fn ends(circulant: &Circulant, hierarchy: &Hierarchy, line: &Line, root: Rank, rank: Rank) -> [Vec<End>; 2] {
-    let home = hierarchy.node_of(root);
-    let place = line.place(hierarchy.node_of(rank), home, 0);
-    let parents = if place == 0 { Vec::new() } else { circulant.parents(place) };
-    [parents, circulant.children(place)].map(|edges| {
+    along_trees((collective, hierarchy), (root, rank), parts, true, || {
+        let home = hierarchy.node_of(root);
+        let place = line.place(hierarchy.node_of(rank), home, 0);
         let end = |edge: CirculantEdge| End {
             peer: hierarchy.leader(line.after(home, edge.peer, 0), root),
             part: edge.tree,
-            round: edge.round,
-            late: edge.late,
+            step: edge.round,
         };
-        edges.into_iter().map(end).collect()
+        let parents = if place == 0 { Vec::new() } else { circulant.parents(place) };
+        let mut children = circulant.children(place);
+        // A block takes a late edge a phase of rounds after the others of its number.
+        children.sort_by_key(|edge| (edge.late, edge.round));
+        Ends { parents: parents.into_iter().map(end).collect(), children: children.into_iter().map(end).collect() }
     })
 }

@@ -14,7 +14,7 @@
 //! between groups leaves from the rank whose send of colour c is left and enters at the other group's representative,
 //! which receives nothing else. So the colours of all levels fit together: no rank sends or receives twice in a round,
 //! although the rounds of all levels are the same two. The construction repeats at every level down to the nodes;
-//! inside a node see [`Node`].
+//! inside a node see [`Node`](crate::pattern::Node).
 //!
 //! A gateway is a leaf of its family's trees, the last to have what it forwards, and every level of groups would pay
 //! that again. So in a tree whose half leaves the group, the gateway x is *raised* from ancestor to ancestor: it takes
@@ -39,8 +39,8 @@
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::cost::Streams;
-use crate::pattern::{Node, stage_names_up_and_down};
-use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
+use crate::pattern::{End, Ends, along_trees, stage_names_up_and_down};
+use crate::schedule::{Rank, RankPlan};
 use crate::topology::Hierarchy;
 use crate::tree::{Edge, TwoTree};
 
@@ -61,46 +61,10 @@ pub const SPEC: Spec = Spec {
     cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
 };
 
-/// An edge of one of the trees as one of its ends sees it.
-struct End {
-    peer: Rank,
-    tree: u32,
-    colour: u32,
-}
-
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
 fn plan(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
-    let node = Node::new(collective, hierarchy, root, rank);
-    let (parents, children) = if node.leads() {
-        (parents(hierarchy, root, rank), children(hierarchy, root, rank))
-    } else {
-        Default::default()
-    };
-    let mut hops = Vec::new();
-    let push = |hops: &mut Vec<Hop>, ends: &[End], action, stage: u16| {
-        hops.extend(ends.iter().map(|end| Hop {
-            action,
-            peer: end.peer,
-            parts: Parts::vector(end.tree, 1),
-            round: Round { stage, step: end.colour },
-            tag: u32::from(stage) * 2 + end.tree,
-            turn: 0,
-            after: Vec::new(),
-        }));
-    };
-    let mut stage = node.first_stage();
-    if collective != Collective::Bcast {
-        (0..2).for_each(|half| node.reduce(&mut hops, half, half, 0));
-        push(&mut hops, &children, Action::Reduce, stage);
-        push(&mut hops, &parents, Action::Send, stage);
-        stage += 1;
-    }
-    if collective != Collective::Reduce {
-        push(&mut hops, &parents, Action::Recv, stage);
-        push(&mut hops, &children, Action::Send, stage);
-        (0..2).for_each(|half| node.bcast(&mut hops, stage + 1, half, half, 0));
-    }
-    RankPlan::new(rank, 2, hops)
+    let ends = || Ends { parents: parents(hierarchy, root, rank), children: children(hierarchy, root, rank) };
+    along_trees((collective, hierarchy), (root, rank), 2, false, ends)
 }
 
 /// Where the two halves come from in Bcast, colour 0 first; nothing for the root.
@@ -114,10 +78,10 @@ fn parents(hierarchy: &Hierarchy, root: Rank, rank: Rank) -> Vec<End> {
             .map(|tree| {
                 let colour = trees.two_tree.colour(tree, member);
                 let parent = family.group_of(trees.parent(tree, member));
-                End { peer: gateway(hierarchy, level, parent, colour, root), tree, colour }
+                End { peer: gateway(hierarchy, level, parent, colour, root), part: tree, step: colour }
             })
             .collect();
-        ends.sort_by_key(|e| e.colour);
+        ends.sort_by_key(|end| end.step);
         return ends;
     }
     Vec::new()
@@ -133,7 +97,7 @@ fn child(hierarchy: &Hierarchy, root: Rank, rank: Rank, colour: u32) -> Option<E
         let Some(trees) = Trees::new(hierarchy, level, wider(hierarchy, level, rank), root) else { continue };
         let family = hierarchy.family_of(level, hierarchy.group_of(level, rank), root);
         if let Some((tree, child)) = trees.child(family.own_member(), colour) {
-            return Some(End { peer: family.rank_of(Some(child)), tree, colour });
+            return Some(End { peer: family.rank_of(Some(child)), part: tree, step: colour });
         }
         // This subgroup's send of the colour is left: it serves the next wider level.
     }

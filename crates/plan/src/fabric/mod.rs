@@ -40,7 +40,7 @@ pub use routing::{Router, RoutesTo};
 pub use shipped::{SHIPPED, shipped};
 pub use slurm::{SlurmAddress, SlurmError};
 pub use synthetic::{Synthetic, SyntheticError, SyntheticLevel};
-pub use timeline::{LinkTime, Overload, Timeline, TimelineError, bytes_of, timeline, timeline_in_step, timeline_of};
+pub use timeline::{LinkTime, Overload, Timeline, TimelineError, bytes_of, timeline};
 
 /// Latency of a link whose file gives none, microseconds.
 pub const DEFAULT_LATENCY_US: f64 = 1.0;

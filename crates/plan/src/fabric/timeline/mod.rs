@@ -25,7 +25,7 @@ use thiserror::Error;
 use self::order::Order;
 use self::player::Player;
 use super::model::{DirectedLink, Fabric, HostId};
-use crate::schedule::{Hop, Parts, ProgramError, Rank, RankPlan, Schedule, Space};
+use crate::schedule::{Parts, ProgramError, Rank, Schedule, Space};
 
 /// A stretch of time in which more is on its way to a link than it can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -139,48 +139,25 @@ pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
 }
 
 /// Plays `schedule` with whole messages: `hosts[rank]` is the host of a rank, `bytes` the size of the vector, or of one
-/// block of an exchange. O(messages · (messages under way + links)).
+/// block of an exchange. With `behind` ranks keep in step as in [`Flow::behind`](crate::schedule::Flow): a send starts
+/// when at most so many bytes are to be received by hops before it. O(messages · (messages under way + links)).
 ///
 /// # Errors
 /// [`TimelineError`].
-pub fn timeline(schedule: &Schedule, fabric: &Fabric, hosts: &[HostId], bytes: u64) -> Result<Timeline, TimelineError> {
-    let slices = schedule.slices();
-    timeline_of(schedule, fabric, hosts, None, |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))
-}
-
-/// The same where ranks keep in step as in [`Flow::behind`](crate::schedule::Flow): a send starts when at most `behind`
-/// bytes are to be received by hops before it.
-///
-/// # Errors
-/// [`TimelineError`].
-pub fn timeline_in_step(
+pub fn timeline(
     schedule: &Schedule,
     fabric: &Fabric,
     hosts: &[HostId],
     bytes: u64,
-    behind: u64,
-) -> Result<Timeline, TimelineError> {
-    let slices = schedule.slices();
-    timeline_of(schedule, fabric, hosts, Some(behind), |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))
-}
-
-/// The same with the bytes of every send told by `size`, for blocks of different sizes; in step if `behind` is given.
-///
-/// # Errors
-/// [`TimelineError`].
-pub fn timeline_of(
-    schedule: &Schedule,
-    fabric: &Fabric,
-    hosts: &[HostId],
     behind: Option<u64>,
-    size: impl Fn(&RankPlan, &Hop) -> u64,
 ) -> Result<Timeline, TimelineError> {
     let known = |rank: Rank| hosts.get(rank as usize).is_some_and(|host| (host.0 as usize) < fabric.host_count());
     let ranks = schedule.plans.iter().flat_map(|p| p.hops.iter().map(|hop| hop.peer).chain([p.rank]));
     if let Some(rank) = { ranks }.find(|&rank| !known(rank)) {
         return Err(TimelineError::NoHost(rank));
     }
-    let order = Order::new(schedule, behind, size)?;
+    let slices = schedule.slices();
+    let order = Order::new(schedule, behind, |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))?;
     let mut player = Player::new(fabric, hosts, order);
     player.run()?;
     Ok(player.report())
