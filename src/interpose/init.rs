@@ -5,7 +5,8 @@ use crate::boundary::panics::guard;
 use crate::boundary::stack;
 use crate::comm::registry;
 use crate::real;
-use crate::world::shim::{refuse, shim};
+use crate::world::family::refuse;
+use crate::world::shim::shim;
 use std::ffi::{c_char, c_int};
 
 /// Lets the library initialise itself, then exchanges facts if that worked.

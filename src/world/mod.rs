@@ -6,19 +6,25 @@
 //!                        │       ├─► profiles                  profiles: what was measured before
 //!                        │       ├─► machine ─► links          machine: what it says without a clock
 //!                        │       └─► setup, locality           taught: what calls have taught, for later jobs
-//!                        ├─► setup
-//!                        └─► watching                         watching: how the watches of ranks find each other
+//!                        ├─► announcing ─► facts               announcing: what came of the meeting, in words
+//!                        ├─► setup, logging, family            family: a library for the other MPI libraries
+//!                        ├─► floors                            floors: sizes below which calls are the library's
+//!                        └─► watching                          watching: how the watches of ranks find each other
 //! ```
 //!
 //! `README.md` beside this file has the meeting of all ranks: states, messages, and why no rank waits for ever.
 //!
 //! May enter: what holds for the whole process. May not: single communicators and calls, which read it.
 
+mod announcing;
 pub mod collect;
 pub mod disagreement;
 mod facts;
+pub mod family;
+mod floors;
 mod links;
 pub mod locality;
+mod logging;
 mod machine;
 mod meeting;
 mod profiles;

@@ -1,30 +1,28 @@
 //! The state of Nagare in one process.
 
+use super::announcing::announce;
 use super::disagreement::Disagreement;
 use super::facts::{self, Exchange, SharedFacts};
+use super::floors::Floors;
 use super::setup::{Setup, host_name};
-use super::watching;
-use crate::boundary::{panics, say};
+use super::{family, logging, watching};
+use crate::boundary::panics;
 use crate::real::{self, LibraryError, Real};
 use crate::report::destination::Destination;
 use crate::report::learned::Kept;
 use crate::report::statistics::Statistics;
-use crate::transport::agreement;
 use crate::transport::notice::Notices;
 use crate::transport::pool::Pool;
 use crate::transport::wait::Waiting;
 use crate::watch::Watch;
-use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
 use nagare_plan::quoted;
 use once_cell::sync::OnceCell;
-use parking_lot::{Mutex, RwLock};
-use std::collections::HashMap;
+use parking_lot::RwLock;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything one process keeps.
 pub struct Shim {
@@ -36,10 +34,8 @@ pub struct Shim {
     world: RwLock<Option<Arc<World>>>,
     /// Calls counted so far.
     pub statistics: Statistics,
-    /// Below this many bytes no call of the collective can run on our algorithms.
-    floors: [AtomicU64; Collective::ALL.len()],
-    /// The same for the rules of single communicators, by address of their records.
-    floors_at_run_time: Mutex<HashMap<usize, [u64; Collective::ALL.len()]>>,
+    /// Below which sizes no call can run on our algorithms.
+    floors: Floors,
     /// How ranks wait inside our algorithms.
     waiting: OnceCell<Waiting>,
     /// What was learnt on communicators that are freed.
@@ -108,9 +104,7 @@ impl Shim {
     fn new() -> Result<Option<Self>, LibraryError> {
         let real = real::real()?;
         if !real.fits {
-            if first_process() && !real.is_refused() {
-                say_wrong_family(real, "nothing is changed");
-            }
+            family::say_that_nothing_changes(real);
             return Ok(None);
         }
         Ok(Some(Self {
@@ -118,8 +112,7 @@ impl Shim {
             setup: OnceCell::new(),
             world: RwLock::new(None),
             statistics: Statistics::default(),
-            floors: Default::default(),
-            floors_at_run_time: Mutex::default(),
+            floors: Floors::default(),
             waiting: OnceCell::new(),
             learned: Kept::default(),
             timed: AtomicBool::new(false),
@@ -139,7 +132,7 @@ impl Shim {
     pub fn setup(&self) -> &Setup {
         self.setup.get_or_init(|| {
             let setup = Setup::read();
-            start_log(&setup);
+            logging::start(setup.config.log);
             self.timed.store(setup.config.report.is_some(), Ordering::Relaxed);
             setup
         })
@@ -163,11 +156,11 @@ impl Shim {
     /// until [`Self::open`]. Whether there is one.
     pub fn enter_world(&self) -> bool {
         let Some(rank) = self.world_rank() else { return false };
-        RANK.store(rank, Ordering::Relaxed);
+        logging::in_world(rank);
         self.statistics.start();
         let comm = self.real.handles.comm_world;
         let exchange = facts::exchange(self.real, comm, self.setup(), rank);
-        self.announce(comm, rank, &exchange);
+        announce(self.real, self.setup(), rank, &exchange);
         self.timed.store(exchange.report, Ordering::Relaxed);
         // All ranks have the same verdict, and where it is good the same settings.
         let config = &self.setup().config;
@@ -202,7 +195,7 @@ impl Shim {
             Err(disagreement) => problems.push(disagreement.to_string()),
         }
         *self.world.write() = Some(Arc::new(World { facts, report, destination, problems, watch, pool, notices }));
-        self.set_floors(&self.floors_at_run_time.lock());
+        self.set_floors();
         true
     }
 
@@ -244,59 +237,6 @@ impl Shim {
         self.open.load(Ordering::Acquire)
     }
 
-    fn announce(&self, comm: MPI_Comm, rank: c_int, exchange: &Exchange) {
-        let setup = self.setup();
-        let own = setup.problems.iter().chain(&exchange.own_problem);
-        let first = exchange.facts.as_ref().err();
-        if rank == 0 {
-            own.for_each(|problem| log::warn!("{problem}"));
-        } else if first.is_some_and(|e| *e == Disagreement::Problem(rank as usize)) {
-            let host = host_name();
-            own.for_each(|problem| log::warn!("rank {rank} on {host}: {problem}"));
-        }
-        match &exchange.facts {
-            Ok(facts) if rank == 0 => {
-                let topology = &facts.topology;
-                log::info!(
-                    "{} ranks on {} nodes, levels {} (from {}); messages up to {} bytes within a node, {} between \
-                     nodes",
-                    topology.ranks(),
-                    topology.node_count(),
-                    topology.level_names().join(" > "),
-                    setup.topology_origin,
-                    facts.eager.local,
-                    facts.eager.remote,
-                );
-                facts.profiles.problems.iter().for_each(|problem| log::warn!("{problem}"));
-                facts.profiles.names().for_each(|name| log::info!("profile {}", quoted(name)));
-            }
-            Ok(_) | Err(Disagreement::Off { .. }) => {}
-            Err(error) => {
-                // Where ranks are missing, only what all others know counts: the one that says it ends the job.
-                let strict = match *error {
-                    Disagreement::Missing { strict, speaker, .. } => strict && speaker == rank as u32,
-                    _ => exchange.strict,
-                };
-                if rank as u32 == error.speaker() {
-                    let outcome = if strict {
-                        "the job ends (NAGARE_STRICT=1)"
-                    } else {
-                        "all calls run on the MPI library's own collectives"
-                    };
-                    log::error!("{error}; {outcome}");
-                }
-                if strict {
-                    // Everybody's lines come before the end of the job, where everybody knows that it ends.
-                    if !matches!(error, Disagreement::Missing { .. } | Disagreement::Build | Disagreement::Exchange(_))
-                    {
-                        agreement::all_agree(self.real, comm, true);
-                    }
-                    panics::abort(self.real, 1);
-                }
-            }
-        }
-    }
-
     /// Facts of the world, if they were exchanged.
     pub fn world(&self) -> Option<Arc<World>> {
         self.world.read().clone()
@@ -304,43 +244,23 @@ impl Shim {
 
     /// Bytes below which a call of `collective` is always left to the library.
     pub fn floor(&self, collective: Collective) -> u64 {
-        self.floors[collective as usize].load(Ordering::Relaxed)
+        self.floors.of(collective)
     }
 
     /// Notes the rules that hold for a communicator at run time, none if those of the environment hold again;
     /// `record` tells communicators apart.
     pub fn note_rules(&self, record: usize, rules: Option<&Rules>) {
-        let mut at_run_time = self.floors_at_run_time.lock();
-        let known = match rules {
-            Some(rules) => at_run_time.insert(record, Collective::ALL.map(|c| rules.floor(c))).is_some(),
-            None => at_run_time.remove(&record).is_some(),
-        };
-        if rules.is_some() || known {
-            self.set_floors(&at_run_time);
+        if self.floors.note(record, rules) {
+            self.set_floors();
         }
     }
 
     /// Nagare looks at calls that any rule may accelerate, and forwards all others at once.
-    fn set_floors(&self, at_run_time: &HashMap<usize, [u64; Collective::ALL.len()]>) {
+    fn set_floors(&self) {
         let world = self.world();
         let measured = world.and_then(|world| Some(world.facts.as_ref().ok()?.profiles.all_rules()));
-        let configured = self.setup().config.rules.before(&measured.unwrap_or_default());
-        for collective in Collective::ALL {
-            let lowest = at_run_time.values().map(|floors| floors[collective as usize]).min().unwrap_or(u64::MAX);
-            let floor = configured.floor(collective).min(lowest).max(1);
-            self.floors[collective as usize].store(floor, Ordering::Relaxed);
-        }
+        self.floors.set(&self.setup().config.rules.before(&measured.unwrap_or_default()));
     }
-}
-
-/// Ends this process, whose calls cannot even be passed on ([`Real::is_refused`]).
-pub fn refuse(real: &Real) -> ! {
-    // The first process says so, and its launcher ends the others, unless it alone has the fitting library.
-    if !first_process() {
-        std::thread::sleep(FIRST);
-    }
-    say_wrong_family(real, "the job ends");
-    std::process::exit(1)
 }
 
 /// Says on rank 0 that `tool`, loaded after Nagare, has initialised MPI without it: it calls the MPI library itself.
@@ -355,53 +275,4 @@ pub fn passed_by(tool: &str) {
     if config.strict {
         panics::abort(shim.real, 1);
     }
-}
-
-/// What a launcher needs to end a job of which a process has ended.
-const FIRST: Duration = Duration::from_secs(1);
-
-fn say_wrong_family(real: &Real, outcome: &str) {
-    let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
-    let path = &real.path;
-    say(&format!(
-        "nagare: this library is built for {built}, the program uses {path}; {outcome} (`nagare run` picks the fitting \
-         one)\n"
-    ));
-}
-
-/// Whether this is the first process of its job, as far as a launcher's environment tells before MPI is initialised.
-fn first_process() -> bool {
-    let ranks = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
-    ranks.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
-}
-
-/// This process in the world that it last had, for messages; before one, or in none.
-static RANK: AtomicI32 = AtomicI32::new(NO_RANK);
-const NO_RANK: c_int = -1;
-
-fn start_log(setup: &Setup) {
-    use nagare_config::LogLevel;
-    let start = Instant::now();
-    let level = match setup.config.log {
-        LogLevel::Error => log::LevelFilter::Error,
-        LogLevel::Warn => log::LevelFilter::Warn,
-        LogLevel::Info => log::LevelFilter::Info,
-        LogLevel::Debug => log::LevelFilter::Debug,
-    };
-    // A program that is itself in Rust has its own logger, but not our copy of the `log` crate: this cannot clash.
-    let _ = env_logger::Builder::new()
-        .filter_level(level)
-        .format(move |out, record| {
-            use std::io::Write;
-            if record.level() < log::Level::Debug {
-                return writeln!(out, "nagare: {}", record.args());
-            }
-            // Of these all ranks have many.
-            let seconds = start.elapsed().as_secs_f64();
-            match RANK.load(Ordering::Relaxed) {
-                NO_RANK => writeln!(out, "nagare: {seconds:.3} s: {}", record.args()),
-                rank => writeln!(out, "nagare: {seconds:.3} s, rank {rank}: {}", record.args()),
-            }
-        })
-        .try_init();
 }
