@@ -114,8 +114,7 @@ fn ranks_without_the_library() {
 /// Even where Open MPI leaves the keys of ranks where they were put: those of one host are there.
 #[test]
 fn ranks_without_the_library_whose_keys_nobody_collects() {
-    let variables = [("PMIX_MCA_gds", "hash"), ("OMPI_MCA_pmix_base_collect_data", "0")];
-    for (name, value) in variables.into_iter().chain([("OMPI_MCA_pmix_base_async_modex", "1")]) {
+    for (name, value) in [("PMIX_MCA_gds", "hash"), ("OMPI_MCA_pmix_base_collect_data", "0")] {
         let outcome = Job::forced(&hello(Mpi::OpenMpi4), 3).set(name, value).and_ranks(1, "LD_PRELOAD", "").run();
         one_line_and_stock(&outcome, &["1 of 4 ranks have no libnagare.so, the first is rank 3;"]);
     }
