@@ -35,3 +35,21 @@ fn exchanges_have_a_choice() {
     assert_eq!(row("two_level_ring")[1..], ["-", "- *"]);
     assert_eq!(row("stock")[1..], ["- *", "-"]);
 }
+
+/// 4394 hosts: a schedule that uses every link once is predicted so, by the routes of the fabric.
+#[test]
+fn schedules_of_thousands_of_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("fat.toml");
+    let text = "name = \"fat\"\n[generator]\nkind = \"fat-tree\"\nports = 26\nlevels = 3\nbandwidth = 1000\n";
+    std::fs::write(&file, text).unwrap();
+    let arguments = ["predict", "bcast", "-f", file.to_str().unwrap(), "--sizes", "16M", "--json"];
+    let document: Value = serde_json::from_str(&stdout_of(&arguments)).unwrap();
+    let size = &document["sizes"][0];
+    let time = |algorithm: &str| size["algorithms_ms"][algorithm].as_f64().unwrap();
+    let limit = size["limit_ms"].as_f64().unwrap();
+    assert!((limit..1.4 * limit).contains(&time("circulant")), "{size:#}");
+    // Its representatives pass the vector on twice.
+    assert!(time("grouped_two_tree") > 2.0 * limit, "{size:#}");
+    assert_eq!(size["runs"], "circulant", "{size:#}");
+}

@@ -12,6 +12,7 @@
 //! ```
 
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 
 use super::error::BuildError;
 use super::model::{DirectedLink, Fabric, HostId, NodeId, Routing};
@@ -22,8 +23,8 @@ const FAR: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub struct RoutesTo {
     destination: HostId,
-    /// Per switch: hops to the destination over a shortest path; `FAR` where there is none.
-    distance: Vec<u32>,
+    /// Hops to it, as of [`Fabric::distances`].
+    distances: Rc<[u32]>,
     /// Per switch: the link it takes.
     next: Vec<Option<DirectedLink>>,
 }
@@ -42,63 +43,87 @@ impl RoutesTo {
 
     /// The directed links from a host to the destination, in order; empty for the destination itself.
     pub fn from(&self, fabric: &Fabric, source: HostId) -> Vec<DirectedLink> {
-        let mut path = Vec::new();
-        if source == self.destination {
-            return path;
-        }
-        let hosts = fabric.host_count();
-        let far = |l: DirectedLink| self.distance[fabric.end(l).0 as usize - hosts];
-        let out = fabric.links_of(source);
-        let nearest = out.iter().map(|&l| far(l)).min().unwrap_or(FAR);
-        let mut next = pick(out.iter().copied().filter(|&l| far(l) == nearest), self, 1);
-        while let Some(link) = next {
-            path.push(link);
-            next = self.next_of_switch(fabric, fabric.end(link));
-        }
-        path
+        let next = |switch| self.next_of_switch(fabric, switch);
+        fabric.path(&self.distances, source, self.destination, next)
     }
 }
 
 /// The destination's index, divided, picks among equal next hops.
-fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, to: &RoutesTo, divisor: u32) -> Option<DirectedLink> {
+fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, destination: HostId, divisor: u32) -> Option<DirectedLink> {
     let count = equal.clone().count();
-    (count > 0).then(|| (to.destination.0 / divisor) as usize % count).and_then(|k| equal.clone().nth(k))
+    (count > 0).then(|| (destination.0 / divisor) as usize % count).and_then(|k| equal.clone().nth(k))
 }
 
 impl Fabric {
     /// The forwarding tables towards one host: O(switches + links) time.
     pub fn routes_to(&self, destination: HostId) -> RoutesTo {
+        let distances = self.distances(destination);
+        let next = self.switches().map(|switch| self.next_hop(&distances, switch, destination)).collect();
+        RoutesTo { destination, distances, next }
+    }
+
+    /// Per switch: hops to `destination` over a shortest path; `FAR` where there is none. The same for all hosts on the
+    /// same switches. O(switches + links) time.
+    fn distances(&self, destination: HostId) -> Rc<[u32]> {
         let hosts = self.host_count();
         let slot = |n: NodeId| n.0 as usize - hosts;
-        let mut to =
-            RoutesTo { destination, distance: vec![FAR; self.switch_count()], next: vec![None; self.switch_count()] };
+        let mut distances = vec![FAR; self.switch_count()];
         let mut queue = VecDeque::new();
         for &l in self.links_of(destination) {
-            to.distance[slot(self.end(l))] = 1;
+            distances[slot(self.end(l))] = 1;
             queue.push_back(self.end(l));
         }
         while let Some(switch) = queue.pop_front() {
-            let further = to.distance[slot(switch)] + 1;
+            let further = distances[slot(switch)] + 1;
             for &l in self.links_of(switch) {
                 let n = self.end(l);
-                if !self.is_host(n) && to.distance[slot(n)] == FAR {
-                    to.distance[slot(n)] = further;
+                if !self.is_host(n) && distances[slot(n)] == FAR {
+                    distances[slot(n)] = further;
                     queue.push_back(n);
                 }
             }
         }
-        let fixed = self.fixed.get(&destination);
-        for switch in self.switches() {
-            let here = to.distance[slot(switch)];
-            let nearer = |&l: &DirectedLink| match self.as_host(self.end(l)) {
-                Some(host) => host == destination,
-                None => here != FAR && to.distance[slot(self.end(l))] + 1 == here,
-            };
-            let forced = fixed.and_then(|table| table.get(&switch).copied());
-            let equal = self.links_of(switch).iter().copied().filter(nearer);
-            to.next[slot(switch)] = forced.or_else(|| pick(equal, &to, self.divisors[slot(switch)]));
+        distances.into()
+    }
+
+    /// The link that `switch` takes towards `destination`: O(links of the switch).
+    fn next_hop(&self, distances: &[u32], switch: NodeId, destination: HostId) -> Option<DirectedLink> {
+        let hosts = self.host_count();
+        let slot = |n: NodeId| n.0 as usize - hosts;
+        let forced = self.fixed.get(&destination).and_then(|table| table.get(&switch));
+        if forced.is_some() {
+            return forced.copied();
         }
-        to
+        let here = distances[slot(switch)];
+        let nearer = |&l: &DirectedLink| match self.as_host(self.end(l)) {
+            Some(host) => host == destination,
+            None => here != FAR && distances[slot(self.end(l))] + 1 == here,
+        };
+        pick(self.links_of(switch).iter().copied().filter(nearer), destination, self.divisors[slot(switch)])
+    }
+
+    /// The directed links from a host to another, in order, where a switch takes the link `next`.
+    fn path(
+        &self,
+        distances: &[u32],
+        source: HostId,
+        destination: HostId,
+        next: impl Fn(NodeId) -> Option<DirectedLink>,
+    ) -> Vec<DirectedLink> {
+        let mut path = Vec::new();
+        if source == destination {
+            return path;
+        }
+        let far = |l: DirectedLink| distances[self.end(l).0 as usize - self.host_count()];
+        let out = self.links_of(source);
+        let nearest = out.iter().map(|&l| far(l)).min().unwrap_or(FAR);
+        let mut link = pick(out.iter().copied().filter(|&l| far(l) == nearest), destination, 1);
+        while let Some(taken) = link {
+            path.push(taken);
+            let end = self.end(taken);
+            link = if self.is_host(end) { None } else { next(end) };
+        }
+        path
     }
 
     /// The directed links from one host to another, in order; empty from a host to itself.
@@ -170,24 +195,28 @@ impl Fabric {
     }
 }
 
-/// Routes with the tables of the destinations asked for so far: O(switches) memory for each.
+/// Routes, with the hops from all switches to the switches of the destinations asked for so far: O(switches) memory for
+/// all hosts on the same switches.
 #[derive(Debug)]
 pub struct Router<'f> {
     fabric: &'f Fabric,
-    tables: HashMap<HostId, RoutesTo>,
+    /// By the switches of a destination.
+    distances: HashMap<Vec<NodeId>, Rc<[u32]>>,
 }
 
 impl<'f> Router<'f> {
-    /// No tables yet.
+    /// Nothing yet.
     pub fn new(fabric: &'f Fabric) -> Self {
-        Router { fabric, tables: HashMap::new() }
+        Router { fabric, distances: HashMap::new() }
     }
 
-    /// The directed links from one host to another, in order; empty from a host to itself.
+    /// The directed links from one host to another, in order; empty from a host to itself. O(links of the switches on
+    /// the way), and at the first destination on a switch O(switches + links).
     pub fn route(&mut self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
         let fabric = self.fabric;
-        let table = self.tables.entry(destination);
-        let table = table.or_insert_with(|| fabric.routes_to(destination));
-        table.from(fabric, source)
+        let switches: Vec<NodeId> = fabric.links_of(destination).iter().map(|&link| fabric.end(link)).collect();
+        let distances = self.distances.entry(switches).or_insert_with(|| fabric.distances(destination));
+        let next = |switch| fabric.next_hop(distances, switch, destination);
+        fabric.path(distances, source, destination, next)
     }
 }

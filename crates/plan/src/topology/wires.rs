@@ -1,8 +1,9 @@
 //! The links between the nodes of a communicator: those of its fabric, or what groups alone suggest.
 
 use super::costs::GOODPUT;
-use super::{Hierarchy, Topology};
-use crate::fabric::{Fabric, HostId, Router};
+use super::{Hierarchy, Network, Topology};
+use crate::fabric::{Fabric, HostId, NodeId, Router};
+use std::collections::HashSet;
 
 /// Rate of a host where nothing is known and nothing was measured, Mbit/s.
 const DEFAULT_MBIT: f64 = 10_000.0;
@@ -11,9 +12,8 @@ const DEFAULT_MBIT: f64 = 10_000.0;
 const PACKET: f64 = 1514.0;
 const HEADERS: f64 = 66.0;
 
-/// Nodes times switches and links up to which routes are looked up: some 10 ms, and at most 30 MiB while a demand is
-/// made.
-const MOST_ROUTED: usize = 1 << 23;
+/// Switches that have nodes, times all switches and links, up to which routes are looked up: some 20 ms.
+const MOST_ROUTED: usize = 1 << 24;
 
 /// The way from one node to another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,17 +67,22 @@ impl<'t> Wires<'t> {
         let nodes = hierarchy.node_count();
         let member: Vec<u32> = (0..nodes).map(|node| hierarchy.leader(node, 0)).collect();
         let network = topology.network();
-        // A table for every node: every link is looked at once, every switch has an entry.
-        let work =
-            |fabric: &Fabric| (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(nodes as usize);
+        let hosts = |network: &Network| -> Vec<HostId> {
+            member.iter().map(|&rank| network.host(topology.nodes()[rank as usize])).collect()
+        };
+        // For every switch that has nodes every link is looked at once, and every switch has an entry.
+        let work = |network: &Network| {
+            let fabric = network.fabric();
+            let attached = |host: HostId| fabric.links_of(host).first().map(|&link| fabric.end(link));
+            let switches: HashSet<NodeId> = hosts(network).into_iter().filter_map(attached).collect();
+            (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(switches.len())
+        };
         let unlisted = topology.measured_mbit().unwrap_or(DEFAULT_MBIT);
         let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)));
-        match network.filter(|network| work(network.fabric()) <= MOST_ROUTED) {
-            Some(network) => Self::Routed {
-                router: Router::new(network.fabric()),
-                fabric: network.fabric(),
-                hosts: member.iter().map(|&rank| network.host(topology.nodes()[rank as usize])).collect(),
-            },
+        match network.filter(|network| work(network) <= MOST_ROUTED) {
+            Some(network) => {
+                Self::Routed { router: Router::new(network.fabric()), fabric: network.fabric(), hosts: hosts(network) }
+            }
             None => {
                 let outer = hierarchy.depth_between_nodes().saturating_sub(1);
                 let first = (0..outer).scan(2 * nodes, |next, level| {
