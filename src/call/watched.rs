@@ -6,7 +6,7 @@ use crate::watch::Watch;
 use crate::watch::doing::CALLS;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
-use nagare_watch::{Call, FINALIZE};
+use nagare_watch::{Call, FINALIZE, LIBRARY};
 use std::sync::Arc;
 
 /// A call that is watched until this is dropped.
@@ -43,7 +43,7 @@ pub fn handled(shim: &Shim, arguments: &Arguments) -> Option<Watched> {
 #[cold]
 pub fn other(shim: &Shim, comm: MPI_Comm, name: &'static str) -> Option<Watched> {
     let watched = begin(shim, comm, name, String::new())?;
-    watched.runs("the MPI library's own");
+    watched.runs(LIBRARY);
     Some(watched)
 }
 

@@ -14,7 +14,7 @@ use super::peers::Peers;
 use crate::boundary::say;
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::Topology;
-use nagare_watch::{Answer, Job, Overdue, overdue};
+use nagare_watch::{Answer, Job, LIBRARY, Now, Overdue, overdue};
 use std::io::Write;
 use std::os::fd::RawFd;
 use std::os::unix::net::UnixStream;
@@ -23,6 +23,10 @@ use std::time::Duration;
 
 /// How often the thread looks, at least.
 const TICK: Duration = Duration::from_secs(1);
+
+/// How often ranks are asked that have not said yet what they wait for, and how long they have between.
+const ASKED: u32 = 5;
+const LATE: Duration = Duration::from_millis(200);
 
 /// What the thread has.
 pub struct Thread {
@@ -74,8 +78,17 @@ impl Thread {
             Some(_) => return,
             None => {}
         }
-        let answers = self.peers.ask(members, Some(call.comm), |answer| within(answer).is_some_and(|now| now.told));
-        let is_told = answers.iter().filter_map(within).any(|now| now.told);
+        let (mut answers, mut is_told) = (Vec::new(), false);
+        for _ in 0..ASKED {
+            answers = self.peers.ask(members, Some(call.comm), |answer| within(answer).is_some_and(|now| now.told));
+            is_told = answers.iter().filter_map(within).any(|now| now.told);
+            let waits = |now: Now| !now.awaited.is_empty() || now.runs.as_deref().is_none_or(|runs| runs == LIBRARY);
+            if is_told || answers.iter().filter_map(within).all(waits) {
+                break;
+            }
+            // On a busy host a rank comes late to say what it waits for.
+            std::thread::sleep(LATE);
+        }
         let is_kept = answers.iter().flat_map(|answer| &answer.now).any(|now| now.call.is_before(call));
         let is_over = !CALLS.now().iter().any(|now| now.call == *call);
         if is_told {

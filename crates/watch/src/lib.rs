@@ -13,4 +13,4 @@ mod said;
 pub use overdue::{FINALIZE, Overdue, overdue};
 pub use ranks::ranges;
 pub use running::running;
-pub use said::{Answer, Awaited, Call, Job, Now, behind, door};
+pub use said::{Answer, Awaited, Call, Job, LIBRARY, Now, behind, door};

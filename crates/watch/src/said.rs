@@ -28,6 +28,9 @@ impl Call {
     }
 }
 
+/// What carries out a call that Nagare does not.
+pub const LIBRARY: &str = "the MPI library's own";
+
 /// A message that a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Awaited {
