@@ -76,6 +76,6 @@ fn begin(shim: &Shim, comm: MPI_Comm, name: &str, arguments: String) -> Option<W
     let members = Arc::clone(&record.place(shim, comm).ok()?.world_ranks);
     let (comm, number) = record.watched(watch, &members, comm == shim.real.handles.comm_world);
     let call = Call { function: name.to_owned(), arguments, comm, number };
-    let (frame, patience) = ((&raw const record) as usize, watch.patience(&members));
+    let (frame, patience) = ((&raw const record) as usize, watch.patience(record.rank));
     Some(Watched(CALLS.enter(call, members, frame, patience)))
 }

@@ -59,7 +59,6 @@ pub struct Setting {
 
 /// The watch of this process, as its calls see it.
 pub struct Watch {
-    rank: Rank,
     /// After so long a call is overdue.
     limit: Duration,
     /// How many communicators there have been of the same ranks, by a number for them.
@@ -78,7 +77,7 @@ impl Watch {
         let key = key.ok_or_else(|| Error::other("no rank has random numbers"))?;
         let seconds = places.iter().map(|place| place.limit).filter(|&limit| limit > 0).min();
         let limit = Duration::from_secs(seconds.ok_or_else(|| Error::other("no rank asks for it"))?.into());
-        let watch = Arc::new(Self { rank, limit, alike: Mutex::default(), ends: AtomicBool::new(false) });
+        let watch = Arc::new(Self { limit, alike: Mutex::default(), ends: AtomicBool::new(false) });
         let (world, ranks) = (world(key), places.len() as Rank);
         let thread = Thread {
             watch: Arc::clone(&watch),
@@ -108,10 +107,9 @@ impl Watch {
         self.limit
     }
 
-    /// How long after its begin this rank looks at a call on a communicator of these ranks.
-    pub fn patience(&self, members: &[Rank]) -> Duration {
-        let below = members.iter().take_while(|&&rank| rank != self.rank).count();
-        self.limit + (APART * below as u32).min(self.limit / MOST_APART)
+    /// How long after its begin rank `rank` of a communicator looks at a call.
+    pub fn patience(&self, rank: Rank) -> Duration {
+        self.limit + APART.saturating_mul(rank).min(self.limit / MOST_APART)
     }
 
     /// A number for a communicator of these ranks, the same on all of them where they come to use communicators of the

@@ -79,7 +79,7 @@ impl Peers {
             }
             (rest, at_once) = (later, (at_once * 8).min(AT_ONCE));
         }
-        all.sort_by_key(|answer| ranks.iter().position(|&rank| rank == answer.rank));
+        all.sort_by_cached_key(|answer| ranks.iter().position(|&rank| rank == answer.rank));
         all
     }
 
