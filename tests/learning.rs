@@ -19,6 +19,10 @@ const EARLY: u64 = 2;
 /// So many calls earn trials also where asking takes as long as a call: ranks ask before the 513th.
 const EARNING: u64 = 600;
 
+/// Measured calls among so many on a busy machine: the settled way is looked at twice in 32 calls, not four times in
+/// all.
+const MEASURED_OF_EARNING: u64 = MEASURED_UNDER_LOAD + 2 * (EARNING - CALLS) / 32;
+
 /// Four ranks, two on each of two pretended nodes, nothing prescribed.
 fn four_ranks(program: &Program) -> Job {
     Job::nagare(program, 4).set("NAGARE_TOPOLOGY", "synthetic:node:2 core:2").set("NAGARE_LEARN", "on")
@@ -46,7 +50,7 @@ fn the_library_stays_where_ours_is_slow() {
             let outcome = job.set("NAGARE_SEGMENT", "64").run().verified("learning");
             let [all, measured] = stock(&outcome, collective);
             assert!(all >= EARNING - MEASURED_UNDER_LOAD, "{:?}", outcome.report());
-            assert!((1..=MEASURED_UNDER_LOAD).contains(&measured), "{:?}", outcome.report());
+            assert!((1..=MEASURED_OF_EARNING).contains(&measured), "{:?}", outcome.report());
             assert!(outcome.report().ours(collective) >= 1, "ours was never tried: {:?}", outcome.report());
             assert_eq!(all + outcome.report().ours(collective), EARNING, "{:?}", outcome.report());
         }

@@ -1,23 +1,25 @@
 //! How a rank waits for its messages, between polls without success.
 //!
 //! ```text
-//!   AsLibrary   polls again at once: the MPI library yields where it finds more processes than cores
-//!   Yielding    the same, and after a second of it sleeps between polls: somebody is late
-//!   Pausing     sleeps between polls from the third on
+//!   Keeping    polls again at once, as a library does that keeps the processor; where others want this processor,
+//!              it lets them have it after each poll, and after a second of that sleeps between polls
+//!   Yielding   polls again at once, as the library yields in each poll; after a second of it sleeps between polls
+//!   Pausing    sleeps between polls from the third on
 //! ```
 //! `docs/decisions/0008-waiting.md` has the measurements.
 
 use crate::real::Real;
 use crate::real::cvar::Variables;
 use nagare_config::Wait;
-use std::thread::sleep;
+use std::cell::Cell;
+use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
 /// What a rank does between polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// As the library does, which keeps the processor.
-    AsLibrary,
+    /// As the library does, which keeps the processor, unless others want it.
+    Keeping,
     /// As the library does, which yields the processor when idle.
     Yielding,
     /// Short pauses.
@@ -42,8 +44,38 @@ const LATE: Duration = Duration::from_secs(1);
 const BURST: u32 = 16;
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// Polls without success between two looks at the clock.
+/// Polls without success between two looks at the clock, or at who else wants the processor.
 const CLOCK: u32 = 64;
+
+/// Polls without success before the processor is offered to others that want it: a message may be about to arrive.
+const OFFERED: u32 = 2;
+
+thread_local! {
+    /// Whether others wanted this thread's processor when it last looked; and how many times they had got it by then.
+    static CONTENDED: Cell<(bool, i64)> = const { Cell::new((false, 0)) };
+}
+
+/// How many times the kernel has given this thread's processor to another although the thread could go on, which
+/// includes every `sched_yield` that found another.
+fn switches() -> i64 {
+    // SAFETY: a structure of integers, which the call fills in.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage.ru_nivcsw
+    }
+}
+
+/// Whether others want this thread's processor; looks anew if asked to.
+fn is_contended(look: bool) -> bool {
+    let (was, before) = CONTENDED.get();
+    if !look {
+        return was;
+    }
+    let now = switches();
+    CONTENDED.set((now != before, now));
+    now != before
+}
 
 impl Waiting {
     /// As configured, else by whether the library yields when idle, which it does if its user says so or if it has
@@ -52,14 +84,14 @@ impl Waiting {
         match wait {
             Some(Wait::Pause) => Self::Pausing,
             _ if Variables::open(real).is_some_and(|v| v.is_on(c"mpi_yield_when_idle")) => Self::Yielding,
-            _ => Self::AsLibrary,
+            _ => Self::Keeping,
         }
     }
 
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
-            Self::AsLibrary => "looks again at once",
+            Self::Keeping => "looks again at once, and yields where others want the processor,",
             Self::Yielding => "yields, and sleeps after a second,",
             Self::Pausing => "pauses",
         }
@@ -84,20 +116,33 @@ impl Patience {
 
     /// What a rank does after `looks` polls without success in a row.
     pub fn wait(&mut self, looks: u32) {
+        if looks < CLOCK {
+            (self.since, self.is_late) = (None, false);
+        }
         match self.waiting {
-            Waiting::AsLibrary => {}
-            Waiting::Pausing if looks > LOOKS => sleep(PAUSE * (1 + (looks - LOOKS) / PATIENCE).min(LONGEST)),
-            Waiting::Pausing => {}
-            Waiting::Yielding if looks < CLOCK => (self.since, self.is_late) = (None, false),
-            Waiting::Yielding => {
-                let since = *self.since.get_or_insert_with(Instant::now);
-                if looks.is_multiple_of(CLOCK) {
-                    self.is_late = since.elapsed() >= LATE;
-                }
-                if self.is_late && looks.is_multiple_of(BURST) {
-                    sleep(SLEEP);
+            Waiting::Keeping => {
+                if is_contended(looks.is_multiple_of(CLOCK)) && looks > OFFERED {
+                    yield_now();
+                    self.sleep_if_late(looks);
                 }
             }
+            Waiting::Yielding => self.sleep_if_late(looks),
+            Waiting::Pausing if looks > LOOKS => sleep(PAUSE * (1 + (looks - LOOKS) / PATIENCE).min(LONGEST)),
+            Waiting::Pausing => {}
+        }
+    }
+
+    /// Sleeps now and then, once a second has passed without success.
+    fn sleep_if_late(&mut self, looks: u32) {
+        if looks < CLOCK {
+            return;
+        }
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if looks.is_multiple_of(CLOCK) {
+            self.is_late = since.elapsed() >= LATE;
+        }
+        if self.is_late && looks.is_multiple_of(BURST) {
+            sleep(SLEEP);
         }
     }
 }
@@ -105,6 +150,7 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Microseconds of a wait after each of `looks` polls.
     fn waited(patience: &mut Patience, looks: impl Iterator<Item = u32>) -> u128 {
@@ -125,6 +171,43 @@ mod tests {
         // A message has come.
         patience.wait(1);
         assert!(!patience.is_late && patience.since.is_none());
+    }
+
+    /// Two threads of one processor, one of which never lets go of it: the other comes to know, whatever else runs.
+    #[test]
+    fn who_keeps_the_processor_learns_that_others_want_it() {
+        let ends = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                share_a_processor();
+                while !ends.load(Ordering::Relaxed) {}
+            });
+            scope.spawn(|| {
+                share_a_processor();
+                let mut patience = Patience::new(Waiting::Keeping);
+                // The first look only counts.
+                (1..=CLOCK).for_each(|looks| patience.wait(looks));
+                let later = (CLOCK + 1..).find(|&looks| {
+                    patience.wait(looks);
+                    looks.is_multiple_of(CLOCK) && is_contended(false)
+                });
+                ends.store(true, Ordering::Relaxed);
+                assert!(later.is_some());
+            });
+        });
+    }
+
+    /// Binds the thread to the first of the processors that the process may use.
+    fn share_a_processor() {
+        // SAFETY: a set of processors, plain data of that size.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+            let first = (0..libc::CPU_SETSIZE as usize).find(|&cpu| libc::CPU_ISSET(cpu, &set)).expect("a processor");
+            libc::CPU_ZERO(&mut set);
+            libc::CPU_SET(first, &mut set);
+            libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+        }
     }
 
     #[test]
