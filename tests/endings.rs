@@ -17,6 +17,7 @@ fn that_are_allowed() {
         for (how, ours) in [
             // As many as have one of ours (docs/decisions/0005).
             ("kept", if mpi.family() == Family::Mpich { 64 } else { 201 }),
+            ("atexit", 3),
             ("fork", 2),
             ("exec", 2),
             ("constructor", 1),

@@ -6,6 +6,7 @@
 pub mod failure;
 pub mod panics;
 pub mod stack;
+pub mod thread_list;
 
 /// Writes to standard error; a closed or full one is no reason to stop a job.
 pub fn say(text: &str) {

@@ -10,6 +10,7 @@ use super::duplicates::DUPLICATES;
 use super::record::Communicator;
 use super::witness::Witness;
 use crate::boundary::panics::guard;
+use crate::boundary::thread_list::ThreadList;
 use crate::real::Real;
 use crate::report::learned::Learned;
 use crate::world::shim::{Shim, shim};
@@ -18,7 +19,7 @@ use nagare_plan::choice::Reason;
 use nagare_plan::schedule::Rank;
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -50,7 +51,7 @@ pub fn deletions() -> u64 {
 thread_local! {
     /// Handles of the communicators that this thread is freeing. Another thread may be given such a handle for one that
     /// it makes.
-    static CLOSING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    static CLOSING: ThreadList<usize> = const { ThreadList::new() };
 }
 
 /// A communicator that the program is freeing in this thread.
@@ -62,7 +63,7 @@ impl Closing {
     /// in the function that frees it, so all do alike.
     pub fn new(comm: MPI_Comm) -> Self {
         let handle = comm.0 as usize;
-        CLOSING.with_borrow_mut(|closing| closing.push(handle));
+        CLOSING.with(|list| list.change(|closing| closing.push(handle)));
         RECENT.set(NO_RECENT);
         Self(handle)
     }
@@ -70,7 +71,7 @@ impl Closing {
 
 impl Drop for Closing {
     fn drop(&mut self) {
-        CLOSING.with_borrow_mut(|closing| closing.retain(|&handle| handle != self.0));
+        CLOSING.with(|list| list.change(|closing| closing.retain(|&handle| handle != self.0)));
     }
 }
 
@@ -230,7 +231,7 @@ unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Communicator, R
     if !shim.is_open() {
         return Err(Reason::Outside);
     }
-    if CLOSING.with_borrow(|closing| closing.contains(&(comm.0 as usize))) {
+    if CLOSING.with(|list| list.read(|closing| closing.contains(&(comm.0 as usize)))) {
         return Err(Reason::BeingFreed);
     }
     let known = REGISTRY.known.read().get(&(comm.0 as usize)).copied();

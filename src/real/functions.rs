@@ -6,7 +6,7 @@ use super::signatures::collectives;
 use libloading::os::unix::Library;
 use mpi::ffi::{
     MPI_Aint, MPI_Comm, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function, MPI_Datatype, MPI_Errhandler,
-    MPI_Group, MPI_Info, MPI_Op, MPI_Request, MPI_Status,
+    MPI_Group, MPI_Op, MPI_Request, MPI_Status,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -105,7 +105,6 @@ macro_rules! table {
             comm_compare: PMPI_Comm_compare (MPI_Comm, MPI_Comm, *mut c_int);
             comm_group: PMPI_Comm_group (MPI_Comm, *mut MPI_Group);
             comm_create: PMPI_Comm_create (MPI_Comm, MPI_Group, *mut MPI_Comm);
-            comm_split_type: PMPI_Comm_split_type (MPI_Comm, c_int, c_int, MPI_Info, *mut MPI_Comm);
             #[cfg(mpi_family = "openmpi")]
             comm_idup: PMPI_Comm_idup (RawHandle, *mut MPI_Comm, *mut MPI_Request);
             comm_free: PMPI_Comm_free (*mut MPI_Comm);

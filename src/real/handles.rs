@@ -4,7 +4,7 @@
 //! its ABI fixes (MPICH ABI compatibility initiative; the same from 3.1 to 5.0), so they are constants.
 
 use libloading::os::unix::Library;
-use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status};
+use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Op, MPI_Request, MPI_Status};
 use std::ffi::{c_int, c_void};
 
 /// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the
@@ -92,8 +92,6 @@ pub struct Handles {
     pub min: MPI_Op,
     /// `MPI_OP_NULL`.
     pub op_null: MPI_Op,
-    /// `MPI_INFO_NULL`.
-    pub info_null: MPI_Info,
     /// `MPI_REQUEST_NULL`.
     pub request_null: MPI_Request,
     /// `MPI_ERRORS_RETURN`.
@@ -269,7 +267,6 @@ impl Handles {
             int: handle!(library, MPI_Datatype, "ompi_mpi_int", 0x4c00_0405_u32),
             min: handle!(library, MPI_Op, "ompi_mpi_op_min", 0x5800_0002_u32),
             op_null: handle!(library, MPI_Op, "ompi_mpi_op_null", 0x1800_0000_u32),
-            info_null: handle!(library, MPI_Info, "ompi_mpi_info_null", 0x1c00_0000_u32),
             request_null: handle!(library, MPI_Request, "ompi_request_null", 0x2c00_0000_u32),
             errors_return: handle!(library, MPI_Errhandler, "ompi_mpi_errors_return", 0x5400_0001_u32),
             types,

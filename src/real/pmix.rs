@@ -81,6 +81,9 @@ static HAS_PUT: AtomicBool = AtomicBool::new(false);
 /// transports. Not those of PMIx's own (section 3.4.1), which the launcher may have told too.
 static PUT_BY_MPI: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
+/// So many of them are enough, whatever process this is.
+const REMEMBERED: usize = 16;
+
 /// What stands behind our `PMIx_Put`: remembers the key, and puts it.
 ///
 /// # Safety
@@ -90,8 +93,12 @@ pub unsafe fn put(scope: u8, key: *const c_char, value: *mut Value) -> c_int {
     if !HAS_PUT.load(Ordering::Relaxed) && !key.is_null() {
         // SAFETY: as the caller says.
         let key = unsafe { CStr::from_ptr(key) };
-        if !key.to_bytes().starts_with(b"pmix") {
-            PUT_BY_MPI.lock().push(key.to_owned());
+        let mut put = PUT_BY_MPI.lock();
+        if put.len() < REMEMBERED
+            && !key.to_bytes().starts_with(b"pmix")
+            && !put.iter().any(|one| one.as_c_str() == key)
+        {
+            put.push(key.to_owned());
         }
     }
     // SAFETY: as the caller demands.

@@ -50,13 +50,17 @@ const CLOCK: u32 = 64;
 /// Polls without success before the processor is offered to others that want it: a message may be about to arrive.
 const OFFERED: u32 = 2;
 
+/// So many polls without success a rank offers the processor after each, once the kernel has taken it away while the rank
+/// was waiting. Not only as long as somebody takes it: the kernel may hold a rank that has run little to be entitled to
+/// go on through thousands of offers. A rank from which a daemon took the processor pays a system call a poll for them.
+const OFFERS: u32 = 1 << 18;
+
 thread_local! {
-    /// Whether others wanted this thread's processor when it last looked; and how many times they had got it by then.
-    static CONTENDED: Cell<(bool, i64)> = const { Cell::new((false, 0)) };
+    /// How many more times this thread offers its processor.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// How many times the kernel has given this thread's processor to another although the thread could go on, which
-/// includes every `sched_yield` that found another.
+/// How many times the kernel has given this thread's processor to another although the thread could go on.
 fn switches() -> i64 {
     // SAFETY: a structure of integers, which the call fills in.
     unsafe {
@@ -64,17 +68,6 @@ fn switches() -> i64 {
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
         usage.ru_nivcsw
     }
-}
-
-/// Whether others want this thread's processor; looks anew if asked to.
-fn is_contended(look: bool) -> bool {
-    let (was, before) = CONTENDED.get();
-    if !look {
-        return was;
-    }
-    let now = switches();
-    CONTENDED.set((now != before, now));
-    now != before
 }
 
 impl Waiting {
@@ -106,22 +99,28 @@ pub struct Patience {
     since: Option<Instant>,
     /// Whether that is long ago.
     is_late: bool,
+    /// See [`switches`], by the last look in this wait.
+    switches: Option<i64>,
 }
 
 impl Patience {
     /// Of a rank that waits in this way.
     pub fn new(waiting: Waiting) -> Self {
-        Self { waiting, since: None, is_late: false }
+        Self { waiting, since: None, is_late: false, switches: None }
     }
 
     /// What a rank does after `looks` polls without success in a row.
     pub fn wait(&mut self, looks: u32) {
         if looks < CLOCK {
-            (self.since, self.is_late) = (None, false);
+            (self.since, self.is_late, self.switches) = (None, false, None);
         }
         match self.waiting {
             Waiting::Keeping => {
-                if is_contended(looks.is_multiple_of(CLOCK)) && looks > OFFERED {
+                let left = LEFT.get();
+                if left == 0 {
+                    self.look_for_others(looks);
+                } else if looks > OFFERED {
+                    LEFT.set(left - 1);
                     yield_now();
                     self.sleep_if_late(looks);
                 }
@@ -129,6 +128,16 @@ impl Patience {
             Waiting::Yielding => self.sleep_if_late(looks),
             Waiting::Pausing if looks > LOOKS => sleep(PAUSE * (1 + (looks - LOOKS) / PATIENCE).min(LONGEST)),
             Waiting::Pausing => {}
+        }
+    }
+
+    /// Begins to offer the processor if it was taken away in this wait.
+    fn look_for_others(&mut self, looks: u32) {
+        if looks.is_multiple_of(CLOCK) {
+            let now = switches();
+            if self.switches.replace(now).is_some_and(|before| now > before) {
+                LEFT.set(OFFERS);
+            }
         }
     }
 
@@ -185,14 +194,12 @@ mod tests {
             scope.spawn(|| {
                 share_a_processor();
                 let mut patience = Patience::new(Waiting::Keeping);
-                // The first look only counts.
-                (1..=CLOCK).for_each(|looks| patience.wait(looks));
-                let later = (CLOCK + 1..).find(|&looks| {
+                let offers = (1..).find(|&looks| {
                     patience.wait(looks);
-                    looks.is_multiple_of(CLOCK) && is_contended(false)
+                    LEFT.get() > 0
                 });
                 ends.store(true, Ordering::Relaxed);
-                assert!(later.is_some());
+                assert!(offers.is_some_and(|looks| looks > CLOCK), "{offers:?}");
             });
         });
     }

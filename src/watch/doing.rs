@@ -1,9 +1,10 @@
 //! What the threads of this process are in, and what they were in before.
 
+use crate::boundary::thread_list::ThreadList;
 use nagare_plan::schedule::Rank;
 use nagare_watch::{Awaited, Call};
 use parking_lot::Mutex;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ pub static CALLS: Calls = Calls::new();
 
 thread_local! {
     /// The calls that this thread is in, the innermost last: their places, and where each has its frame on the stack.
-    static WITHIN: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+    static WITHIN: ThreadList<(usize, usize)> = const { ThreadList::new() };
     /// The question that this thread has answered.
     static ANSWERED: Cell<u32> = const { Cell::new(0) };
 }
@@ -73,7 +74,7 @@ impl Calls {
         let since = Instant::now();
         let look_at = since + limit;
         let mut now = self.now.lock();
-        WITHIN.with_borrow_mut(|within| {
+        let enter = |within: &mut Vec<(usize, usize)>| {
             // An error handler may leave a call by longjmp. Stacks grow downwards: this one is not within a call whose
             // frame is not above its own; nor within one on its own communicator.
             within.retain(|&(place, outer)| {
@@ -92,17 +93,19 @@ impl Calls {
             }
             within.push((place, frame));
             place
-        })
+        };
+        WITHIN.with(|list| list.change(enter))
     }
 
     /// Whoever entered at that place has left.
     pub fn leave(&self, place: usize) {
         // It may have been taken for one that was left.
-        let is_within = WITHIN.with_borrow_mut(|within| {
+        let take_out = |within: &mut Vec<(usize, usize)>| {
             let before = within.len();
             within.retain(|(other, _)| *other != place);
             within.len() < before
-        });
+        };
+        let is_within = WITHIN.with(|list| list.change(take_out));
         let left = self.now.lock().get_mut(place).filter(|_| is_within).and_then(Option::take);
         if let Some(doing) = left {
             self.ended.lock().note(doing.call);
@@ -119,7 +122,7 @@ impl Calls {
     /// The messages that this thread's call waits for.
     pub fn waits(&self, awaited: Vec<Awaited>) {
         ANSWERED.set(ASKED.load(Relaxed));
-        let Some((place, _)) = WITHIN.with_borrow(|within| within.last().copied()) else { return };
+        let Some((place, _)) = WITHIN.with(|list| list.read(|within| within.last().copied())) else { return };
         if let Some(Some(doing)) = self.now.lock().get_mut(place) {
             doing.awaited = awaited;
         }

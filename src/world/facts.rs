@@ -4,6 +4,7 @@ use super::disagreement::Disagreement;
 use super::locality;
 use super::machine::Said;
 use super::meeting::meet;
+use super::node;
 use super::profiles::{self, Found, Profiles, at_rate};
 use super::setup::{MAX_LEVELS, Setup};
 use crate::buffers::device;
@@ -31,11 +32,11 @@ pub struct Facts {
     file: u64,
     /// Bytes of the profiles that rank 0 has found.
     profile_bytes: u64,
-    /// The smallest rank that shares memory with this one, whatever is told of nodes.
+    /// The smallest rank on the machine of this one, whatever is told of nodes.
     memory: u64,
     /// Group at every level outside the node, outermost first.
     groups: [u64; MAX_LEVELS],
-    /// Node: as the topology says, else the smallest rank that shares memory.
+    /// Node: as the topology says, else the smallest rank on the machine.
     node: u64,
     /// Core, in an order that is the same on all ranks of the node.
     core: u64,
@@ -87,7 +88,7 @@ pub struct SharedFacts {
     pub network: String,
     /// What carries messages between nodes, by this rank's library.
     pub transport: String,
-    /// The smallest rank that shares memory with each, whatever is told of nodes.
+    /// The smallest rank on the machine of each, whatever is told of nodes.
     memory: Arc<[u64]>,
 }
 
@@ -183,13 +184,8 @@ fn collect(
     // After the meeting: nobody takes a slow file system for a rank without Nagare.
     let reads = rank == 0 && setup.config.enable;
     let profiles = if reads { Found::here(real, &setup.config.profile).encoded() } else { Vec::new() };
-    let own = own_facts(
-        real,
-        setup,
-        (place, profiles.len() as u64),
-        usable,
-        (rank as u64, shared_memory_leader(real, comm, rank)?),
-    );
+    let leader = node::leader(real, comm, (rank, size)).map_err(Disagreement::Exchange)?;
+    let own = own_facts(real, setup, (place, profiles.len() as u64), usable, (rank as u64, leader as u64));
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
     // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
@@ -343,35 +339,3 @@ fn tag_bits(real: &Real) -> u16 {
     let tags = u32::try_from(largest).unwrap_or(0).max(32767).saturating_add(1);
     tags.ilog2() as u16
 }
-
-/// Smallest rank of `comm` on the same shared-memory node, found by the MPI library's own split (MPI 4.0 section
-/// 7.4.2).
-fn shared_memory_leader(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<u64, Disagreement> {
-    let mpi = &real.mpi;
-    let mut node = real.handles.comm_null;
-    let mut leader = rank;
-    // SAFETY: collective over `comm`; `node` is a fresh communicator of this node's ranks in the order of `comm`, freed
-    // here; the broadcast's buffer is one integer.
-    let code = unsafe {
-        let code = (mpi.comm_split_type)(comm, COMM_TYPE_SHARED, rank, real.handles.info_null, &raw mut node);
-        if code == 0 {
-            let code = (mpi.bcast)(
-                (&raw mut leader).cast(),
-                size_of::<c_int>() as c_int,
-                real.handles.byte.into(),
-                0,
-                node.into(),
-            );
-            (mpi.comm_free)(&raw mut node);
-            code
-        } else {
-            code
-        }
-    };
-    if code == 0 { Ok(leader as u64) } else { Err(Disagreement::Exchange(code)) }
-}
-
-#[cfg(mpi_family = "openmpi")]
-const COMM_TYPE_SHARED: c_int = 0;
-#[cfg(mpi_family = "mpich")]
-const COMM_TYPE_SHARED: c_int = 1;

@@ -4,8 +4,8 @@
 //! Ranks without the library are in the program, and its collectives on the communicator would match ours: both would
 //! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs
 //! hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line
-//! says for which. On Open MPI ranks know before which others have the library (`real/pmix.rs`): nobody sends to the
-//! others or waits for them, and all hear that there are such.
+//! says for which. On Open MPI ranks know before which others have the library (`real/pmix.rs`), or at least which ranks
+//! of their host: nobody sends to a rank that it knows or has heard to lack it, or waits for it.
 //!
 //! ```text
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody
@@ -89,7 +89,7 @@ impl Heard {
         message[..8].copy_from_slice(&self.least.to_le_bytes());
         message[8..16].copy_from_slice(&self.largest.to_le_bytes());
         message[16..19].copy_from_slice(&[self.on, self.report, self.strict].map(u8::from));
-        message[20..24].copy_from_slice(&self.missing.unwrap_or(-1).to_le_bytes());
+        message[20..24].copy_from_slice(&self.missing.map_or(0, |rank| rank + 1).to_le_bytes());
         message
     }
 
@@ -101,14 +101,34 @@ impl Heard {
         self.report |= message[17] != 0;
         self.strict |= message[18] != 0;
         let missing = i32::from_le_bytes(std::array::from_fn(|i| message[20 + i]));
-        if missing >= 0 {
-            self.lacks(missing);
+        if missing > 0 {
+            self.lacks(missing - 1);
         }
     }
 
     /// That rank lacks the library.
     fn lacks(&mut self, rank: c_int) {
         self.missing = Some(self.missing.map_or(rank, |first| first.min(rank)));
+    }
+
+    /// Whether to send to `to`, and to wait for `from`, in a round; `has`: whether a rank has the library, for all that
+    /// this rank knows by itself.
+    fn meets(&mut self, [to, from]: [c_int; 2], mut has: impl FnMut(c_int) -> bool) -> [bool; 2] {
+        let heard = self.missing;
+        [to, from].map(|rank| {
+            let has = heard != Some(rank) && has(rank);
+            if !has {
+                self.lacks(rank);
+            }
+            has
+        })
+    }
+
+    /// Whether a rank that waits in the round of that distance is to say so if it takes long: the one after a rank
+    /// without the library waits for that in the first round, the others later for ranks that wait. Only where somebody
+    /// knew, and went on, may a rank meet one without the library later.
+    fn speaks(self, distance: c_int) -> bool {
+        distance == 1 || self.missing.is_some()
     }
 
     fn one(self) -> bool {
@@ -137,15 +157,12 @@ fn rounds(
     let bytes: Vec<MPI_Datatype> = vec![real.handles.byte; size as usize];
     for distance in distances(size) {
         let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-        let (sends, receives) = (has(to), has(from));
-        [(to, sends), (from, receives)].iter().filter(|(_, has)| !has).for_each(|(rank, _)| heard.lacks(*rank));
+        let [sends, receives] = heard.meets([to, from], &mut *has);
         let message = heard.message();
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = if sends { MESSAGE as c_int } else { 0 };
         received[from as usize] = if receives { MESSAGE as c_int } else { 0 };
-        // The rank after one without the library waits for that in the first round, the others later for ranks that
-        // wait.
-        let watch = (distance == 1 && receives).then(|| Watch::start(rank, size, config));
+        let watch = (receives && heard.speaks(distance)).then(|| Watch::start((rank, size), from, config));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
             (real.mpi.alltoallw)(
@@ -181,7 +198,8 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(rank: c_int, size: c_int, config: &Config) -> Self {
+    /// Of a rank of so many that waits for `from`.
+    fn start((rank, size): (c_int, c_int), from: c_int, config: &Config) -> Self {
         let strict = config.strict;
         let limit = if strict { Some(PATIENCE) } else { config.meeting_timeout.map(Duration::from_secs) };
         let done = Arc::new((Mutex::new(false), Condvar::new()));
@@ -202,7 +220,6 @@ impl Watch {
                 if is_over_after(PATIENCE) {
                     return;
                 }
-                let before = (rank + size - 1) % size;
                 let (host, seconds) = (host_name(), PATIENCE.as_secs());
                 let then = match limit {
                     _ if strict => "; the job ends (NAGARE_STRICT=1)".to_owned(),
@@ -210,7 +227,7 @@ impl Watch {
                     None => String::new(),
                 };
                 say(&format!(
-                    "nagare: rank {rank} of {size} on {host} has waited {seconds} s for rank {before} or one before \
+                    "nagare: rank {rank} of {size} on {host} has waited {seconds} s for rank {from} or one before \
                      it, which does not answer; expected libnagare.so in all ranks, as `nagare run` ensures, or in \
                      none{then}\n"
                 ));
@@ -244,82 +261,4 @@ impl Drop for Watch {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const OWN: u64 = 0x1234_5678_9abc_def0;
-
-    /// What each of these ranks has heard after the rounds; `None` is a rank without the library.
-    fn met(mut ranks: Vec<Option<Heard>>) -> Vec<Option<Heard>> {
-        let size = ranks.len();
-        for distance in distances(size as c_int).map(|distance| distance as usize) {
-            let before = ranks.clone();
-            for (rank, heard) in ranks.iter_mut().enumerate() {
-                let Some(heard) = heard else { continue };
-                let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-                [to, from].iter().filter(|&&peer| before[peer].is_none()).for_each(|&peer| heard.lacks(peer as c_int));
-                // What the other finds out in this round need not be in its message.
-                if let Some(other) = before[from] {
-                    heard.hear(&other.message());
-                }
-            }
-        }
-        ranks
-    }
-
-    fn own(on: bool, report: bool) -> Option<Heard> {
-        Some(Heard::own(OWN, on, report, false))
-    }
-
-    /// Whether each rank takes all builds for the same.
-    fn agreed(builds: &[u64]) -> Vec<bool> {
-        let ranks = builds.iter().map(|&build| Some(Heard::own(build, true, false, false)));
-        met(ranks.collect()).into_iter().flatten().map(Heard::one).collect()
-    }
-
-    #[test]
-    fn every_rank_hears_of_one_that_is_on_or_wants_a_report_anywhere() {
-        for size in 1..=33 {
-            let off = vec![own(false, false); size];
-            assert!(met(off.clone()).iter().flatten().all(|heard| !heard.on && !heard.report));
-            for odd in 0..size {
-                for (on, report) in [(true, false), (false, true)] {
-                    let mut ranks = off.clone();
-                    ranks[odd] = own(on, report);
-                    let all = met(ranks);
-                    let is_told = |heard: &Heard| (heard.on, heard.report) == (on, report);
-                    assert!(all.iter().flatten().all(is_told), "{odd} of {size}");
-                }
-            }
-        }
-    }
-
-    /// Whoever is missing: all others know that some are.
-    #[test]
-    fn every_rank_hears_that_some_lack_the_library() {
-        for size in 2..=9_usize {
-            for missing in 1..(1_u32 << size) - 1 {
-                let mut ranks = vec![own(true, false); size];
-                (0..size).filter(|rank| missing >> rank & 1 == 1).for_each(|rank| ranks[rank] = None);
-                for heard in met(ranks).into_iter().flatten() {
-                    let named = heard.missing.unwrap_or_else(|| panic!("none of {missing:b} of {size}"));
-                    assert!(missing >> named & 1 == 1, "rank {named} has it: {missing:b} of {size}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_rank_hears_of_another_build_anywhere() {
-        for size in 1..=33 {
-            assert_eq!(agreed(&vec![OWN; size]), vec![true; size]);
-            for odd in (0..size).filter(|_| size > 1) {
-                for build in [0, OWN + 1, u64::MAX] {
-                    let mut builds = vec![OWN; size];
-                    builds[odd] = build;
-                    assert_eq!(agreed(&builds), vec![false; size], "rank {odd} of {size} has build {build}");
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //!   collect, taught ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
 //!                        │       ├─► profiles                  profiles: what was measured before
 //!                        │       ├─► machine ─► links          machine: what it says without a clock
+//!                        │       ├─► node                        node: which ranks are on one machine
 //!                        │       └─► setup, locality           taught: what calls have taught, for later jobs
 //!                        ├─► announcing ─► facts               announcing: what came of the meeting, in words
 //!                        ├─► setup, logging, family            family: a library for the other MPI libraries
@@ -27,6 +28,7 @@ pub mod locality;
 mod logging;
 mod machine;
 mod meeting;
+mod node;
 mod profiles;
 pub mod setup;
 pub mod shim;

@@ -1,8 +1,10 @@
 /* Unusual beginnings and ends of a program; every way verifies an Allreduce first. Printed by rank 0 unless said
    otherwise.
-   Options: how=kept|exit|fork|exec|constructor|opened|callback|twice|late count=40000
+   Options: how=kept|exit|atexit|fork|exec|constructor|opened|callback|twice|late count=40000
      kept         200 communicators, all used, none freed before MPI_Finalize
      exit         exit(0) from main without MPI_Finalize
+     atexit       a used communicator freed, an Allreduce and MPI_Finalize in a function that exit(0) calls, when
+                  thread-local values with destructors are gone
      fork         a child that ends by exit(0) while its parent goes on
      exec         a child that becomes /bin/true
      constructor  MPI_Init from a constructor of the program
@@ -42,6 +44,15 @@ static int at_the_end(MPI_Comm comm, int keyval, void *value, void *extra)
         printf("callback cases=%ld\n", check_cases);
     fflush(stdout);
     return MPI_SUCCESS;
+}
+
+static MPI_Comm kept;
+
+static void while_exiting(void)
+{
+    MPI_Comm_free(&kept);
+    use(MPI_COMM_WORLD, MPI_Allreduce);
+    check_finish();
 }
 
 __attribute__((constructor)) static void early(int argc, char **argv)
@@ -96,6 +107,11 @@ int main(int argc, char **argv)
         }
     } else if (strcmp(how, "exit") == 0) {
         message_barrier(MPI_COMM_WORLD);
+        exit(0);
+    } else if (strcmp(how, "atexit") == 0) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &kept);
+        use(kept, MPI_Allreduce);
+        atexit(while_exiting);
         exit(0);
     } else if (strcmp(how, "fork") == 0 || strcmp(how, "exec") == 0) {
         child(strcmp(how, "exec") == 0);

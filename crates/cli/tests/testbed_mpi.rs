@@ -146,8 +146,9 @@ fn ranks_without_the_library_on_other_hosts() {
         return;
     }
     let program = compiled(&bed, "examples/hello.c", MPIS[0].0, MPIS[0].1);
-    let run = |store: &str, preload: &str| {
-        let options = ["testbed", "run", &bed.file(), "--lib", libraries.to_str().unwrap(), "--mpi", "openmpi", "--"];
+    let run = |store: &str, ppn: &str, preload: &str| {
+        let libraries = libraries.to_str().unwrap();
+        let options = ["testbed", "run", &bed.file(), "--lib", libraries, "--mpi", "openmpi", "--ppn", ppn, "--"];
         let command = ["sh", "-c", &format!("{preload} exec {}", program.display())];
         let mut job = nagare(&[&options[..], &command].concat());
         job.envs([("NAGARE_STRICT", "1"), ("NAGARE_REPORT", bed.path("report.json").to_str().unwrap())]);
@@ -156,18 +157,18 @@ fn ranks_without_the_library_on_other_hosts() {
         }
         job.env_remove("NAGARE_TOPOLOGY").output().unwrap()
     };
-    for store in ["", "hash"] {
-        let output = run(store, "");
+    for (store, ppn, ranks) in [("", "1", 8), ("hash", "1", 8), ("hash", "2", 16)] {
+        let output = run(store, ppn, "");
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "OK\n"), "{}", stderr(&output));
         let report: serde_json::Value =
             serde_json::from_slice(&std::fs::read(bed.path("report.json")).unwrap()).unwrap();
-        assert_eq!((&report["ranks"], &report["nodes"]), (&8.into(), &8.into()), "{report:#}");
+        assert_eq!((&report["ranks"], &report["nodes"]), (&ranks.into(), &8.into()), "{report:#}");
     }
     for (store, line) in [
         ("", "nagare: 1 of 8 ranks have no libnagare.so, the first is rank 7;"),
         ("hash", "nagare: rank 0 of 8 on n0 has waited 10 s for rank 7"),
     ] {
-        let output = run(store, "[ $OMPI_COMM_WORLD_RANK = 7 ] && unset LD_PRELOAD;");
+        let output = run(store, "1", "[ $OMPI_COMM_WORLD_RANK = 7 ] && unset LD_PRELOAD;");
         let said = stderr(&output);
         assert!(!output.status.success() && said.contains(line), "{store}: {said}");
         assert_eq!(

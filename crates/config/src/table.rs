@@ -129,9 +129,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_WAIT",
         values: "`library` or `pause`",
         default: "library",
-        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, and where that yields, with \
-               sleeps of a millisecond once somebody is late by a second; or with pauses of 50 microseconds from the \
-               third look on",
+        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, but it yields where others want \
+               its processor, and then sleeps for a millisecond now and then once somebody is late by a second; or \
+               with pauses of 50 microseconds from the third look on",
         shared: false,
     },
     Variable {
