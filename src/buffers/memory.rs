@@ -7,6 +7,10 @@ use std::mem::MaybeUninit;
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 17 << 20;
 
+/// Of so many bytes the kernel is asked to make pages of 2 MiB, where it makes them for those who ask: a call whose buffer
+/// is fresh would otherwise spend more time on the faults of its pages than on the data.
+const HUGE: usize = 4 << 20;
+
 /// A cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -39,12 +43,27 @@ impl Buffer {
         buffer.try_reserve_exact(words).ok()?;
         // SAFETY: there is room for as many, and they may have any contents.
         unsafe { buffer.set_len(words) };
+        if bytes >= HUGE {
+            ask_for_huge_pages(&mut buffer);
+        }
         Some(Self(buffer))
     }
 
     /// First byte.
     pub fn address(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
+    }
+}
+
+/// A kernel that has none goes on as before.
+fn ask_for_huge_pages(buffer: &mut [MaybeUninit<Line>]) {
+    // SAFETY: no memory.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
+    let (start, bytes) = (buffer.as_mut_ptr().cast::<u8>(), size_of_val(buffer));
+    let skipped = start.align_offset(page);
+    if skipped < bytes {
+        // SAFETY: from the first page that begins in the buffer to its last: advice that changes no contents.
+        unsafe { libc::madvise(start.add(skipped).cast(), bytes - skipped, libc::MADV_HUGEPAGE) };
     }
 }
 
