@@ -344,66 +344,6 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
     assert_eq!(of(transport.combined, Region::Input), all(Region::Input));
 }
 
-/// What a copy completes is sent before the next copy begins. Where the result is another buffer, what is copied only
-/// to be sent once is sent from where it is.
-#[test]
-fn the_first_send_does_not_wait_for_the_last_copy() {
-    #[derive(Default)]
-    struct Noted {
-        done: Vec<(&'static str, u64)>,
-        sent: Vec<u32>,
-    }
-    impl Transport for Noted {
-        type Error = Fault;
-        fn units(&self, parts: Parts, _: u32) -> (u64, u64) {
-            (u64::from(parts.first), u64::from(parts.end()))
-        }
-        fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
-            Ok(())
-        }
-        fn open(&mut self, _: u32, _: Rank, _: Label) {}
-        fn send(&mut self, hop: u32, from: Place, _: bool) -> Result<(), Fault> {
-            self.done.push((if from.region == Region::Stage { "sent" } else { "sent at once" }, from.start));
-            self.sent.push(hop);
-            Ok(())
-        }
-        fn recv(&mut self, _: u32, _: Place) -> Result<(), Fault> {
-            Ok(())
-        }
-        fn reduce(&mut self, _: Place, _: Place) -> Result<(), Fault> {
-            Ok(())
-        }
-        fn copy(&mut self, _: Place, into: Place) -> Result<(), Fault> {
-            self.done.push(("copied", into.start));
-            Ok(())
-        }
-        fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
-            completed.extend(self.sent.drain(..).map(|hop| (hop, 1)));
-            Ok(())
-        }
-    }
-    let part = |space, first| Parts { space, first, count: 1 };
-    let copy = |first| hop(Action::Copy { from: part(Space::Input, first) }, 0, part(Space::Stage, first), vec![]);
-    let send = |first| Hop { tag: first, ..hop(Action::Send, 1, part(Space::Stage, first), vec![]) };
-    let hops = vec![copy(0), copy(1), copy(2), send(0), send(1), send(2)];
-    let program = Program::new(RankPlan { staged: 3, ..RankPlan::new(0, 3, hops) }, true).unwrap();
-    let run = |program: &Program, in_place| {
-        let mut transport = Noted::default();
-        let mut credits = Credits::default();
-        let pacing = Pacing { segment: 1, window: 8, flow: None };
-        let executor = Executor::new(program, pacing, (in_place, true), &mut credits, &mut transport).unwrap();
-        executor.run(&mut transport).unwrap();
-        transport.done
-    };
-    let expected: Vec<_> = (0..3).flat_map(|first| [("copied", first), ("sent", first)]).collect();
-    assert_eq!(run(&program, true), expected);
-    assert_eq!(run(&program, false), [0, 1, 2].map(|first| ("sent at once", first)));
-    // Sent twice, or to be read again: it has to be there.
-    let hops = vec![copy(0), send(0), Hop { peer: 2, ..send(0) }];
-    let program = Program::new(RankPlan { staged: 3, ..RankPlan::new(0, 3, hops) }, true).unwrap();
-    assert_eq!(run(&program, false), [("copied", 0), ("sent", 0), ("sent", 0)]);
-}
-
 #[test]
 fn inconsistent_plans_are_refused_or_reported() {
     let plan = |hops| RankPlan::new(0, 2, hops);

@@ -4,6 +4,7 @@
 mod aggregated;
 mod between_nodes;
 mod contention_free;
+mod copies;
 mod cost;
 mod cost_stepwise;
 mod documented;

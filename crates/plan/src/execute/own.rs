@@ -1,9 +1,13 @@
-//! A rank's contribution where the plan has it copied to the staging space only to be sent or combined once: it is
-//! taken from the input instead, and the copy is left out.
+//! Copies that are left out. A rank's contribution that the plan has copied to the staging space only to be sent or
+//! combined once is taken from the input instead. A result that it has combined in the staging space only to be copied
+//! to the output is combined there.
 //!
 //! ```text
 //!   plan         shuffle  input ─► stage      reduce  peer's + stage ─► stage      send  stage
 //!   execution                                 receive ─► stage, + input            send  stage
+//!
+//!   plan         reduce  peer's + stage ─► stage      copy  stage ─► output
+//!   execution    receive ─► output, + stage
 //! ```
 
 use super::stream::{Kind, Stream};
@@ -63,7 +67,14 @@ pub(super) fn leave_out_copies<T: Transport>(
         let stream = &mut streams[hop];
         stream.own = (first, owns.len() as u32);
         stream.is_direct = stream.kind == Kind::Reduce;
-        let left_out = &mut streams[copy as usize];
-        (left_out.posted, left_out.arrived, left_out.done) = (left_out.segments, left_out.segments, left_out.segments);
+        streams[copy as usize].leave_out();
+    }
+    for copy in 0..streams.len() {
+        let Some(combination) = program.dependencies[copy].combined_by else { continue };
+        let (from, to) = (plan.hops[combination as usize].parts, plan.hops[copy].parts);
+        let [from, to] = [from, to].map(|parts| transport.units(parts, plan.parts).0);
+        let stream = &mut streams[combination as usize];
+        (stream.region, stream.moved, stream.is_direct) = (Region::Output, to.wrapping_sub(from), true);
+        streams[copy].leave_out();
     }
 }

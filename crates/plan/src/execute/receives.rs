@@ -58,14 +58,15 @@ impl Executor<'_> {
             if stream.own.0 < stream.own.1 {
                 for own in stream.own.0..stream.own.1 {
                     if let Some((input, staged)) = self.owns[own as usize].within(start, units) {
-                        transport.reduce(input, staged)?;
+                        let start = staged.start.wrapping_add(stream.moved);
+                        transport.reduce(input, Place { region: stream.region, start, ..staged })?;
                     }
                 }
                 self.is_done_with_one(hop);
                 continue;
             }
             let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            if running.region == Region::Stage {
+            if running.region == Region::Stage && !stream.is_direct {
                 transport.reduce(arrived, running)?;
             } else if stream.is_direct || !self.has_output {
                 transport.reduce(running, arrived)?;
@@ -117,8 +118,7 @@ impl Executor<'_> {
             let target = place(transport, parts.space, run.to, run.count);
             transport.copy(source, target)?;
         }
-        let stream = &mut self.streams[hop as usize];
-        (stream.posted, stream.arrived, stream.done) = (stream.segments, stream.segments, stream.segments);
+        self.streams[hop as usize].leave_out();
         self.finish(hop);
         Ok(())
     }

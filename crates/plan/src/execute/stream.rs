@@ -57,6 +57,8 @@ pub(super) struct Stream {
     pub unconfirmed: [Option<u64>; 2],
     /// Where what is received or copied goes.
     pub region: Region,
+    /// Of a combination whose result is wanted in another region than its units are of: how far on, modulo 2⁶⁴.
+    pub moved: u64,
     /// Of a combination: whether segments are received to where they are wanted, and the contribution is added there;
     /// else into scratch segments.
     pub is_direct: bool,
@@ -114,6 +116,7 @@ impl Stream {
             turn: hop.turn,
             unconfirmed: [None; 2],
             region: result_of(hop.parts.space),
+            moved: 0,
             is_direct: false,
             own: (0, 0),
             scratch: 0,
@@ -131,6 +134,11 @@ impl Stream {
     #[inline]
     pub fn finished(&self) -> bool {
         self.done == self.segments
+    }
+
+    /// Nothing of it is to be done.
+    pub fn leave_out(&mut self) {
+        (self.posted, self.arrived, self.done) = (self.segments, self.segments, self.segments);
     }
 
     /// Units of segments that are not done.
@@ -166,7 +174,7 @@ impl Stream {
     #[inline]
     pub fn landing(&self, index: u64, (start, units): (u64, u64), ring: u64) -> Place {
         if self.is_direct {
-            Place { region: self.region, start, units }
+            Place { region: self.region, start: start.wrapping_add(self.moved), units }
         } else {
             Place { region: self.slot(index, ring), start: 0, units }
         }

@@ -32,6 +32,9 @@ pub struct Dependencies {
     /// and nothing else, for this hop alone. It may take them from the input instead, where the result is another
     /// buffer.
     pub staged_by: Option<u32>,
+    /// For a copy of staged parts to the output: the combination that has written all of them, and nothing else, for
+    /// this hop alone. It may leave its result in the output instead, where the input is another buffer.
+    pub combined_by: Option<u32>,
     /// For a combination on a rank without a result buffer: the hops that read its scratch segments, which are free
     /// again when all of these are done with them.
     pub freed_by: Vec<u32>,
@@ -143,11 +146,10 @@ impl<'p> Parted<'p> {
     /// The copy or shuffle from the input that has written all staged parts of `hop` and nothing else, if no hop has
     /// touched them since.
     fn staged_by(&self, hop: &Hop) -> Option<u32> {
-        let Parts { space, first, count } = hop.parts;
-        if space != Space::Stage || !matches!(hop.action, Action::Send | Action::Reduce) {
+        if hop.parts.space != Space::Stage || !matches!(hop.action, Action::Send | Action::Reduce) {
             return None;
         }
-        let touched = self.touched[space as usize].get(first as usize..(first + count) as usize)?;
+        let touched = self.touched_at(hop.parts)?;
         let by = touched.first()?.writer?;
         let copy = &self.plan.hops[by as usize];
         let is_input = copy.action.copied().is_some_and(|from| from.space == Space::Input);
@@ -155,11 +157,34 @@ impl<'p> Parted<'p> {
         (alone && is_input && copy.parts == hop.parts).then_some(by)
     }
 
-    /// Whether `hop` is the last one that touches its staged parts.
-    fn is_last(&self, hop: u32) -> bool {
-        let Parts { space, first, count } = self.plan.hops[hop as usize].parts;
-        let touched = &self.touched[space as usize][first as usize..(first + count) as usize];
-        touched.iter().all(|part| part.writer != Some(hop) && part.readers == [hop])
+    /// The combination that has written the staged parts that `hop` copies to the output, and nothing else, if no hop
+    /// has read them.
+    fn combined_by(&self, hop: &Hop) -> Option<u32> {
+        let Action::Copy { from } = hop.action else { return None };
+        if from.space != Space::Stage || hop.parts.space != Space::Output {
+            return None;
+        }
+        let touched = self.touched_at(from)?;
+        let by = touched.first()?.writer?;
+        let combination = &self.plan.hops[by as usize];
+        let alone = touched.iter().all(|part| part.writer == Some(by) && part.readers.is_empty());
+        (alone && combination.action == Action::Reduce && combination.parts == from).then_some(by)
+    }
+
+    fn touched_at(&self, Parts { space, first, count }: Parts) -> Option<&[Touched]> {
+        self.touched[space as usize].get(first as usize..(first + count) as usize)
+    }
+
+    /// Whether `hop` is the last one that touches these parts, and reads them.
+    fn is_last(&self, hop: u32, parts: Parts) -> bool {
+        let is_last = |part: &Touched| part.writer != Some(hop) && part.readers == [hop];
+        self.touched_at(parts).is_some_and(|touched| touched.iter().all(is_last))
+    }
+
+    /// Whether `hop` is the only one that touches these parts, and writes them.
+    fn is_alone(&self, hop: u32, parts: Parts) -> bool {
+        let is_alone = |part: &Touched| part.writer == Some(hop) && part.readers.is_empty();
+        self.touched_at(parts).is_some_and(|touched| touched.iter().all(is_alone))
     }
 
     fn check(&self, hop: u32, parts: Parts) -> Result<(), ProgramError> {
@@ -227,7 +252,7 @@ impl Program {
             if let Some(&after) = hop.after.iter().find(|&&a| a >= index) {
                 return Err(ProgramError::NotEarlier { hop: index, after });
             }
-            let staged_by = parted.staged_by(hop);
+            let (staged_by, combined_by) = (parted.staged_by(hop), parted.combined_by(hop));
             let mut waits = Waits { whole: hop.after.clone(), ..Waits::default() };
             for place in read {
                 parted.touch(index, place, false, &mut waits);
@@ -284,6 +309,7 @@ impl Program {
                 released: Vec::new(),
                 source,
                 staged_by,
+                combined_by,
                 freed_by: Vec::new(),
                 followers,
                 connection: connection_of[index as usize],
@@ -292,8 +318,13 @@ impl Program {
         // What is sent without having been combined must not be read again from where it never was.
         for (index, hop) in (0..).zip(&plan.hops) {
             let of = &mut dependencies[index as usize];
-            if of.staged_by.is_some() && hop.action == Action::Send && !parted.is_last(index) {
+            if of.staged_by.is_some() && hop.action == Action::Send && !parted.is_last(index, hop.parts) {
                 of.staged_by = None;
+            }
+            // Nor what is combined where it is wanted, which nobody else may have touched.
+            let is_last = |from| parted.is_last(index, from) && parted.is_alone(index, hop.parts);
+            if of.combined_by.is_some() && !hop.action.copied().is_some_and(is_last) {
+                of.combined_by = None;
             }
         }
         Ok(Self { plan, dependencies, connections })
