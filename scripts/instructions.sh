@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Counts instructions (callgrind): what a segment costs in Nagare's own code, and what a call costs that Nagare passes
-# on, against the same call without Nagare.
-#   scripts/instructions.sh            prints both tables: a line for each MPI family and algorithm, or collective
-#   scripts/instructions.sh segments   the first alone
+# Counts instructions (callgrind): what a segment costs in Nagare's own code, what a call of 8 bytes costs there, and what
+# a call costs that Nagare passes on, against the same call without Nagare.
+#   scripts/instructions.sh            prints all tables: a line for each MPI family and algorithm, or collective
+#   scripts/instructions.sh segments   what a segment costs, alone
+#   scripts/instructions.sh calls      what a short call on each algorithm costs, alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -47,20 +48,72 @@ segments() { # family algorithm collective ranks topology
             "$sent" "$received" "$own" $each
     done
 }
-printf '%-8s %-18s %-10s %5s %-9s %8s %8s %12s %8s\n' \
-    MPI algorithm collective ranks these sent received instructions "each"
-for family in openmpi mpich; do
-    library=$PWD/target/$family/release/libnagare.so
-    [[ -f $library ]] || continue
-    "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
-    segments $family chain bcast 2 'synthetic:node:2 core:1'
-    segments $family ring allreduce 2 'synthetic:node:2 core:1'
-    segments $family gateway_two_tree bcast 4 'synthetic:node:2 core:2'
-    segments $family halving_doubling allreduce 4 'synthetic:node:4 core:1'
-    segments $family two_level_ring alltoall 4 'synthetic:node:4 core:1'
-    segments $family contention_free alltoall 4 'synthetic:node:4 core:1'
-done
-[[ ${1:-} == segments ]] && exit
+segment_table() {
+    printf '%-8s %-18s %-10s %5s %-9s %8s %8s %12s %8s\n' \
+        MPI algorithm collective ranks these sent received instructions "each"
+    for family in openmpi mpich; do
+        library=$PWD/target/$family/release/libnagare.so
+        [[ -f $library ]] || continue
+        "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
+        segments $family chain bcast 2 'synthetic:node:2 core:1'
+        segments $family ring allreduce 2 'synthetic:node:2 core:1'
+        segments $family gateway_two_tree bcast 4 'synthetic:node:2 core:2'
+        segments $family halving_doubling allreduce 4 'synthetic:node:4 core:1'
+        segments $family two_level_ring alltoall 4 'synthetic:node:4 core:1'
+        segments $family contention_free alltoall 4 'synthetic:node:4 core:1'
+    done
+}
+
+# Between two ranks, mean of both; the difference of 3000 calls and 500. Open MPI yields and MPICH spins in the library's
+# code, and ours is entered again with each look for messages.
+calls() { # family algorithm collective
+    local family=$1 algorithm=$2 collective=$3 calls
+    for calls in 500 3000; do
+        rm -f "$work"/process.*
+        NAGARE_TOPOLOGY='synthetic:node:2 core:1' NAGARE_ALGORITHM=$collective=$algorithm NAGARE_WAIT=pause \
+            "mpirun.$family" -np 2 env LD_PRELOAD="$library" valgrind --tool=callgrind \
+            --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" 2 >"$work/log" 2>&1 </dev/null ||
+            { cat "$work/log" >&2; exit 1; }
+        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* |
+            awk '{ messages += $3; own += $5 } END { print messages, own }' >"$work/calls.$calls"
+    done
+    paste "$work/calls.500" "$work/calls.3000" | awk -v family="$family" -v algorithm="$algorithm" \
+        -v collective="$collective" '{ printf "%-8s %-18s %-20s %8.1f %12.0f\n", family, algorithm, collective,
+            ($3 - $1) / 2500, ($4 - $2) / 5000 }'
+}
+call_table() {
+    printf '%-8s %-18s %-20s %8s %12s\n' MPI algorithm collective messages instructions
+    for family in openmpi mpich; do
+        library=$PWD/target/$family/release/libnagare.so
+        [[ -f $library ]] || continue
+        "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
+        while read -r algorithm collectives; do
+            for collective in $collectives; do
+                calls $family "$algorithm" "$collective"
+            done
+        done <<'END'
+chain bcast reduce allreduce
+two_tree bcast reduce allreduce
+gateway_two_tree bcast reduce allreduce
+circulant bcast reduce allreduce
+ring allreduce allgather reduce_scatter_block
+halving_doubling allreduce allgather reduce_scatter_block
+two_level_ring alltoall
+aggregated alltoall
+xor alltoall
+contention_free alltoall
+direct gather
+END
+    done
+}
+
+case ${1:-} in
+segments) segment_table; exit ;;
+calls) call_table; exit ;;
+esac
+segment_table
+echo
+call_table
 echo
 
 printf '%-8s %-20s %10s %10s %14s %14s\n' MPI collective bytes without "with (more)" "report (more)"
