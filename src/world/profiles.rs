@@ -9,7 +9,7 @@
 
 use crate::real::{Real, transport};
 use mpi::ffi::MPI_Comm;
-use nagare_config::{ProfileSource, read_text};
+use nagare_config::{ProfileSource, profile_files, read_text};
 use nagare_plan::choice::Rule;
 use nagare_plan::profile::{MAX_FILE_BYTES, Measured, Profile};
 use nagare_plan::quoted;
@@ -17,16 +17,10 @@ use nagare_plan::topology::{Costs, Topology};
 use serde::{Deserialize, Serialize};
 use std::env::var_os;
 use std::ffi::c_int;
-use std::path::{Path, PathBuf};
-
-/// Files of a directory that are looked at.
-const MOST_FILES: usize = 64;
+use std::path::Path;
 
 /// How the names of those begin that jobs have written.
 pub const LEARNT: &[u8] = b"learned-";
-
-/// Where a site keeps its own.
-const SYSTEM: &str = "/etc/nagare/profiles";
 
 /// What rank 0 has read, before anybody knows whether it fits.
 #[derive(Default, Serialize, Deserialize)]
@@ -54,18 +48,10 @@ pub struct Profiles {
 impl Found {
     /// Looks for profiles on this host.
     pub fn here(real: &Real, source: &ProfileSource) -> Self {
-        let mut found = Self { library: (real.version(), transport::name(real)), ..Self::default() };
-        let paths = match source {
-            ProfileSource::Off => Vec::new(),
-            ProfileSource::File(name) => {
-                found.named = true;
-                vec![PathBuf::from(name)]
-            }
-            ProfileSource::Search => {
-                let in_one = |directory: &PathBuf| files(directory, &mut found.problems);
-                directories().iter().flat_map(in_one).collect()
-            }
-        };
+        let (paths, problems) = profile_files(source, |name| var_os(name));
+        let named = matches!(source, ProfileSource::File(_));
+        let library = (real.version(), transport::name(real));
+        let mut found = Self { texts: Vec::new(), problems, named, library };
         let mut left = MAX_FILE_BYTES;
         for path in paths {
             match read_text(&path, MAX_FILE_BYTES, "a profile (TOML)") {
@@ -172,37 +158,8 @@ pub fn at_rate(transport: &str, mbit: Option<u32>) -> String {
     mbit.map_or_else(|| transport.to_owned(), |mbit| format!("{transport} at {mbit} Mbit/s"))
 }
 
-/// The user's directory of profiles.
-pub fn at_home() -> Option<PathBuf> {
-    let absolute = |name| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let own = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    own.map(|own| own.join("nagare/profiles"))
-}
-
-/// Where profiles are looked for: the user's directory, then the system's.
-fn directories() -> Vec<PathBuf> {
-    at_home().into_iter().chain([PathBuf::from(SYSTEM)]).collect()
-}
-
 /// Whether two profiles are about the same jobs.
 pub fn is_of(one: &Measured, other: &Measured) -> bool {
     let about = |m: &Measured| (m.mpi.clone(), m.network.clone(), m.transport.clone(), m.placement.clone());
     about(one) == about(other) && (one.ranks, one.nodes) == (other.ranks, other.nodes)
-}
-
-/// The profiles in a directory, by name, without those that editors hide; none if there is no such directory.
-fn files(directory: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let is_profile = |path: &PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        !hidden && path.extension().is_some_and(|e| e == "toml")
-    };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_profile).collect();
-    paths.sort();
-    if paths.len() > MOST_FILES {
-        let (name, all) = (quoted(&directory.to_string_lossy()), paths.len());
-        problems.push(format!("{name}: {all} profiles, of which the first {MOST_FILES} by name are read"));
-        paths.truncate(MOST_FILES);
-    }
-    paths
 }

@@ -1,13 +1,11 @@
 //! What the environment and the files of this process say: read once, before the ranks compare it.
 
-use nagare_config::{Config, read_text};
-use nagare_plan::fabric::{MAX_FILE_BYTES, shipped};
+use nagare_config::{Config, read_topology};
 use nagare_plan::quoted;
 use nagare_plan::topology::{Location, Source, Topology};
 use std::env::VarError;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 
 /// Levels outside the node that ranks can tell each other.
 pub const MAX_LEVELS: usize = 8;
@@ -32,12 +30,6 @@ pub struct Setup {
     pub file_hash: u64,
     /// Where the topology comes from, in words.
     pub topology_origin: String,
-}
-
-/// Text of a topology file and the name to use in messages.
-struct TopologyText {
-    text: String,
-    name: String,
 }
 
 impl Setup {
@@ -113,20 +105,16 @@ impl Setup {
 
 /// What `NAGARE_TOPOLOGY`, else Slurm, says about the machine, and where that was found.
 fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, String), String> {
-    let named = |error: &dyn std::fmt::Display| format!("NAGARE_TOPOLOGY: {error}");
     match config.topology.as_deref() {
-        Some(text) if text.starts_with("synthetic:") => {
-            let source = Source::synthetic(text).map_err(|e| named(&e))?;
-            Ok((source, format!("NAGARE_TOPOLOGY={}", quoted(text))))
-        }
-        Some(name) => {
-            let TopologyText { text, name } = read_topology(name).map_err(|e| named(&e))?;
-            let mut hasher = DefaultHasher::new();
-            text.hash(&mut hasher);
-            *file_hash = hasher.finish();
-            let source = Source::fabric(&text, &name).map_err(|e| named(&e))?;
-            Ok((source, quoted(&name)))
-        }
+        Some(value) => match read_topology(value)? {
+            (source, None) => Ok((source, format!("NAGARE_TOPOLOGY={}", quoted(value)))),
+            (source, Some(text)) => {
+                let mut hasher = DefaultHasher::new();
+                text.hash(&mut hasher);
+                *file_hash = hasher.finish();
+                Ok((source, quoted(value)))
+            }
+        },
         None => match (text_of("SLURM_TOPOLOGY_ADDR")?, text_of("SLURM_TOPOLOGY_ADDR_PATTERN")?) {
             (Some(address), Some(pattern)) if !address.is_empty() => {
                 let source = Source::slurm(&address, &pattern).map_err(|e| e.to_string())?;
@@ -144,19 +132,6 @@ fn text_of(name: &str) -> Result<Option<String>, String> {
         Err(VarError::NotPresent) => Ok(None),
         Err(VarError::NotUnicode(_)) => Err(format!("{name}: not UTF-8; expected text")),
     }
-}
-
-/// The text of a shipped fabric (`shipped:NAME`) or of a regular file of acceptable size.
-fn read_topology(name: &str) -> Result<TopologyText, String> {
-    if let Some(shipped_name) = name.strip_prefix("shipped:") {
-        let text = shipped(shipped_name);
-        let text = text.ok_or_else(|| {
-            format!("no fabric `{}` comes with Nagare, `nagare fabrics` lists them", quoted(shipped_name))
-        })?;
-        return Ok(TopologyText { text: text.to_owned(), name: name.to_owned() });
-    }
-    let text = read_text(Path::new(name), MAX_FILE_BYTES, "a fabric file (TOML)")?;
-    Ok(TopologyText { text, name: name.to_owned() })
 }
 
 /// This host's name as the kernel knows it.

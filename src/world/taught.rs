@@ -2,10 +2,10 @@
 //! writes it while the world ends, into the directory of its user's profiles, and keeps what jobs before have written.
 
 use super::facts::SharedFacts;
-use super::profiles::{at_home, is_of};
+use super::profiles::is_of;
 use super::shim::Shim;
 use crate::report::learned::Learned;
-use nagare_config::{Learn, read_text};
+use nagare_config::{Learn, profiles_at_home, read_text};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::profile::{Cell, MAX_FILE_BYTES, Measured, Profile};
@@ -79,7 +79,8 @@ fn cells(learned: &[Learned], measured: &Measured) -> Vec<Cell> {
 
 /// Adds these to the file, whose name says what it is about.
 fn add(measured: Measured, cells: &[Cell]) -> Result<PathBuf, String> {
-    let directory = at_home().ok_or("neither XDG_CONFIG_HOME nor HOME is an absolute path; expected one of the two")?;
+    let directory = profiles_at_home(|name| std::env::var_os(name))
+        .ok_or("neither XDG_CONFIG_HOME nor HOME is an absolute path; expected one of the two")?;
     let path = directory.join(name(&measured));
     let shown = quoted(&path.to_string_lossy());
     let mut profile = Profile { measured, costs: Costs::default(), cells: Vec::new() };

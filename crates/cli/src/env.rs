@@ -2,7 +2,8 @@
 
 use crate::args::EnvArgs;
 use crate::output::{print, print_json};
-use nagare_config::{Config, Problem, VARIABLES, markdown};
+use crate::profile;
+use nagare_config::{Config, VARIABLES, markdown, profile_files, read_topology};
 use nagare_plan::quoted;
 use serde::Serialize;
 use std::fmt::Write;
@@ -17,9 +18,15 @@ pub fn variables() -> Vec<(String, String)> {
     ours
 }
 
-/// What is wrong with the variables of this environment.
-pub fn problems() -> Vec<Problem> {
-    Config::from_vars(std::env::vars_os()).1
+/// What is wrong with the variables of this environment, and with the files that a job reads because of them.
+pub fn problems() -> Vec<String> {
+    let (config, problems) = Config::from_vars(std::env::vars_os());
+    let mut lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    lines.extend(config.topology.and_then(|value| read_topology(&value).err()));
+    let (profiles, too_many) = profile_files(&config.profile, |name| std::env::var_os(name));
+    lines.extend(too_many);
+    lines.extend(profiles.iter().filter_map(|file| Some(format!("{:#}", profile::read(file).err()?))));
+    lines
 }
 
 #[derive(Serialize)]
@@ -48,7 +55,7 @@ fn json(set: &[(String, String)]) -> anyhow::Result<ExitCode> {
         default: v.default,
         help: v.help,
     });
-    let problems: Vec<String> = problems().iter().map(ToString::to_string).collect();
+    let problems = problems();
     let is_good = problems.is_empty();
     print_json(&Document { variables: variables.collect(), problems })?;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -76,7 +83,7 @@ fn wrapped(words: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// Prints them; exit status 1 if a variable cannot be used as it is.
+/// Prints them; exit status 1 if a variable, or a file that a job reads, cannot be used as it is.
 pub fn run(args: &EnvArgs) -> anyhow::Result<ExitCode> {
     if args.markdown {
         print(&markdown())?;

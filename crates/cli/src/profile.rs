@@ -56,7 +56,11 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path) -> anyhow::Result<Profile> {
+/// The profile in a file.
+///
+/// # Errors
+/// One line: the file, what is wrong, what was expected.
+pub fn read(path: &Path) -> anyhow::Result<Profile> {
     let name = path.display().to_string();
     let text = read_text(path, MAX_FILE_BYTES, "a profile (TOML)").map_err(anyhow::Error::msg)?;
     Ok(Profile::from_toml(&text, &name)?)

@@ -111,3 +111,46 @@ fn configuration_and_slurm_are_shown() {
     assert!(text.contains("\n  NAGARE_LOG=loud\n") && text.contains("WRONG: NAGARE_LOG=loud: expected"), "{text}");
     assert!(text.contains("\n  SLURM_TOPOLOGY_ADDR=s0.n7\n"), "{text}");
 }
+
+/// What a job would say of its files, doctor and env say too, in one line and without any rank.
+#[test]
+fn files_that_a_job_could_not_read_are_broken() {
+    let site = tempfile::tempdir().unwrap();
+    let home = site.path().join(".config/nagare/profiles");
+    fs::create_dir_all(&home).unwrap();
+    let file = |path: &Path, text: &str| {
+        fs::write(path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let fabric = file(&site.path().join("fabric.toml"), "hosts = [\n");
+    let profile = file(&site.path().join("profile.toml"), "schema = 1\nodd = 2\n");
+    let run = |command: &str, name: &str, value: &str| {
+        let options: &[&str] = if command == "doctor" { &["doctor", "--no-probe"] } else { &["env"] };
+        let mut command = nagare(options);
+        command.env("PATH", "/none").env("HOME", site.path()).env_remove("XDG_CONFIG_HOME").env(name, value);
+        command.output().unwrap()
+    };
+    let bad = |name: &str, value: &str, part: &str| {
+        for command in ["doctor", "env"] {
+            let output = run(command, name, value);
+            let text = stdout(&output);
+            assert_eq!(output.status.code(), Some(1), "{command} {name}={value}: {text}");
+            let told = text.lines().filter(|line| line.contains("WRONG: ") || line.starts_with("problem: "));
+            let told: Vec<&str> = told.collect();
+            assert!(told.len() == 1 && told[0].contains(part), "{command} {name}={value}: {told:?}");
+        }
+    };
+    bad("NAGARE_TOPOLOGY", "/nonexistent.toml", "NAGARE_TOPOLOGY: /nonexistent.toml: No such file");
+    bad("NAGARE_TOPOLOGY", &fabric, "fabric.toml:1:");
+    bad("NAGARE_TOPOLOGY", "synthetic:node:two", "NAGARE_TOPOLOGY: ");
+    bad("NAGARE_TOPOLOGY", "shipped:nope", "no fabric `nope` comes with Nagare");
+    bad("NAGARE_PROFILE", "/nonexistent.toml", "/nonexistent.toml: No such file");
+    bad("NAGARE_PROFILE", &profile, "profile.toml:");
+    for good in ["synthetic:node:2 core:1", "shipped:tree8"] {
+        assert_eq!(run("doctor", "NAGARE_TOPOLOGY", good).status.code(), Some(0), "{good}");
+        assert_eq!(run("env", "NAGARE_TOPOLOGY", good).status.code(), Some(0), "{good}");
+    }
+    file(&home.join("own.toml"), "words");
+    bad("NAGARE_LOG", "info", "own.toml:1:");
+    assert_eq!(run("doctor", "NAGARE_PROFILE", "off").status.code(), Some(0));
+}

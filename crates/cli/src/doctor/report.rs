@@ -21,6 +21,11 @@ impl Health {
         self.0.push(line);
     }
 
+    /// Whether that has been noted.
+    pub fn knows(&self, line: &str) -> bool {
+        self.0.iter().any(|known| known == line)
+    }
+
     /// Whether nothing is.
     pub fn is_good(&self) -> bool {
         self.0.is_empty()
@@ -129,7 +134,7 @@ pub fn configuration(health: &mut Health) -> String {
     }
     for problem in problems() {
         let _ = writeln!(text, "  WRONG: {problem}");
-        health.broken(problem.to_string());
+        health.broken(problem);
     }
     if let Some(value) = std::env::var_os("LD_PRELOAD") {
         let _ = writeln!(text, "  LD_PRELOAD={} (comes before Nagare)", value.to_string_lossy());
