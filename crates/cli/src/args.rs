@@ -192,6 +192,9 @@ pub struct RunArgs {
 
 #[derive(Args)]
 pub struct DoctorArgs {
+    /// Also which functions of the MPI library are used
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Start no ranks
     #[arg(long)]
     pub no_probe: bool,

@@ -3,7 +3,7 @@
 use crate::common::{copy_of_nagare, launcher, nagare, nagare_at, stdout};
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 fn doctor(path: &Path, options: &[&str]) -> Output {
     // Away from the build tree, where libraries may or may not have been built.
@@ -153,4 +153,61 @@ fn files_that_a_job_could_not_read_are_broken() {
     file(&home.join("own.toml"), "words");
     bad("NAGARE_LOG", "info", "own.toml:1:");
     assert_eq!(run("doctor", "NAGARE_PROFILE", "off").status.code(), Some(0));
+}
+
+/// A launcher of Open MPI with ranks that do `body`, and a library for it.
+fn probe(body: &str, options: &[&str], preload: Option<&Path>) -> Output {
+    let site = tempfile::tempdir().unwrap();
+    launcher(site.path(), "mpirun", "mpirun (Open MPI) 4.1.4", body);
+    let library = site.path().join("libnagare.so");
+    crate::common::copy_of_nagare(&library);
+    let mut command = nagare(&[&["doctor", "--lib", library.to_str().unwrap()], options].concat());
+    command.env("PATH", site.path()).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    preload.map(|tool| command.env("LD_PRELOAD", tool));
+    command.output().unwrap()
+}
+
+#[test]
+fn what_ranks_call_a_problem_is_broken() {
+    let body = "echo 'functions bound in it: PMPI_Init'; echo 'problem: rank 0 has no place'";
+    let text = stdout(&probe(body, &[], None));
+    assert!(text.contains("\n  probe of mpirun: rank 0 has no place\n") && !text.contains("PMPI_Init\n"), "{text}");
+    let text = stdout(&probe(body, &["-v"], None));
+    assert!(text.contains("    functions bound in it: PMPI_Init\n"), "{text}");
+}
+
+/// Two ranks with a preloaded tool that crashes: which signal it was, and that it does not happen without the tool.
+#[test]
+fn a_tool_that_crashes_is_named() {
+    let site = tempfile::tempdir().unwrap();
+    let compile = |name: &str, text: &str, words: &[&str]| {
+        let (source, file) = (site.path().join("source.c"), site.path().join(name));
+        fs::write(&source, text).unwrap();
+        let status = Command::new("cc").args(words).arg("-o").args([&file, &source]).status();
+        assert!(status.unwrap().success(), "{name}");
+        file
+    };
+    // As a tool does in its MPI_Init, of which the command itself never hears.
+    let text = "#include <stdlib.h>\n#include <string.h>\n#include <signal.h>\n
+        __attribute__((constructor)) void start(void) {
+            if (getenv(\"CRASHES\")) { signal(SIGSEGV, SIG_DFL); raise(SIGSEGV); } }\n";
+    let tool = compile("tool.so", text, &["-shared", "-fPIC"]);
+    let rank = compile("rank", "int main(void) { return 0; }\n", &[]);
+    let body = format!(
+        "while [ $# -gt 0 ]; do case $1 in LD_PRELOAD=*) tools=${{1%:*}};; esac; shift; done
+         case $tools in *tool.so) export ${{tools}} CRASHES=1;; esac; {} 2>/dev/null; exit $?",
+        rank.display()
+    );
+    let text = stdout(&probe(&body, &[], Some(&tool)));
+    let line = format!(
+        "WRONG: two ranks ended with exit status: 139 (signal 11, SIGSEGV), with LD_PRELOAD={}; without it all is well",
+        tool.display()
+    );
+    assert!(text.contains(&line), "{text}");
+    let text = stdout(&probe("exit 134", &[], Some(&tool)));
+    assert!(
+        text.contains("(signal 6, SIGABRT), with LD_PRELOAD=") && text.contains("; without it they fail"),
+        "{text}"
+    );
+    assert!(stdout(&probe("exit 3", &[], None)).contains("WRONG: two ranks ended with exit status: 3\n"));
 }

@@ -62,7 +62,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             Some((_, Err(_))) => "    not probed: there is no library for it\n".to_owned(),
             Some((family, Ok(library))) => {
                 let start = probe::Start { name, kind: launcher.kind, file: &found.file, family: *family, library };
-                probe::run(&start, args.timeout, &mut health)
+                probe::run(&start, args, &mut health)
             }
         };
         say(&format!("  {name} ({})\n", launcher.version))?;

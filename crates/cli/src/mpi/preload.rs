@@ -10,6 +10,12 @@ use anyhow::ensure;
 
 const PRELOAD: &str = "LD_PRELOAD";
 
+/// The libraries in a value of LD_PRELOAD that are not ours.
+pub fn others(value: Option<&str>) -> impl Iterator<Item = &str> {
+    let entries = value.unwrap_or_default().split([':', ' ']).filter(|entry| !entry.is_empty());
+    entries.filter(|entry| entry.rsplit('/').next() != Some(FILE_NAME))
+}
+
 /// What the environment and the library contribute.
 pub struct Preload<'a> {
     /// Path of libnagare.so.
@@ -25,9 +31,7 @@ pub struct Preload<'a> {
 impl Preload<'_> {
     /// The value of LD_PRELOAD: the libraries of `own` in their order, then ours.
     pub fn value(&self, own: Option<&str>) -> String {
-        let others = own.unwrap_or_default().split([':', ' ']).filter(|entry| !entry.is_empty());
-        let others = others.filter(|entry| entry.rsplit('/').next() != Some(FILE_NAME));
-        others.chain([self.library]).collect::<Vec<_>>().join(":")
+        others(own).chain([self.library]).collect::<Vec<_>>().join(":")
     }
 
     /// The launcher's arguments with what makes its ranks preload the library.
