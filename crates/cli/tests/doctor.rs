@@ -65,6 +65,16 @@ fn a_library_that_breaks_its_promises_is_named() {
     let output = doctor(site.path(), &["--no-probe", "--lib", library.to_str().unwrap()]);
     let text = stdout(&output);
     assert!(output.status.code() == Some(1) && text.contains("WRONG: it exports no PMPI_*"), "{text}");
+    // A library of something else is no page of names.
+    let functions: String = (10..30).map(|n| format!("int f{n};")).collect();
+    let (source, given) = (site.path().join("other.c"), site.path().join("other.so"));
+    fs::write(&source, functions).unwrap();
+    let status = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&given, &source]).status();
+    assert!(status.unwrap().success());
+    let text = stdout(&doctor(site.path(), &["--no-probe", "--lib", given.to_str().unwrap()]));
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("WRONG: it exports f")).collect();
+    assert!(told.len() == 2 && told.iter().all(|line| line.contains(" and 10 more; expected only MPI_*")), "{text}");
+    assert_eq!(told.iter().filter(|line| line.ends_with("nagare_*, PMIx_Commit, PMIx_Put")).count(), 1, "{told:?}");
 }
 
 #[test]

@@ -161,6 +161,26 @@ fn another_file_is_not_preloaded() {
     }
 }
 
+/// Where its symbols tell: it would end the job in MPI_Init, or run beside it without a word.
+#[test]
+fn a_library_for_the_other_mpi_is_refused() {
+    let site = Site::new();
+    for (symbol, launcher, built, wanted) in
+        [("PMIx_Put", "mpiexec", "Open MPI", "MPICH"), ("MPI_Bcast_c", "mpirun", "MPICH", "Open MPI")]
+    {
+        let (source, library) = (site.directory.path().join("other.c"), site.directory.path().join("libother.so"));
+        fs::write(&source, format!("int nagare_describe, {symbol};")).unwrap();
+        let status = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+        assert!(status.unwrap().success());
+        let lib = library.canonicalize().unwrap();
+        let lib = lib.to_str().unwrap();
+        let mut run = nagare(&["run", "--lib", lib, "--", launcher, "-n", "2", "./a"]);
+        let output = run.env("PATH", site.directory.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(125));
+        assert_eq!(stderr(&output), format!("nagare: --lib {lib}: built for {built}, expected one for {wanted}\n"));
+    }
+}
+
 #[test]
 fn the_library_is_found_in_build_trees_and_installations() {
     let site = Site::new();
