@@ -58,11 +58,10 @@ Exit status: 0 if the schedule ends and every result is right, 1 if not (or on c
   nagare predict allreduce --fabric mlfm36 --np 32 --map balanced --sizes 64K,1M,16M
   nagare predict reduce --topology 'synthetic:group:4 node:8 core:16'
 
-A row is an algorithm, a column a size; - has no prediction: it is chosen by its place in the table of
-algorithms, and measured where calls take long enough. The prediction comes from the fabric's rates and routes and from its message_latency and
-message_gap, which `nagare bench` measures. From the thresholds of docs/algorithms.md on, a job starts
-with the algorithm of the least predicted time; where calls take long enough, they are then measured
-(NAGARE_LEARN).")]
+A row is an algorithm, a column a size; a line below says why a row has no times. The prediction comes
+from the fabric's rates and routes and from its message_latency and message_gap, which `nagare bench`
+measures. From the thresholds of docs/algorithms.md on, a job starts with the algorithm of the least
+predicted time; where calls take long enough, they are then measured (NAGARE_LEARN).")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]

@@ -9,8 +9,9 @@ use nagare_bench::limit::limit;
 use nagare_bench::operation::Operation;
 use nagare_config::Config;
 use nagare_plan::Planner;
-use nagare_plan::algorithm::Algorithm;
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
 use nagare_plan::by_size::{BySize, by_size};
+use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::stock::{Library, Stock};
 use serde::Serialize;
@@ -79,8 +80,31 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             sizes.iter().filter(|s| s.begins.reason == Some(reason)).map(|s| bytes(s.begins.bytes)).collect();
         let _ = writeln!(text, "stock at {}: {reason}", of.join(", "));
     }
+    text += &untold(args.collective, &sizes);
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why rows have no times.
+fn untold(collective: Collective, sizes: &[Size]) -> String {
+    let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
+    let rows = ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective) && spec.cost.is_none());
+    let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.filter(is_untold).partition(|spec| spec.fits.is_some());
+    let mut text = String::new();
+    for (specs, why) in [
+        (by_network, "chosen by what the network is, not by predicted time"),
+        (forced, "never what a job begins with, unless NAGARE_ALGORITHM says so"),
+    ] {
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+        if !names.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{}: {why}", names.join(", "));
+        }
+    }
+    if !collective.reduces() {
+        text += "stock: predicted for reductions only\n";
+    }
+    text
 }
 
 fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planner, begins: BySize) -> Size {

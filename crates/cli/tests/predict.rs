@@ -34,6 +34,18 @@ fn exchanges_have_a_choice() {
     let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{name}: {text}"));
     assert_eq!(row("two_level_ring")[1..], ["-", "- *"]);
     assert_eq!(row("stock")[1..], ["- *", "-"]);
+    for line in [
+        "two_level_ring, contention_free: chosen by what the network is, not by predicted time",
+        "xor, aggregated: never what a job begins with, unless NAGARE_ALGORITHM says so",
+        "stock: predicted for reductions only",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "no {line} in {text}");
+    }
+    let text = stdout_of(&["predict", "reduce", "-f", "star16", "--sizes", "1M"]);
+    assert!(
+        text.contains("\ntwo_tree: never what") && !text.contains("stock: ") && !text.contains("chosen by"),
+        "{text}"
+    );
 }
 
 /// 4394 hosts: a schedule that uses every link once is predicted so, by the routes of the fabric.
