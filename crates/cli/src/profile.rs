@@ -1,6 +1,8 @@
 //! `nagare profile`: what is in profiles.
 
-use crate::output::{bytes, print, table as boxed};
+mod diff;
+
+use crate::output::{bytes, print, print_json, table as boxed};
 use clap::{Args, Subcommand};
 use comfy_table::CellAlignment;
 use nagare_config::read_text;
@@ -8,12 +10,10 @@ use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::profile::{Cell, MAX_FILE_BYTES, Profile};
 use nagare_plan::quoted;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Times that differ by less than this are the same.
-const ALIKE: f64 = 1.1;
 
 #[derive(Args)]
 pub struct ProfileArgs {
@@ -28,6 +28,9 @@ enum Action {
     Show {
         /// The profile
         file: PathBuf,
+        /// Print JSON, with the names that the file has
+        #[arg(long)]
+        json: bool,
     },
     /// Show in what two profiles differ: what is the fastest, and times by more than a tenth
     #[command(after_help = "Example:\n  nagare profile diff before.toml after.toml")]
@@ -36,6 +39,9 @@ enum Action {
         before: PathBuf,
         /// Another
         after: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Check that profiles can be read; exit status 1 if one cannot
     #[command(after_help = "Example:\n  nagare profile check ~/.config/nagare/profiles/*.toml")]
@@ -43,17 +49,36 @@ enum Action {
         /// The profiles
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Print JSON: of each file what it was measured on, or what is wrong with it
+        #[arg(long)]
+        json: bool,
     },
 }
 
 /// Shows, compares or checks.
 pub fn run(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
-        Action::Show { file } => print(&table(&read(file)?))?,
-        Action::Diff { before, after } => print(&difference(&read(before)?, &read(after)?))?,
-        Action::Check { files } => return check(files),
+        Action::Show { file, json: true } => print_json(&as_data(&read(file)?)?)?,
+        Action::Show { file, json: false } => print(&table(&read(file)?))?,
+        Action::Diff { before, after, json } => {
+            let profiles = [read(before)?, read(after)?];
+            let cells = diff::compared(&profiles);
+            if *json {
+                let [before, after] = [as_data(&profiles[0])?, as_data(&profiles[1])?];
+                let [before, after] = [&before["measured"], &after["measured"]];
+                print_json(&json!({ "schema": 1, "before": before, "after": after, "differing": cells }))?;
+            } else {
+                print(&diff::shown(&profiles, &cells))?;
+            }
+        }
+        Action::Check { files, json } => return check(files, *json),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the file says, for programs: TOML and JSON have the same names.
+fn as_data(profile: &Profile) -> anyhow::Result<Value> {
+    Ok(toml::from_str(&profile.to_toml())?)
 }
 
 /// The profile in a file.
@@ -66,16 +91,26 @@ pub fn read(path: &Path) -> anyhow::Result<Profile> {
     Ok(Profile::from_toml(&text, &name)?)
 }
 
-fn check(files: &[PathBuf]) -> anyhow::Result<ExitCode> {
+fn check(files: &[PathBuf], json: bool) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
+    let mut checked = Vec::new();
     for file in files {
-        match read(file) {
-            Ok(profile) => print(&format!("{}: {}\n", file.display(), summary(&profile)))?,
+        let (measured, problem) = match read(file) {
+            Ok(profile) if json => (Some(as_data(&profile)?["measured"].take()), None),
+            Ok(profile) => {
+                print(&format!("{}: {}\n", file.display(), summary(&profile)))?;
+                (None, None)
+            }
             Err(error) => {
                 eprintln!("nagare: {error:#}");
                 code = ExitCode::FAILURE;
+                (None, Some(format!("{error:#}")))
             }
-        }
+        };
+        checked.push(json!({ "file": file, "measured": measured, "problem": problem }));
+    }
+    if json {
+        print_json(&json!({ "schema": 1, "profiles": checked }))?;
     }
     Ok(code)
 }
@@ -146,37 +181,6 @@ fn unit(collective: Collective) -> &'static str {
     }
 }
 
-fn difference(before: &Profile, after: &Profile) -> String {
-    let mut text = format!("before: {}\nafter:  {}\n", summary(before), summary(after));
-    let mut differing = 0;
-    for new in &after.cells {
-        let is_same = |old: &&Cell| (old.collective, old.bytes) == (new.collective, new.bytes);
-        let what = format!("{} of {}{}", new.collective, bytes(new.bytes), unit(new.collective));
-        let line = match before.cells.iter().find(is_same) {
-            None => format!("{what}: only after: {} {:.3} ms", name(new.fastest), new.fastest_us * 1e-3),
-            Some(old) => {
-                let ratio = (old.fastest_us / new.fastest_us).max(new.fastest_us / old.fastest_us);
-                if old.fastest == new.fastest && ratio < ALIKE {
-                    continue;
-                }
-                let of = |cell: &Cell| format!("{} {:.3} ms", name(cell.fastest), cell.fastest_us * 1e-3);
-                format!("{what}: {} -> {}", of(old), of(new))
-            }
-        };
-        differing += 1;
-        let _ = writeln!(text, "{line}");
-    }
-    let gone = before
-        .cells
-        .iter()
-        .filter(|old| after.cells.iter().all(|new| (old.collective, old.bytes) != (new.collective, new.bytes)));
-    for old in gone {
-        differing += 1;
-        let _ = writeln!(text, "{} of {}{}: only before", old.collective, bytes(old.bytes), unit(old.collective));
-    }
-    let _ = writeln!(text, "{differing} of {} differ", before.cells.len().max(after.cells.len()));
-    text
-}
 /// What a cell is about: a size, or those of a range.
 fn sizes(cell: &Cell) -> String {
     cell.most

@@ -3,6 +3,7 @@
 
 use crate::bench::{limited, missing};
 use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,6 +57,36 @@ fn profiles_are_shown_compared_and_checked() {
     let (code, message) = failure_of(&["profile", "check", &before, &broken]);
     assert_eq!(code, 1);
     assert!(message.contains("broken.toml:13: `xor` does not implement bcast"), "{message}");
+}
+
+#[test]
+fn profiles_are_json_too() {
+    let scratch = tempfile::tempdir().unwrap();
+    let before = write(scratch.path(), "before.toml", BEFORE);
+    let (head, tail) = BEFORE.split_at(BEFORE.rfind("[[fastest]]").unwrap());
+    let after =
+        write(scratch.path(), "after.toml", &(head.replace("us = 10800", "us = 5400") + &tail.replace("1024", "8")));
+    let json = |words: &[&str]| -> Value { serde_json::from_str(&stdout_of(&[words, &["--json"]].concat())).unwrap() };
+    let shown = json(&["profile", "show", &before]);
+    assert_eq!((&shown["schema"], &shown["measured"]["ranks"]), (&1.into(), &16.into()), "{shown}");
+    assert_eq!((&shown["network"]["message_latency"], &shown["fastest"][0]["us"]), (&66.0.into(), &10800.0.into()));
+    let differing = &json(&["profile", "diff", &before, &after])["differing"];
+    let of = |collective: &str, bytes: u64| {
+        differing.as_array().unwrap().iter().find(|d| d["collective"] == collective && d["bytes"] == bytes).unwrap()
+    };
+    let fastest = |algorithm: &str, us: f64| serde_json::json!({ "algorithm": algorithm, "us": us });
+    let (tree, stock) = (of("bcast", 65536), fastest("stock", 900.0));
+    assert_eq!((&tree["before"], &tree["after"]), (&fastest("two_tree", 10800.0), &fastest("two_tree", 5400.0)));
+    assert_eq!((&of("alltoall", 8)["before"], &of("alltoall", 8)["after"]), (&Value::Null, &stock));
+    assert_eq!((&of("alltoall", 1024)["before"], &of("alltoall", 1024)["after"]), (&stock, &Value::Null));
+    let output = nagare(&["profile", "check", "--json", &before, "/none.toml"]).output().unwrap();
+    let checked: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [good, bad] = [&checked["profiles"][0], &checked["profiles"][1]];
+    assert_eq!(
+        (output.status.code(), &good["measured"]["nodes"], &good["problem"]),
+        (Some(1), &8.into(), &Value::Null)
+    );
+    assert!(bad["measured"].is_null() && bad["problem"].as_str().unwrap().starts_with("/none.toml: "), "{checked}");
 }
 
 #[test]
