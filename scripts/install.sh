@@ -106,7 +106,9 @@ install() {
     for file in LICENSE-MIT LICENSE-APACHE CHANGELOG.md CITATION.cff; do
         put 644 "$top/$file" "share/doc/nagare/$file"
     done
-    put 644 "$top/docs/licences.md" share/doc/nagare/licences.md
+    for file in "$top"/docs/*.md; do
+        put 644 "$file" "share/doc/nagare/${file##*/}"
+    done
     put 644 "$notices" share/doc/nagare/notices.txt
 
     # What an older version had and this one has not; what was made for it stays ours.

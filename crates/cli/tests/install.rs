@@ -77,9 +77,13 @@ fn every_file_is_in_its_place_and_nothing_stays() {
         expected.push(format!("share/{shell}"));
     }
     expected.push("share/fish/vendor_completions.d/nagare.fish".to_owned());
-    for text in ["LICENSE-MIT", "LICENSE-APACHE", "licences.md", "notices.txt", "CHANGELOG.md", "CITATION.cff"] {
+    for text in ["LICENSE-MIT", "LICENSE-APACHE", "notices.txt", "CHANGELOG.md", "CITATION.cff"] {
         expected.push(format!("share/doc/nagare/{text}"));
     }
+    let documents = fs::read_dir(project().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let documents = documents.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".md"));
+    expected.extend(documents.map(|name| format!("share/doc/nagare/{name}")));
+    assert!(expected.contains(&"share/doc/nagare/algorithms.md".to_owned()));
     let mut programs = vec!["bin/nagare".to_owned()];
     for family in families() {
         programs.push(format!("lib/nagare/{family}/libnagare.so"));
@@ -146,6 +150,31 @@ fn every_file_is_in_its_place_and_nothing_stays() {
         let line = stderr(&refused).lines().next().unwrap_or_default().to_owned();
         assert!(line.starts_with("install: PREFIX=") && line.contains("expected an absolute path"), "{line}");
     }
+}
+
+/// Every page says of which version it is, and shows what can be typed as it is typed.
+#[test]
+fn manual_pages_have_a_footer_and_examples() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(nagare(&["pages", directory.path().to_str().unwrap()]).status().unwrap().success());
+    let pages = directory.path().join("man/man1");
+    let footer = format!(" 1 \"\" \"nagare {}\" \"Nagare\"", env!("CARGO_PKG_VERSION"));
+    for entry in fs::read_dir(&pages).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let title = text.lines().find(|line| line.starts_with(".TH ")).unwrap();
+        assert!(title.starts_with(".TH NAGARE") && title.ends_with(&footer), "{title}");
+        assert_eq!(text.matches("\n.nf\n").count(), text.matches("\n.fi\n").count(), "{title}");
+        assert!(!text.contains("\nExample"), "{text}");
+    }
+    let page = fs::read_to_string(pages.join("nagare-check.1")).unwrap();
+    for part in [
+        ".SH EXAMPLES\n.nf\nnagare check bcast \\-\\-algorithm two_tree \\-\\-fabric mlfm36 \\-\\-np 32\n",
+        "\n.fi\n.SH NOTES\n",
+        "\n.SH \"EXIT STATUS\"\n0 if the schedule ends",
+    ] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    assert!(fs::read_to_string(pages.join("nagare-ps.1")).unwrap().contains("share/doc/nagare/NAME.md"));
 }
 
 /// Interpreters of module files, with just enough of a module system to see what a file asks for.
