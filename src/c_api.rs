@@ -8,7 +8,7 @@ use mpi::ffi::MPI_Comm;
 use nagare_plan::by_size::by_size;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
-use nagare_plan::quoted;
+use nagare_plan::{counted, quoted};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
@@ -233,8 +233,11 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
         return value.to_string() + "\n";
     }
     let mut text = format!(
-        "rank {} of {}, {} nodes, messages up to {} bytes\n",
-        record.rank, record.size, place.nodes, place.message
+        "rank {} of {}, {}, messages up to {} bytes\n",
+        record.rank,
+        record.size,
+        counted(place.nodes, "node"),
+        place.message
     );
     for (level, name) in topology.level_names().iter().enumerate() {
         let groups = topology.groups(level);

@@ -5,8 +5,8 @@ use super::rows::{CommunicatorRow, OtherRow, Ranks, ReportRow, SizeRow, communic
 use super::snapshot::Snapshot;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use nagare_plan::quoted;
 use nagare_plan::topology::Topology;
+use nagare_plan::{counted, quoted};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -117,11 +117,11 @@ impl Report {
         let mut text = format!("Nagare {} · {}\n", self.nagare, self.mpi);
         let job = self.job.as_ref().map_or_else(String::new, |job| format!(", job {}", quoted(job)));
         let _ = writeln!(text, "{}{job}, rank 0 on {}", quoted(&self.program), quoted(&self.host));
-        let nodes = self.nodes.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+        let nodes = self.nodes.map_or_else(|| "unknown nodes".to_owned(), |nodes| counted(nodes, "node"));
         let _ = writeln!(
             text,
-            "{} ranks, {nodes} nodes, levels: {} (from {})",
-            self.ranks,
+            "{}, {nodes}, levels: {} (from {})",
+            counted(self.ranks, "rank"),
             if self.levels.is_empty() { "none".to_owned() } else { self.levels.join(" > ") },
             self.topology_from
         );

@@ -6,7 +6,7 @@ use super::setup::{Setup, host_name};
 use crate::boundary::panics;
 use crate::real::Real;
 use crate::transport::agreement;
-use nagare_plan::quoted;
+use nagare_plan::{counted, quoted};
 use std::ffi::c_int;
 
 /// Says on the ranks that know it what came of the exchange over the world, of which this is `rank`; with
@@ -24,10 +24,10 @@ pub fn announce(real: &Real, setup: &Setup, rank: c_int, exchange: &Exchange) {
         Ok(facts) if rank == 0 => {
             let topology = &facts.topology;
             log::info!(
-                "{} ranks on {} nodes, levels {} (from {}); messages up to {} bytes within a node, {} between \
+                "{} on {}, levels {} (from {}); messages up to {} bytes within a node, {} between \
                  nodes",
-                topology.ranks(),
-                topology.node_count(),
+                counted(topology.ranks(), "rank"),
+                counted(topology.node_count(), "node"),
                 topology.level_names().join(" > "),
                 setup.topology_origin,
                 facts.eager.local,

@@ -2,12 +2,13 @@
 
 use crate::args::CheckArgs;
 use crate::machine::Machine;
-use crate::output::{bytes, print, print_json, table};
+use crate::output::{bytes, print, print_json, table, wrapped};
 use crate::plan::{header, planner, whole};
 use crate::settings::configuration;
 
 use anyhow::Context;
 use nagare_plan::collective::Collective;
+use nagare_plan::counted;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{
     CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Timeline, Transfer, bytes_of, check,
@@ -95,13 +96,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             Some(error) => &format!("WRONG: {error}"),
         };
         let mut text = header(&machine, &schedule);
-        let _ = writeln!(text, "\n{proof}");
+        let _ = writeln!(text, "\n{}", told(proof));
         write_summary(&mut text, &report, bytes);
         if let Some([most, mean]) = head_of_line {
-            let _ = writeln!(
-                text,
-                "head of line: blocking makes the steps {most:.3} times as long at most, {mean:.3} on average"
-            );
+            let line =
+                format!("head of line: blocking makes the steps {most:.3} times as long at most, {mean:.3} on average");
+            let _ = writeln!(text, "{}", told(&line));
         }
         if args.links {
             write_links(&mut text, fabric, &report);
@@ -149,13 +149,17 @@ fn head_of_line(schedule: &Schedule, placement: &Placement) -> [f64; 2] {
     [most, mean]
 }
 
+/// A line, which goes on below where a terminal ends.
+fn told(line: &str) -> String {
+    wrapped(line, "", "  ")
+}
+
 fn write_summary(text: &mut String, report: &CheckReport, vector: u64) {
-    let (rounds, transfers) = (report.rounds, report.transfers);
-    let _ = writeln!(text, "{rounds} rounds, {transfers} transfers between hosts, {} each", bytes(vector));
+    let (rounds, transfers) = (counted(report.rounds, "round"), counted(report.transfers, "transfer"));
+    let _ = writeln!(text, "{rounds}, {transfers} between hosts, {} each", bytes(vector));
     let seconds = |used: &LinkUse| used.bytes as f64 * 8.0 / (used.mbit * 1e6);
     if let Some(busiest) = report.links.iter().max_by(|a, b| seconds(a).total_cmp(&seconds(b))) {
-        let _ = writeln!(
-            text,
+        let line = format!(
             "busiest link: {} → {}, {} ({:.2} × {}), at least {:.6} s at {} Mbit/s",
             busiest.from,
             busiest.to,
@@ -165,6 +169,7 @@ fn write_summary(text: &mut String, report: &CheckReport, vector: u64) {
             seconds(busiest),
             busiest.mbit
         );
+        let _ = writeln!(text, "{}", told(&line));
     }
 }
 
@@ -195,7 +200,8 @@ fn write_conflicts(text: &mut String, conflicts: &[Conflict], limit: usize) {
         return;
     }
     let shown = if limit == 0 { conflicts.len() } else { limit.min(conflicts.len()) };
-    let _ = writeln!(text, "\n{} conflicts: transfers of one round that share a link", conflicts.len());
+    let count = counted(conflicts.len(), "conflict");
+    let _ = writeln!(text, "\n{count}: transfers of one round that share a link");
     let mut table = table(["round", "transfer", "and", "share"]);
     for c in &conflicts[..shown] {
         let transfer = |t: Transfer| format!("{}→{}", t.from, t.to);
@@ -214,13 +220,13 @@ fn write_timeline(text: &mut String, timeline: &Timeline, limit: usize) {
         1 => " and one token".to_owned(),
         tokens => format!(" and {tokens} tokens"),
     };
-    let _ = writeln!(
-        text,
-        "in time: {} messages{tokens} take {:.6} s, {:.2} times what the busiest link needs at least",
-        timeline.messages,
+    let line = format!(
+        "in time: {}{tokens} take {:.6} s, {:.2} times what the busiest link needs at least",
+        counted(timeline.messages, "message"),
         timeline.finish,
         timeline.ratio()
     );
+    let _ = writeln!(text, "{}", told(&line));
     let conflicts = timeline.conflicts();
     if conflicts.is_empty() {
         text.push_str("\nno conflicts\n");

@@ -1,7 +1,7 @@
 //! `nagare env`: the environment variables, their values here, and what is wrong with these.
 
 use crate::args::EnvArgs;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, wrapped};
 use crate::profile;
 use nagare_config::{Config, VARIABLES, markdown, profile_files, read_topology};
 use nagare_plan::quoted;
@@ -28,6 +28,9 @@ pub fn problems() -> Vec<String> {
     lines.extend(profiles.iter().filter_map(|file| Some(format!("{:#}", profile::read(file).err()?))));
     lines
 }
+
+/// What is to the left of what a variable means.
+const LEFT: &str = "    ";
 
 #[derive(Serialize)]
 struct Variable<'a> {
@@ -61,28 +64,6 @@ fn json(set: &[(String, String)]) -> anyhow::Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Columns of a terminal, and of what is to the left of a text.
-const WIDTH: usize = 80;
-const LEFT: &str = "    ";
-
-/// Adds a text in lines that fit a terminal.
-fn wrapped(words: &str, text: &mut String) {
-    let mut column = 0;
-    for word in words.split_whitespace() {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length <= WIDTH {
-            text.push(' ');
-            column += 1 + length;
-        } else {
-            text.push_str(if column > 0 { "\n" } else { "" });
-            text.push_str(LEFT);
-            column = LEFT.len() + length;
-        }
-        text.push_str(word);
-    }
-    text.push('\n');
-}
-
 /// Prints them; exit status 1 if a variable, or a file that a job reads, cannot be used as it is.
 pub fn run(args: &EnvArgs) -> anyhow::Result<ExitCode> {
     if args.markdown {
@@ -100,7 +81,7 @@ pub fn run(args: &EnvArgs) -> anyhow::Result<ExitCode> {
         let _ = writeln!(text, "{}{}", v.name, here.as_deref().unwrap_or(" is not set"));
         let values = format!("{}; default: {}", v.values, v.default);
         for part in [values.as_str(), v.help] {
-            wrapped(&part.replace('`', ""), &mut text);
+            let _ = writeln!(text, "{}", wrapped(&part.replace('`', ""), LEFT, LEFT));
         }
         text.push('\n');
     }

@@ -3,6 +3,7 @@
 use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_config::Config;
+use nagare_plan::counted;
 use nagare_plan::fabric::{Fabric, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
 use std::sync::Arc;
@@ -45,10 +46,10 @@ impl Machine {
         };
         let placement = placement.with_context(|| format!("fabric {}", fabric.name()))?;
         let description = format!(
-            "fabric {} ({} hosts, {} switches), {order}, at most {ppn} per host",
+            "fabric {} ({}, {}), {order}, at most {ppn} per host",
             fabric.name(),
-            fabric.host_count(),
-            fabric.switch_count()
+            counted(fabric.host_count(), "host"),
+            counted(fabric.switch_count(), "switch")
         );
         let levels = fabric.levels();
         let source = Source::Fabric { fabric: Arc::new(fabric.clone()), levels };
@@ -107,7 +108,8 @@ pub fn load_fabric(name: &str) -> anyhow::Result<Fabric> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
             Err(anyhow!(
-                "no fabric '{name}': there is no such file, and those that come with Nagare are {}",
+                "no fabric '{name}': there is no such file, and those that come with Nagare are {}; a file with a \
+                 [generator] describes another in three lines (`nagare fabrics --help`)",
                 names.join(", ")
             ))
         }

@@ -47,6 +47,31 @@ pub fn table<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
     table
 }
 
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+
+/// The words in lines that fit a terminal, which begin with `first`, and with `next` from the second on.
+pub fn wrapped(words: &str, first: &str, next: &str) -> String {
+    let mut text = first.to_owned();
+    let (mut column, mut is_empty) = (first.len(), true);
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if is_empty {
+            column += length;
+        } else if column + 1 + length <= WIDTH {
+            text.push(' ');
+            column += 1 + length;
+        } else {
+            text.push('\n');
+            text.push_str(next);
+            column = next.len() + length;
+        }
+        text.push_str(word);
+        is_empty = false;
+    }
+    text
+}
+
 /// A number of bytes, with a suffix K, M or G (powers of 1024) where that is exact.
 pub fn bytes(count: u64) -> String {
     let exact = |shift: u32| count != 0 && count.trailing_zeros() >= shift;

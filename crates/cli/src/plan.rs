@@ -10,6 +10,7 @@ use nagare_config::Config;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
+use nagare_plan::counted;
 use nagare_plan::pattern::Partners;
 use nagare_plan::schedule::{Schedule, send_tables};
 use nagare_plan::topology::Topology;
@@ -67,10 +68,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
 /// What the schedule is and where its ranks are.
 pub fn header(machine: &Machine, schedule: &Schedule) -> String {
     let root = if schedule.collective.is_rooted() { format!(", root {}", schedule.root) } else { String::new() };
-    let ranks = match machine.topology.ranks() {
-        1 => "1 rank".to_owned(),
-        ranks => format!("{ranks} ranks"),
-    };
+    let ranks = counted(machine.topology.ranks(), "rank");
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
     let (description, levels) = (&machine.description, machine.levels());
     // What has lanes goes along dimensions.

@@ -2,7 +2,7 @@
 
 use crate::args::PredictArgs;
 use crate::machine::Machine;
-use crate::output::{bytes, print, print_json, table};
+use crate::output::{bytes, print, print_json, table, wrapped};
 use crate::settings::configuration;
 use comfy_table::{CellAlignment, Table};
 use nagare_bench::limit::limit;
@@ -13,6 +13,7 @@ use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
 use nagare_plan::by_size::{BySize, by_size};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
+use nagare_plan::counted;
 use nagare_plan::stock::{Library, Stock};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,8 +68,9 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let message = planner.message();
     let mut text = format!(
-        "{}, {ranks} ranks\n{}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
+        "{}, {}\n{}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
         args.collective,
+        counted(ranks, "rank"),
         machine.description,
         message.latency / 1e3,
         message.gap / 1e3,
@@ -92,13 +94,13 @@ fn untold(collective: Collective, sizes: &[Size]) -> String {
     let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.filter(is_untold).partition(|spec| spec.fits.is_some());
     let mut text = String::new();
     for (specs, why) in [
-        (by_network, "chosen by what the network is, not by predicted time"),
+        (by_network, "chosen by the network, not by predicted time"),
         (forced, "never what a job begins with, unless NAGARE_ALGORITHM says so"),
     ] {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
         if !names.is_empty() {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{}: {why}", names.join(", "));
+            let _ = writeln!(text, "{}", wrapped(&format!("{}: {why}", names.join(", ")), "", "  "));
         }
     }
     if !collective.reduces() {

@@ -9,7 +9,7 @@ use nagare_config::read_text;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::profile::{Cell, MAX_FILE_BYTES, Profile};
-use nagare_plan::quoted;
+use nagare_plan::{counted, quoted};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,8 @@ fn summary(profile: &Profile) -> String {
     let of = &profile.measured;
     let [mpi, transport, network, date] = [&of.mpi, &of.transport, &of.network, &of.date].map(|text| quoted(text));
     let over = if transport.is_empty() { transport } else { format!(" over {transport}") };
-    format!("{mpi}{over} on {network}, {} ranks on {} nodes, measured {date}", of.ranks, of.nodes)
+    let (ranks, nodes) = (counted(of.ranks, "rank"), counted(of.nodes, "node"));
+    format!("{mpi}{over} on {network}, {ranks} on {nodes}, measured {date}")
 }
 
 fn name(fastest: Option<Algorithm>) -> &'static str {

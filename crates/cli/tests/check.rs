@@ -150,3 +150,18 @@ fn a_network_is_needed() {
     let (status, error) = failure_of(&["check", "bcast", "-a", "two_tree", "-n", "4"]);
     assert_eq!((status, error.as_str()), (2, "nagare: --fabric is missing: a schedule is checked on a network\n"));
 }
+
+#[test]
+fn lines_fit_a_terminal_and_one_is_singular() {
+    let text = stdout_of(&["check", "bcast", "-a", "chain", "-f", "star16", "--np", "2"]);
+    assert!(text.contains("(16 hosts, 1 switch)") && text.contains("\n1 round, 1 transfer between hosts,"), "{text}");
+    let exchange = stdout_of(&["check", "alltoall", "-a", "xor", "-f", "tree8"]);
+    for line in text.lines().chain(exchange.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let whole = exchange.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        whole.contains("waits for its receive, and every contribution arrives exactly once 7 rounds,"),
+        "{exchange}"
+    );
+}

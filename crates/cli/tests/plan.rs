@@ -203,6 +203,7 @@ fn mistakes_are_one_clear_line() {
     let (status, error) = failure_of(&["plan", "bcast", "-a", "two_tree", "-f", "nowhere.toml"]);
     assert!(status == 2 && error.lines().count() == 1, "{error}");
     assert!(error.starts_with("nagare: no fabric 'nowhere.toml': there is no such file") && error.contains("mlfm36"));
+    assert!(error.contains("[generator]"), "{error}");
 }
 
 /// Rounds in which the same ranks send to the same ones are one line.

@@ -35,7 +35,7 @@ fn exchanges_have_a_choice() {
     assert_eq!(row("two_level_ring")[1..], ["-", "- *"]);
     assert_eq!(row("stock")[1..], ["- *", "-"]);
     for line in [
-        "two_level_ring, contention_free: chosen by what the network is, not by predicted time",
+        "two_level_ring, contention_free: chosen by the network, not by predicted time",
         "xor, aggregated: never what a job begins with, unless NAGARE_ALGORITHM says so",
         "stock: predicted for reductions only",
     ] {

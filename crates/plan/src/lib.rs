@@ -47,6 +47,7 @@ pub mod choice;
 pub mod collective;
 pub mod context;
 pub mod cost;
+mod counted;
 pub mod decision;
 pub mod execute;
 pub mod fabric;
@@ -62,5 +63,6 @@ pub mod tasks;
 pub mod topology;
 pub mod tree;
 
+pub use counted::counted;
 pub use planner::Planner;
 pub use quoted::quoted;
