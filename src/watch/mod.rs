@@ -23,6 +23,7 @@ use self::peers::Peers;
 use self::place::Place;
 use self::thread::Thread;
 use self::wire::Key;
+use crate::boundary::threads;
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::Topology;
 use nagare_watch::Job;
@@ -35,9 +36,6 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-
-/// Bytes of the thread's stack.
-const STACK: usize = 256 << 10;
 
 /// The ranks of a communicator look at a call that does not end one after another, so that the first has told before
 /// most others ask it: after so long each, at most a part of the limit.
@@ -87,8 +85,7 @@ impl Watch {
             door: Door::open(world, rank).ok(),
             topology,
         };
-        let builder = std::thread::Builder::new().name("nagare-watch".to_owned()).stack_size(STACK);
-        without_signals(|| builder.spawn(move || thread.run()))?;
+        threads::spawn("nagare-watch", move || thread.run())?;
         Ok(watch)
     }
 
@@ -145,18 +142,4 @@ fn poll(descriptors: &[RawFd], within: Duration) -> bool {
     // SAFETY: as many structures as said, which the call writes.
     unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, milliseconds) };
     all.iter().all(|one| one.revents & libc::POLLNVAL == 0)
-}
-
-/// Starts what is started there with all signals blocked, which are for the program's threads.
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: both sets are this function's own; a signal set is plain data.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-        let started = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        started
-    }
 }

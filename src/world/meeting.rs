@@ -14,7 +14,7 @@
 
 use super::disagreement::Disagreement;
 use super::setup::host_name;
-use crate::boundary::say;
+use crate::boundary::{say, threads};
 use crate::real::Real;
 use mpi::ffi::{MPI_Comm, MPI_Datatype};
 use nagare_config::Config;
@@ -204,47 +204,39 @@ impl Watch {
         let limit = if strict { Some(PATIENCE) } else { config.meeting_timeout.map(Duration::from_secs) };
         let done = Arc::new((Mutex::new(false), Condvar::new()));
         let waiting = Arc::clone(&done);
-        // The program's signals are not for this thread, which inherits the mask.
-        // SAFETY: plain data, filled in and used as the functions demand; the mask of this thread is put back.
-        let thread = unsafe {
-            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&raw mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-            let thread = std::thread::Builder::new().name("nagare".to_owned()).spawn(move || {
-                let (done, changed) = &*waiting;
-                let mut done = done.lock();
-                let mut is_over_after = |time: Duration| {
-                    changed.wait_while_for(&mut done, |done| !*done, time);
-                    *done
-                };
-                if is_over_after(PATIENCE) {
-                    return;
+        let thread = threads::spawn("nagare", move || {
+            let (done, changed) = &*waiting;
+            let mut done = done.lock();
+            let mut is_over_after = |time: Duration| {
+                changed.wait_while_for(&mut done, |done| !*done, time);
+                *done
+            };
+            if is_over_after(PATIENCE) {
+                return;
+            }
+            let (host, seconds) = (host_name(), PATIENCE.as_secs());
+            let then = match limit {
+                _ if strict => "; the job ends (NAGARE_STRICT=1)".to_owned(),
+                Some(limit) => format!("; the job ends after {} s (NAGARE_MEETING_TIMEOUT)", limit.as_secs()),
+                None => String::new(),
+            };
+            say(&format!(
+                "nagare: rank {rank} of {size} on {host} has waited {seconds} s for rank {from} or one before \
+                 it, which does not answer; expected libnagare.so in all ranks, as `nagare run` ensures, or in \
+                 none{then}\n"
+            ));
+            let Some(limit) = limit else { return };
+            if !is_over_after(limit.saturating_sub(PATIENCE)) {
+                if !strict {
+                    let seconds = limit.as_secs();
+                    say(&format!("nagare: rank {rank} of {size} on {host} has waited {seconds} s; the job ends\n"));
                 }
-                let (host, seconds) = (host_name(), PATIENCE.as_secs());
-                let then = match limit {
-                    _ if strict => "; the job ends (NAGARE_STRICT=1)".to_owned(),
-                    Some(limit) => format!("; the job ends after {} s (NAGARE_MEETING_TIMEOUT)", limit.as_secs()),
-                    None => String::new(),
-                };
-                say(&format!(
-                    "nagare: rank {rank} of {size} on {host} has waited {seconds} s for rank {from} or one before \
-                     it, which does not answer; expected libnagare.so in all ranks, as `nagare run` ensures, or in \
-                     none{then}\n"
-                ));
-                let Some(limit) = limit else { return };
-                if !is_over_after(limit.saturating_sub(PATIENCE)) {
-                    if !strict {
-                        let seconds = limit.as_secs();
-                        say(&format!("nagare: rank {rank} of {size} on {host} has waited {seconds} s; the job ends\n"));
-                    }
-                    // Another thread is inside the MPI library: the launcher ends a job of which a rank ends like this.
-                    libc::_exit(1);
-                }
-            });
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-            thread.ok()
-        };
-        Self { done, thread }
+                // SAFETY: nothing of this process is used any more. Another thread is inside the MPI library: the
+                // launcher ends a job of which a rank ends like this.
+                unsafe { libc::_exit(1) };
+            }
+        });
+        Self { done, thread: thread.ok() }
     }
 }
 
