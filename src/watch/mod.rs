@@ -5,7 +5,7 @@
 //!   call ──► doing      what the threads of this process are in             each process has a thread,
 //!              ▲                                                            which calls nothing of MPI
 //!            thread ──► peers ──► wire ═══ datagrams ═══ the threads of other ranks, at their places
-//!              │  └───► door ═══ nagare ps
+//!              │  └───► door ═══ nagare ps            (both sockets: kept)
 //!              └──────► crates/watch: words ──► standard error
 //! ```
 //!
@@ -13,6 +13,7 @@
 
 pub mod doing;
 mod door;
+mod kept;
 mod peers;
 pub mod place;
 mod thread;
@@ -81,8 +82,7 @@ impl Watch {
             watch: Arc::clone(&watch),
             peers: Peers::new(socket, Key(key), (rank, host), places, topology.nodes().to_vec())?,
             rank,
-            job: Job { world, program, job, ranks, rank },
-            door: Door::open(world, rank).ok(),
+            door: Door::open(Job { world, program, job, ranks, rank }).ok(),
             topology,
         };
         threads::spawn("nagare-watch", move || thread.run())?;
@@ -134,12 +134,11 @@ fn world(key: [u64; 2]) -> u64 {
     hasher.finish()
 }
 
-/// Waits until one of these has something to read, or for so long; false if one of them is closed.
-fn poll(descriptors: &[RawFd], within: Duration) -> bool {
+/// Waits until one of these has something to read, or is closed, or for so long.
+fn poll(descriptors: &[RawFd], within: Duration) {
     let mut all: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let milliseconds = within.as_millis().clamp(1, 60_000) as i32;
     // SAFETY: as many structures as said, which the call writes.
     unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, milliseconds) };
-    all.iter().all(|one| one.revents & libc::POLLNVAL == 0)
 }

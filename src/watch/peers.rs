@@ -5,6 +5,7 @@
 //! ```
 
 use super::doing::CALLS;
+use super::kept::Kept;
 use super::place::Place;
 use super::wire::{Datagram, Key, LONGEST, Says};
 use nagare_plan::schedule::Rank;
@@ -20,12 +21,19 @@ pub const AT_ONCE: usize = 64;
 const PATIENCE: Duration = Duration::from_millis(900);
 const ASKED: u32 = 3;
 
+/// Datagrams that are read in a row: anybody may send some, without end.
+const HEARD: usize = 64;
+
 /// Messages that an answer lists at most, of all threads.
 const LISTED: usize = 100;
 
+/// The program has closed the socket.
+#[derive(Debug)]
+pub struct Closed;
+
 /// The ranks of the world, as one of them reaches the others.
 pub struct Peers {
-    socket: UdpSocket,
+    socket: Kept<UdpSocket>,
     key: Key,
     rank: Rank,
     host: String,
@@ -50,7 +58,7 @@ impl Peers {
         nodes: Vec<u32>,
     ) -> std::io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { socket, key, rank, host, places, nodes, number: 0 })
+        Ok(Self { socket: Kept::new(socket)?, key, rank, host, places, nodes, number: 0 })
     }
 
     /// Ranks of the world.
@@ -58,9 +66,9 @@ impl Peers {
         self.places.len() as Rank
     }
 
-    /// What can be waited for by poll(2).
-    pub fn descriptor(&self) -> RawFd {
-        self.socket.as_raw_fd()
+    /// What can be waited for by poll(2), unless the program has closed it.
+    pub fn descriptor(&self) -> Option<RawFd> {
+        self.socket.get().map(AsRawFd::as_raw_fd)
     }
 
     /// What these ranks are in, in their order, of those that answer in time; how far they have come on `comm`. Ends
@@ -98,10 +106,9 @@ impl Peers {
                 ranks.iter().filter(is_silent).for_each(|&rank| self.send(rank, self.number, &Says::Ask(comm)));
                 continue;
             }
-            if !self.wait(again.min(PATIENCE).saturating_sub(start.elapsed())) {
-                break;
-            }
-            while let Ok(Some((datagram, from))) = self.receive() {
+            self.wait(again.min(PATIENCE).saturating_sub(start.elapsed()));
+            let Ok(heard) = self.receive() else { break };
+            for (datagram, from) in heard {
                 let Datagram { says: Says::Answer(answer), number, .. } = datagram else {
                     self.reply(&datagram, from);
                     continue;
@@ -115,20 +122,18 @@ impl Peers {
         answers
     }
 
-    /// Answers all who ask now; false if nobody can be heard any more.
-    pub fn answer_all(&self) -> bool {
-        loop {
-            match self.receive() {
-                Ok(Some((datagram, from))) => self.reply(&datagram, from),
-                Ok(None) => return true,
-                Err(()) => return false,
-            }
-        }
+    /// Answers those who ask now.
+    ///
+    /// # Errors
+    /// If nobody can be heard any more.
+    pub fn answer_all(&self) -> Result<(), Closed> {
+        self.receive()?.iter().for_each(|(datagram, from)| self.reply(datagram, *from));
+        Ok(())
     }
 
-    /// Waits until somebody says something, or for so long; false if that cannot be waited for.
-    fn wait(&self, within: Duration) -> bool {
-        super::poll(&[self.descriptor()], within)
+    /// Waits until somebody says something, or for so long.
+    fn wait(&self, within: Duration) {
+        super::poll(self.descriptor().as_slice(), within);
     }
 
     /// To all addresses of the rank: the key is not in it.
@@ -136,8 +141,7 @@ impl Peers {
         let datagram = Datagram { from: self.rank, to, number, says: says.clone() };
         let (Some(place), Some(bytes)) = (self.places.get(to as usize), self.key.seals(&datagram)) else { return };
         for socket in place.sockets(self.is_here(to)) {
-            // Who does not get it is asked again.
-            let _ = self.socket.send_to(&bytes, socket);
+            self.send_to(&bytes, socket);
         }
     }
 
@@ -151,8 +155,13 @@ impl Peers {
         let says = Says::Answer(self.answer(*comm));
         let datagram = Datagram { from: self.rank, to: asked.from, number: asked.number, says };
         if let Some(bytes) = self.key.seals(&datagram) {
-            let _ = self.socket.send_to(&bytes, from);
+            self.send_to(&bytes, from);
         }
+    }
+
+    /// Who does not get it is asked again, or asks again.
+    fn send_to(&self, bytes: &[u8], to: SocketAddr) {
+        let _ = self.socket.get().map(|socket| socket.send_to(bytes, to));
     }
 
     fn is_here(&self, rank: Rank) -> bool {
@@ -182,24 +191,25 @@ impl Peers {
         }
     }
 
-    /// A datagram of a rank of the world to this one, if there is one now.
+    /// The next datagrams of ranks of the world to this one, of those that are there now.
     ///
     /// # Errors
-    /// If there will be none any more: the program has closed the socket.
-    fn receive(&self) -> Result<Option<(Datagram, SocketAddr)>, ()> {
+    /// If there will be none any more.
+    fn receive(&self) -> Result<Vec<(Datagram, SocketAddr)>, Closed> {
         let mut bytes = vec![0; LONGEST];
-        loop {
-            match self.socket.recv_from(&mut bytes) {
+        let mut heard = Vec::new();
+        for _ in 0..HEARD {
+            match self.socket.get().ok_or(Closed)?.recv_from(&mut bytes) {
                 Ok((length, from)) => {
-                    if let Some(datagram) = self.key.opens(&bytes[..length]).filter(|d| d.to == self.rank) {
-                        return Ok(Some((datagram, from)));
-                    }
+                    let datagram = self.key.opens(&bytes[..length]).filter(|datagram| datagram.to == self.rank);
+                    heard.extend(datagram.map(|datagram| (datagram, from)));
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Err(()),
+                Err(_) => return Err(Closed),
             }
         }
+        Ok(heard)
     }
 }
 
@@ -286,10 +296,23 @@ mod tests {
         let bytes = KEY.seals(&ask).expect("short");
         second.send_to(&bytes, to).expect("sent");
         first.send_to(&bytes, to).expect("sent");
-        assert!(peers.wait(Duration::from_secs(60)) && peers.answer_all());
+        peers.wait(Duration::from_secs(60));
+        peers.answer_all().expect("open");
         let (answer, _) = question(&first);
         assert!(matches!(answer, Datagram { from: 0, to: 1, number: 9, says: Says::Answer(_) }), "{answer:?}");
         second.set_nonblocking(true).expect("a socket");
         assert!(second.recv_from(&mut [0; LONGEST]).is_err(), "it was for rank 1");
+    }
+    /// Whoever sends datagrams without end keeps nothing else from its turn.
+    #[test]
+    fn some_datagrams_are_read_at_a_time() {
+        let (peers, [first, second]) = three();
+        let to = peers.places[0].sockets(true).last().expect("an address");
+        (0..HEARD).for_each(|_| assert_eq!(second.send_to(b"nonsense", to).expect("sent"), 8));
+        let ask = Datagram { from: 1, to: 0, number: 9, says: Says::Ask(None) };
+        first.send_to(&KEY.seals(&ask).expect("short"), to).expect("sent");
+        peers.wait(Duration::from_secs(60));
+        assert_eq!(peers.receive().expect("open"), []);
+        assert_eq!(peers.receive().expect("open").len(), 1, "what came after them");
     }
 }

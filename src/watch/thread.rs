@@ -14,12 +14,10 @@ use super::peers::Peers;
 use crate::boundary::say;
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::Topology;
-use nagare_watch::{Answer, Job, LIBRARY, Now, Overdue, overdue};
-use std::io::Write;
+use nagare_watch::{Answer, LIBRARY, Now, Overdue, overdue};
 use std::os::fd::RawFd;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the thread looks, at least.
 const TICK: Duration = Duration::from_secs(1);
@@ -33,32 +31,34 @@ pub struct Thread {
     pub watch: Arc<Watch>,
     pub peers: Peers,
     pub rank: Rank,
-    /// What `nagare ps` is told of the job.
-    pub job: Job,
-    /// Where that asks; none where there is none to be had.
+    /// Where `nagare ps` asks; none where there is none to be had.
     pub door: Option<Door>,
     /// Where the ranks are, and the network, where it is known.
     pub topology: Arc<Topology>,
 }
 
 impl Thread {
-    /// Until the watch ends, or the program has closed all descriptors.
+    /// Until the watch ends, or the program has closed the socket of the ranks.
     pub fn run(mut self) {
         let limit = self.watch.limit();
         let tick = TICK.min(limit / 4);
+        let mut asked = Instant::now();
         loop {
-            let descriptors = [Some(self.peers.descriptor()), self.door.as_ref().map(Door::descriptor)];
+            let descriptors = [self.peers.descriptor(), self.door.as_ref().and_then(Door::descriptor)];
             let descriptors: Vec<RawFd> = descriptors.into_iter().flatten().collect();
             let within = CALLS.next_look().map_or(tick, |next| next.min(tick));
-            if !super::poll(&descriptors, within) || self.watch.has_ended() || !self.peers.answer_all() {
+            super::poll(&descriptors, within);
+            if self.watch.has_ended() || self.peers.answer_all().is_err() {
                 return;
             }
-            match self.door.as_ref().map(Door::caller) {
-                Some(Ok(Some(caller))) => self.serve(caller),
-                Some(Err(_)) => self.door = None,
-                _ => {}
+            if let Some(door) = &mut self.door {
+                door.serve(&mut self.peers);
             }
-            CALLS.ask(TICK.min(limit / 2));
+            // Datagrams wake this thread up at any rate.
+            if asked.elapsed() >= tick {
+                CALLS.ask(TICK.min(limit / 2));
+                asked = Instant::now();
+            }
             if let Some(doing) = CALLS.overdue(limit) {
                 self.look(&doing);
             }
@@ -70,8 +70,9 @@ impl Thread {
     fn look(&mut self, doing: &Doing) {
         let (call, members) = (&doing.call, &doing.members);
         let within = |answer: &Answer| answer.now.iter().find(|now| now.call.is_place_of(call)).cloned();
+        let peers = &mut self.peers;
         let below: Vec<Rank> = members.iter().copied().take_while(|&rank| rank != self.rank).collect();
-        let answers = self.peers.ask(&below, Some(call.comm), |answer| within(answer).is_some());
+        let answers = peers.ask(&below, Some(call.comm), |answer| within(answer).is_some());
         match answers.iter().find_map(within) {
             Some(now) if now.told => return CALLS.told(call),
             // That one tells, once it looks.
@@ -80,7 +81,8 @@ impl Thread {
         }
         let (mut answers, mut is_told) = (Vec::new(), false);
         for _ in 0..ASKED {
-            answers = self.peers.ask(members, Some(call.comm), |answer| within(answer).is_some_and(|now| now.told));
+            let told = |answer: &Answer| within(answer).is_some_and(|now| now.told);
+            answers = peers.ask(members, Some(call.comm), told);
             is_told = answers.iter().filter_map(within).any(|now| now.told);
             let waits = |now: Now| !now.awaited.is_empty() || now.runs.as_deref().is_none_or(|runs| runs == LIBRARY);
             if is_told || answers.iter().filter_map(within).all(waits) {
@@ -110,27 +112,5 @@ impl Thread {
         let links = fabric.route(from, host(to)?);
         let passed = links.iter().map(|&link| fabric.node_name(fabric.end(link)));
         (!links.is_empty()).then(|| [fabric.node_name(from)].into_iter().chain(passed).collect::<Vec<_>>().join(" > "))
-    }
-
-    /// Tells `nagare ps` what all ranks are in, if it asks: one line of the job, one of each rank.
-    fn serve(&mut self, mut caller: UnixStream) {
-        let mut tell = |line: serde_json::Result<Vec<u8>>| match line {
-            Ok(mut line) => {
-                line.push(b'\n');
-                // Who does not read any more has gone.
-                caller.write_all(&line).is_ok()
-            }
-            Err(_) => true,
-        };
-        if !tell(serde_json::to_vec(&self.job)) {
-            return;
-        }
-        let all: Vec<Rank> = (0..self.peers.size()).collect();
-        for some in all.chunks(super::peers::AT_ONCE) {
-            let answers = self.peers.ask(some, None, |_| false);
-            if !answers.iter().all(|answer| tell(serde_json::to_vec(answer))) {
-                return;
-            }
-        }
     }
 }
