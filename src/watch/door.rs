@@ -66,7 +66,7 @@ impl Door {
         }
         let all: Vec<Rank> = (0..peers.size()).collect();
         for some in all.chunks(AT_ONCE) {
-            let answers = peers.ask(some, None, |_| false);
+            let answers = peers.ask(some, None, |_| false, |_| ());
             if !answers.iter().all(|answer| tell(serde_json::to_vec(answer))) {
                 return;
             }

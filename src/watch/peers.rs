@@ -72,8 +72,14 @@ impl Peers {
     }
 
     /// What these ranks are in, in their order, of those that answer in time; how far they have come on `comm`. Ends
-    /// once an answer says `enough`, which is then the last.
-    pub fn ask(&mut self, ranks: &[Rank], comm: Option<u64>, enough: impl Fn(&Answer) -> bool) -> Vec<Answer> {
+    /// once an answer says `enough`, which is then the last. `meanwhile` has its turn now and then.
+    pub fn ask(
+        &mut self,
+        ranks: &[Rank],
+        comm: Option<u64>,
+        enough: impl Fn(&Answer) -> bool,
+        mut meanwhile: impl FnMut(&mut Self),
+    ) -> Vec<Answer> {
         let mut all: Vec<Answer> = Vec::new();
         // A few at first, for whom one answer may do: all ranks may ask the same ones.
         let (mut rest, mut at_once) = (ranks, 1);
@@ -85,6 +91,7 @@ impl Peers {
             if is_enough {
                 break;
             }
+            meanwhile(self);
             (rest, at_once) = (later, (at_once * 8).min(AT_ONCE));
         }
         all.sort_by_cached_key(|answer| ranks.iter().position(|&rank| rank == answer.rank));
@@ -246,7 +253,7 @@ mod tests {
     #[test]
     fn who_does_not_answer_is_asked_again() {
         let (mut peers, [first, _second]) = three();
-        assert_eq!(peers.ask(&[1], Some(3), |_| false), []);
+        assert_eq!(peers.ask(&[1], Some(3), |_| false, |_| ()), []);
         first.set_nonblocking(true).expect("a socket");
         let mut bytes = [0; LONGEST];
         let asked = std::iter::from_fn(|| first.recv_from(&mut bytes).ok()).count();
@@ -263,9 +270,9 @@ mod tests {
             })
         });
         let heard = |answers: Vec<Answer>| answers.iter().map(|answer| (answer.rank, answer.ended)).collect::<Vec<_>>();
-        assert_eq!(heard(peers.ask(&[0, 1, 2], Some(3), |_| false)), [(0, None), (1, Some(7)), (2, Some(7))]);
+        assert_eq!(heard(peers.ask(&[0, 1, 2], Some(3), |_| false, |_| ())), [(0, None), (1, Some(7)), (2, Some(7))]);
         answering.into_iter().for_each(|thread| thread.join().expect("a question came"));
-        assert_eq!(heard(peers.ask(&[0, 2], Some(3), |_| true)), [(0, None)]);
+        assert_eq!(heard(peers.ask(&[0, 2], Some(3), |_| true, |_| ())), [(0, None)]);
     }
 
     #[test]
@@ -283,7 +290,7 @@ mod tests {
             first.send_to(&Key([5, 7]).seals(&own).expect("short"), from).expect("sent");
             second.send_to(b"nonsense", from).expect("sent");
         });
-        assert_eq!(peers.ask(&[1], None, |_| false), []);
+        assert_eq!(peers.ask(&[1], None, |_| false, |_| ()), []);
         answering.join().expect("a question came");
     }
 

@@ -70,9 +70,11 @@ impl Thread {
     fn look(&mut self, doing: &Doing) {
         let (call, members) = (&doing.call, &doing.members);
         let within = |answer: &Answer| answer.now.iter().find(|now| now.call.is_place_of(call)).cloned();
-        let peers = &mut self.peers;
+        // It takes seconds where ranks are silent, and whoever asks does not wait as long.
+        let Self { peers, door, .. } = self;
+        let mut meanwhile = |peers: &mut Peers| door.iter_mut().for_each(|door| door.serve(peers));
         let below: Vec<Rank> = members.iter().copied().take_while(|&rank| rank != self.rank).collect();
-        let answers = peers.ask(&below, Some(call.comm), |answer| within(answer).is_some());
+        let answers = peers.ask(&below, Some(call.comm), |answer| within(answer).is_some(), &mut meanwhile);
         match answers.iter().find_map(within) {
             Some(now) if now.told => return CALLS.told(call),
             // That one tells, once it looks.
@@ -82,7 +84,7 @@ impl Thread {
         let (mut answers, mut is_told) = (Vec::new(), false);
         for _ in 0..ASKED {
             let told = |answer: &Answer| within(answer).is_some_and(|now| now.told);
-            answers = peers.ask(members, Some(call.comm), told);
+            answers = peers.ask(members, Some(call.comm), told, &mut meanwhile);
             is_told = answers.iter().filter_map(within).any(|now| now.told);
             let waits = |now: Now| !now.awaited.is_empty() || now.runs.as_deref().is_none_or(|runs| runs == LIBRARY);
             if is_told || answers.iter().filter_map(within).all(waits) {
