@@ -10,6 +10,18 @@ const ENOUGH: Duration = Duration::from_secs(240);
 
 /// Runs the program until the watch has told, and to its end where it has one then.
 fn watched(mpi: Mpi, ranks: u32, case: &str, to_the_end: bool, set: impl Fn(Job) -> Job) -> Outcome {
+    watched_until(&["NAGARE_WATCH: "], mpi, ranks, case, to_the_end, set)
+}
+
+/// The same, until it has told all of these words.
+fn watched_until(
+    words: &[&str],
+    mpi: Mpi,
+    ranks: u32,
+    case: &str,
+    to_the_end: bool,
+    set: impl Fn(Job) -> Job,
+) -> Outcome {
     let scratch = scratch_directory();
     let file = scratch.path().join("told");
     let arguments = [format!("case={case}"), format!("file={}", file.display())];
@@ -17,7 +29,7 @@ fn watched(mpi: Mpi, ranks: u32, case: &str, to_the_end: bool, set: impl Fn(Job)
     let job = Job::forced(&compile(mpi, "tests/programs/watched.c"), ranks).set("NAGARE_WATCH", "2s");
     set(job).arguments(&arguments).run_watched(&mut |running| {
         // The message is written at once.
-        let told = running.stderr().contains("NAGARE_WATCH: ");
+        let told = words.iter().all(|words| running.stderr().contains(words));
         if told && to_the_end {
             std::fs::write(&file, "").expect("a file");
         }
@@ -86,8 +98,10 @@ fn arguments_that_differ() {
 
 #[test]
 fn a_rank_that_does_not_answer() {
-    let outcome = watched(Mpi::Mpich4, 3, "stopped", false, |job| job);
-    assert_line(&told(&outcome), &["not there: rank 2: no answer: ended, stopped, or out of reach for datagrams"]);
+    // Rank 0 comes three seconds late, so that rank 1 looks first and leaves it to rank 0; which is stopped by the time
+    // when it would look.
+    let outcome = watched(Mpi::Mpich4, 3, "stopped", false, |job| job.set("NAGARE_WATCH", "4s"));
+    assert_line(&told(&outcome), &["not there: rank", "2: no answer: ended, stopped, or out of reach for datagrams"]);
 }
 
 /// How far a rank has come is known on every communicator.
@@ -107,7 +121,27 @@ fn communicators_in_different_orders() {
     let outcome = watched(Mpi::Mpich4, 2, "order", false, |job| job);
     let lines = told(&outcome);
     assert_line(&lines, &["NAGARE_WATCH: barrier, collective number 1 on 2 ranks (ranks 0-1)"]);
-    assert_line(&lines, &["all ranks have arrived, if all are in the same communicator: "]);
+    assert_line(&lines, &["perhaps all ranks have arrived"]);
+}
+
+/// A rank waits in what seems an earlier call, and is on another communicator: this one hangs all the same.
+#[test]
+fn a_call_that_seems_to_be_kept() {
+    let told = ["barrier, collective number 2 on 2 ranks", "barrier, collective number 3 on 2 ranks"];
+    let outcome =
+        watched_until(&told, Mpi::OpenMpi4, 2, "crossed", false, |job| job.set("NAGARE_ALGORITHM", "all=stock"));
+    let lines = outcome.messages();
+    assert_line(&lines, &["perhaps through with it: rank 0"]);
+    assert_line(&lines, &["perhaps not there: rank 1 on ", "in barrier, collective number 2, for "]);
+}
+
+/// The watch's thread ends soon after MPI_Finalize, when its descriptors may be the program's.
+#[test]
+fn files_of_the_program_are_left_alone() {
+    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
+        let job = Job::forced(&compile(mpi, "tests/programs/watched.c"), 2).set("NAGARE_WATCH", "1h");
+        job.arguments(&["case=closed"]).run().verified("watched");
+    }
 }
 
 /// Ranks of the same user are asked while the job runs; nobody is told anything.

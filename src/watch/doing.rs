@@ -24,7 +24,9 @@ pub struct Doing {
     pub awaited: Vec<Awaited>,
     /// Whether somebody has told why it does not end.
     pub is_told: bool,
-    /// When the watch is to look at it.
+    /// How often the watch has looked at it.
+    pub looks: u32,
+    /// When it is to look next.
     look_at: Instant,
 }
 
@@ -84,7 +86,8 @@ impl Calls {
                 }
                 !is_left
             });
-            let doing = Doing { call, members, since, runs: None, awaited: Vec::new(), is_told: false, look_at };
+            let awaited = Vec::new();
+            let doing = Doing { call, members, since, runs: None, awaited, is_told: false, looks: 0, look_at };
             let free = now.iter().position(Option::is_none);
             let place = free.unwrap_or(now.len());
             match free {
@@ -155,6 +158,7 @@ impl Calls {
         let mut now = self.now.lock();
         let at = Instant::now();
         let doing = now.iter_mut().flatten().find(|doing| !doing.is_told && doing.look_at <= at)?;
+        doing.looks += 1;
         doing.look_at = at + limit;
         Some(doing.clone())
     }
@@ -214,7 +218,8 @@ mod tests {
         calls.waits(vec![Awaited { peer: 1, receives: true }]);
         let now = calls.now();
         assert_eq!((now.len(), now[0].runs, now[0].awaited.len()), (1, Some("chain"), 1));
-        assert_eq!(calls.overdue(HOUR).expect("one").call, call(7, 1));
+        let looked_at = calls.overdue(HOUR).expect("one");
+        assert_eq!((looked_at.call, looked_at.looks), (call(7, 1), 1));
         assert!(calls.overdue(HOUR).is_none(), "looked at");
         calls.leave(first);
         assert!(calls.now().is_empty());

@@ -3,7 +3,7 @@
 //! ```text
 //!   overdue? ─► ask the members below me: is one of them in the call, it tells; has it told, all is said
 //!            └► else ask all members: has one told, all is said
-//!                                     is one of them in an earlier call on the communicator, later again
+//!                                     is one of them in an earlier call on the communicator, later again, a few times
 //!                                     else words ─► standard error
 //! ```
 
@@ -25,6 +25,10 @@ const TICK: Duration = Duration::from_secs(1);
 /// How often ranks are asked that have not said yet what they wait for, and how long they have between.
 const ASKED: u32 = 5;
 const LATE: Duration = Duration::from_millis(200);
+
+/// Looks at a call that others keep, by their being in earlier calls on its communicator. Except on the world's, these
+/// may be on another one of the same ranks, and hang for ever.
+const LOOKS: u32 = 3;
 
 /// What the thread has.
 pub struct Thread {
@@ -93,14 +97,15 @@ impl Thread {
             // On a busy host a rank comes late to say what it waits for.
             std::thread::sleep(LATE);
         }
-        let is_kept = answers.iter().flat_map(|answer| &answer.now).any(|now| now.call.is_before(call));
+        let is_world = members.len() == self.peers.size() as usize && call.comm == self.watch.name(members, true);
+        let is_kept = (is_world || doing.looks < LOOKS)
+            && answers.iter().flat_map(|answer| &answer.now).any(|now| now.call.is_before(call));
         let is_over = !CALLS.now().iter().any(|now| now.call == *call);
         if is_told {
             CALLS.told(call);
         } else if !is_kept && !is_over && !self.watch.has_ended() {
             CALLS.told(call);
             let route = |from: Rank, to: Rank| self.route(from, to);
-            let is_world = members.len() == self.peers.size() as usize && call.comm == self.watch.name(members, true);
             let seconds = doing.since.elapsed().as_secs_f64();
             say(&overdue(&Overdue { call, seconds, members, is_world }, &answers, &route));
         }

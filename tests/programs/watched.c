@@ -4,10 +4,16 @@
      case=finalize   comes to MPI_Finalize only then
      case=barrier    waits in MPI_Barrier for ranks that are in MPI_Bcast
      case=length     broadcasts twice as many bytes
-     case=stopped    is stopped, with all its threads
+     case=stopped    is stopped, with all its threads; so is rank 0, after six seconds, three of them in MPI_Bcast
      case=elsewhere  does not come to MPI_Gather; those that are through call a collective on another communicator
-     case=order      uses another of two communicators first */
+     case=order      uses another of two communicators first
+     case=crossed    the same, and has called fewer collectives there
+     case=closed     none does; all open files under every number once MPI_Finalize has ended */
 #include "check.h"
+#include <fcntl.h>
+
+/* The C library takes it out of the stack of every thread. */
+static _Thread_local volatile char large[4 << 20];
 
 static void broadcast(size_t bytes, int root)
 {
@@ -42,8 +48,43 @@ static void in_another_order(int rank)
     MPI_Barrier(both[check_rank != rank]);
 }
 
+/* Two ranks, each at the root of what it broadcasts. */
+static void in_one_of_two(int rank)
+{
+    MPI_Comm both[2], *own = &both[check_rank == rank];
+    char byte = 0;
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &both[i]);
+    for (int calls = check_rank == rank ? 1 : 2; calls > 0; calls--)
+        MPI_Bcast(&byte, 1, MPI_BYTE, check_rank, *own);
+    message_barrier(MPI_COMM_WORLD);
+    MPI_Barrier(*own);
+}
+
+static void stop(int number)
+{
+    (void)number;
+    raise(SIGSTOP);
+}
+
+/* No thread that is left may close them. */
+static void have_files(void)
+{
+    const int file = open("/dev/null", O_RDONLY);
+    for (int number = 3; number < 256; number++)
+        if (dup2(file, number) != number)
+            _exit(1);
+    sleep(3);
+    for (int number = 3; number < 256; number++)
+        if (fcntl(number, F_GETFD) < 0) {
+            fprintf(stderr, "FAIL watched: file %d is closed\n", number);
+            _exit(1);
+        }
+}
+
 int main(int argc, char **argv)
 {
+    large[argc] = 1;
     MPI_Init(&argc, &argv);
     check_start("watched", "rank,bytes,file,case", argc, argv);
     const int rank = (int)option_number(argc, argv, "rank", 0, check_size - 1);
@@ -54,7 +95,14 @@ int main(int argc, char **argv)
         gather_and_go_on(rank, file);
     if (strcmp(what, "order") == 0)
         in_another_order(rank);
-    if (check_rank == rank) {
+    if (strcmp(what, "crossed") == 0)
+        in_one_of_two(rank);
+    if (strcmp(what, "stopped") == 0 && check_rank == 0) {
+        sleep(3);
+        signal(SIGALRM, stop);
+        alarm(3);
+    }
+    if (check_rank == rank && strcmp(what, "closed") != 0) {
         if (strcmp(what, "stopped") == 0)
             raise(SIGSTOP);
         if (strcmp(what, "barrier") == 0)
@@ -67,5 +115,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "finalize") != 0)
         broadcast(bytes, 0);
     check_finish();
+    if (strcmp(what, "closed") == 0)
+        have_files();
     return 0;
 }
