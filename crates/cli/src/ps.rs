@@ -5,12 +5,12 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use nagare_plan::quoted;
 use nagare_watch::{Answer, Job, behind, door, running};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const SOCKETS: &str = "/proc/net/unix";
 const FIRST: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Ranks of a job that are asked, one after another: those of a stopped job do not answer.
+/// Ranks of a job that are waited for, one after another: those of a stopped job do not answer.
 const TRIED: usize = 3;
 
 /// Jobs that are asked at the same time.
@@ -55,9 +55,10 @@ struct Found {
 /// Asks one rank of every job on this host.
 pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
     let text = fs::read_to_string(SOCKETS).context(SOCKETS)?;
-    let mut jobs: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    let mut jobs: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+    // A rank has a line more for everybody who waits for its answer.
     for (world, rank) in text.lines().filter_map(|line| behind(line.split_once('@')?.1)) {
-        jobs.entry(world).or_default().push(rank);
+        jobs.entry(world).or_default().insert(rank);
     }
     if jobs.is_empty() {
         eprintln!(
@@ -68,7 +69,10 @@ pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
     let mut found: Vec<Found> = Vec::new();
     let mut silent = Vec::new();
     // One job that does not answer keeps no other waiting.
-    let asked = |(&world, ranks): (&u64, &Vec<u32>)| ranks.iter().take(TRIED).find_map(|&rank| ask(world, rank).ok());
+    let asked = |(&world, ranks): (&u64, &BTreeSet<u32>)| {
+        let ours = ranks.iter().filter_map(|&rank| reach(world, rank).ok());
+        ours.take(TRIED).find_map(|stream| ask(stream).ok())
+    };
     for some in jobs.iter().collect::<Vec<_>>().chunks(AT_ONCE) {
         let answers: Vec<Option<Found>> = thread::scope(|scope| {
             let asking: Vec<_> = some.iter().map(|&job| scope.spawn(move || asked(job))).collect();
@@ -101,12 +105,21 @@ pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
     Ok(if found.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What all ranks of a job are in, asked at one of them.
-fn ask(world: u64, rank: u32) -> anyhow::Result<Found> {
-    let stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(door(world, rank))?)?;
+/// The watch of a rank, if this user may ask it; at once, whoever has the socket and however many wait there.
+fn reach(world: u64, rank: u32) -> anyhow::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new_abstract_name(door(world, rank).as_bytes())?)?;
     // Anybody may give a socket such a name. Root sees the jobs of all users, each at most so long.
-    let (theirs, own) = (rustix::net::sockopt::socket_peercred(&stream)?.uid, rustix::process::geteuid());
+    let (theirs, own) = (sockopt::socket_peercred(&socket)?.uid, rustix::process::geteuid());
     ensure!(theirs == own || own.is_root(), "another user's");
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+/// What all ranks of a job are in, as one of them tells it.
+fn ask(stream: UnixStream) -> anyhow::Result<Found> {
     stream.set_read_timeout(Some(FIRST))?;
     let (start, patience) = (Instant::now(), stream.try_clone()?);
     let mut lines = BufReader::new(stream.take(MOST)).lines();

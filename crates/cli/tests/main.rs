@@ -9,6 +9,7 @@ mod install;
 mod lists;
 mod plan;
 mod predict;
+mod ps;
 mod run;
 mod run_programs;
 mod testbed;
