@@ -9,8 +9,8 @@ use std::sync::{Mutex, Once, PoisonError};
 /// Which socket it is, whatever its descriptor: device and number.
 type Identity = (libc::dev_t, libc::ino_t);
 
-/// Those of this process. The standard library's lock is a word in memory: a child may try it whatever other threads did
-/// when it was forked.
+/// Those of this process. The standard library's lock is a word in memory: a child may try it whatever other threads
+/// did when it was forked.
 static HELD: Mutex<Vec<(RawFd, Identity)>> = Mutex::new(Vec::new());
 
 /// A socket, as long as the program leaves it alone.

@@ -21,8 +21,8 @@ pub struct Overdue<'a> {
     pub seconds: f64,
     /// The ranks of its communicator.
     pub members: &'a [Rank],
-    /// Whether that is the world's, of which there is one. Ranks tell others of the same ranks apart by the order in which
-    /// they have used them first, so that a rank may be in another one.
+    /// Whether that is the world's, of which there is one. Ranks tell others of the same ranks apart by the order in
+    /// which they have used them first, so that a rank may be in another one.
     pub is_world: bool,
 }
 
