@@ -189,7 +189,9 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 share_a_processor();
-                while !ends.load(Ordering::Relaxed) {}
+                while !ends.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
             });
             scope.spawn(|| {
                 share_a_processor();

@@ -57,7 +57,7 @@ impl Setup {
             Err(problem) => {
                 problems.push(problem);
                 usable = false;
-                (Source::Nodes, "the MPI library's shared-memory split".to_owned())
+                (Source::Nodes, "boot, name and network of the hosts".to_owned())
             }
         };
         let level_names = source.level_names();
@@ -120,7 +120,7 @@ fn topology_source(config: &Config, file_hash: &mut u64) -> Result<(Source, Stri
                 let source = Source::slurm(&address, &pattern).map_err(|e| e.to_string())?;
                 Ok((source, "SLURM_TOPOLOGY_ADDR".to_owned()))
             }
-            _ => Ok((Source::Nodes, "the MPI library's shared-memory split".to_owned())),
+            _ => Ok((Source::Nodes, "boot, name and network of the hosts".to_owned())),
         },
     }
 }
