@@ -10,8 +10,9 @@
 #   LOGS      a directory that gets the daemons' logs
 #
 # In the command's environment SLURM_CONF names the configuration, and OMPI_MCA_* and UCX_* the links of the testbed.
+# Beside SLURM_CONF a file `prologs` has a line `NAME=LD_PRELOAD` for each Prolog, Epilog, TaskProlog and TaskEpilog.
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd -P)
 usage="usage: scripts/slurm.sh FABRIC COMMAND..."
 fabric=${1:?$usage}
 shift
@@ -67,6 +68,12 @@ SelectType=select/cons_tres
 SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=none"
+    for prolog in Prolog Epilog TaskProlog TaskEpilog; do
+        echo "$prolog=$work/$prolog"
+        # shellcheck disable=SC2016 # a word of that script
+        printf '#!/bin/sh\necho "%s=$LD_PRELOAD" >>%q\n' "$prolog" "$work/prologs" >"$work/$prolog"
+        chmod 755 "$work/$prolog"
+    done
     [[ -z ${SWITCHES-} ]] || echo "TopologyPlugin=topology/tree"
     for host in "${hosts[@]}"; do
         echo "NodeName=$host NodeAddr=$(at -- cat /etc/hosts | awk -v name="$host" '$2 == name { print $1; exit }') CPUs=4"
@@ -86,8 +93,13 @@ for _ in {1..100}; do [[ -S $work/munge.socket ]] && break || sleep 0.1; done
 at -- slurmctld -D -f "$work/slurm.conf" </dev/null >"$work/slurmctld.out.log" 2>&1 &
 for host in "${hosts[@]}"; do
     mkdir -m 1777 "$work/tmp.$host"
+    # A /tmp of its own, where a checkout that is below /tmp has its place all the same.
+    shared=
+    [[ $top != /tmp/* ]] || { shared=$work/tmp.$host/${top#/tmp/} && mkdir -p "$shared"; }
     # shellcheck disable=SC2016 # words of the inner shell
-    at --on "$host" -- unshare --mount sh -c 'mount --bind "$1" /tmp && shift && exec "$@"' sh "$work/tmp.$host" \
+    at --on "$host" -- unshare --mount sh -c \
+        '[ -z "$3" ] || mount --bind "$2" "$3" && mount --rbind "$1" /tmp && shift 3 && exec "$@"' \
+        sh "$work/tmp.$host" "$top" "$shared" \
         slurmd -D -f "$work/slurm.conf" -N "$host" </dev/null >"$work/slurmd.$host.out.log" 2>&1 &
 done
 # Every daemon has registered.

@@ -40,6 +40,8 @@ run "Open MPI" --mpi=pmix --nagare=report "$OPENMPI" $words
 run "MPICH" --mpi=pmi2 --nagare=mpich timeout 60 "$MPICH" $words
 
 plugin default=on
+has "a site that does not say which"
+plugin "default=on mpi=openmpi"
 has "a site that is on"
 has "not wanted" --nagare=off
 NAGARE_ENABLE=0 has "switched off"
@@ -48,16 +50,29 @@ touch "$HOME/.config/nagare/off"
 has "opted out"
 has "opted out, asked for" --nagare
 rm "$HOME/.config/nagare/off"
-plugin "default=on never=/x:/*/bin/*"
+plugin "default=on mpi=openmpi never=/x:/*/bin/*"
 has "filtered"
-plugin "default=on only=/nowhere/*"
+plugin "default=on mpi=openmpi only=/nowhere/*"
 has "not among these"
 plugin "default=on mpi=mpich"
-has "the other library"
+has "a shell that could start any program"
+has "a shell, asked for" --nagare
+run "a site for MPICH, Open MPI" --mpi=pmix "$OPENMPI" $words
+run "a site for MPICH, a script for Open MPI" --mpi=pmix sh -c '"$@"' sh "$OPENMPI" $words
+run "the wrong word" --mpi=pmix --nagare=mpich "$OPENMPI" $words
+plugin "default=on mpi=openmpi"
+echo "== a site for Open MPI, MPICH"
+timeout 60 srun -N4 -n4 --export=ALL,NAGARE_REPORT=stderr --mpi=pmi2 "$MPICH" $words
 plugin "default=sometimes"
 has "a mistake of the site"
 
-plugin default=on
+plugin "default=on mpi=openmpi"
+prologs=$(dirname "$SLURM_CONF")/prologs
+sleep 1; rm "$prologs"
+has "with prologs"
+for _ in $(seq 100); do grep -q ^Epilog= "$prologs" && break || sleep 0.1; done
+echo "== prologs"
+sort "$prologs"
 cat >"$HOME/batch" <<END
 #!/bin/sh
 echo "batch=\$LD_PRELOAD"
@@ -130,6 +145,7 @@ fn jobs_of_a_real_slurm() {
         ("there already", openmpi.clone()),
         ("the other one there", mpich.clone()),
         ("there and not wanted", String::new()),
+        ("a site that does not say which", String::new()),
         ("a site that is on", openmpi.clone()),
         ("not wanted", String::new()),
         ("switched off", String::new()),
@@ -137,9 +153,11 @@ fn jobs_of_a_real_slurm() {
         ("opted out, asked for", openmpi.clone()),
         ("filtered", String::new()),
         ("not among these", String::new()),
-        ("the other library", mpich),
+        ("a shell that could start any program", String::new()),
+        ("a shell, asked for", mpich),
         ("a mistake of the site", String::new()),
-        ("asked in batch", openmpi),
+        ("with prologs", openmpi.clone()),
+        ("asked in batch", openmpi.clone()),
     ];
     for (name, list) in preloaded {
         assert_eq!(section(&ended, name).trim(), format!("preload={list}"), "{name}\n{}", ended.output());
@@ -149,16 +167,30 @@ fn jobs_of_a_real_slurm() {
         assert!(ended.stderr.contains(line), "{line}\n{}", ended.output());
     }
 
-    // Ours ran, on the switches that Slurm told of.
-    for name in ["by hand, Open MPI", "Open MPI"] {
+    // TaskProlog runs after the plugin, with the task's environment.
+    let prologs = format!("Epilog=\nProlog=\nTaskEpilog=\nTaskProlog={openmpi}\n");
+    assert_eq!(section(&ended, "prologs"), prologs, "{}", ended.output());
+
+    // Ours ran, on the switches that Slurm told of, with the build that fits whatever site and user say; what the plugin
+    // cannot see through ran without it.
+    let ran = [
+        "by hand, Open MPI",
+        "Open MPI",
+        "a site for MPICH, Open MPI",
+        "a site for MPICH, a script for Open MPI",
+        "the wrong word",
+    ];
+    for name in ran {
         let lines = section(&ended, name);
         assert!(lines.contains("PASS learning cases=40\n") && lines.contains("exit=0"), "{name}\n{}", ended.output());
     }
     // Debian's MPICH over UCX hangs in MPI_Finalize now and then, also without Nagare: then it has printed this before.
-    assert!(section(&ended, "MPICH").contains("PASS learning cases=40\n"), "{}", ended.output());
+    for name in ["MPICH", "a site for Open MPI, MPICH"] {
+        assert!(section(&ended, name).contains("PASS learning cases=40\n"), "{name}\n{}", ended.output());
+    }
     let reports =
         ended.stderr.matches("4 ranks, 4 nodes, levels: switch2 > switch1 > node (from SLURM_TOPOLOGY_ADDR)").count();
-    assert_eq!(reports, 3, "{}", ended.output());
+    assert_eq!(reports, 6, "{}", ended.output());
     let batch = section(&ended, "batch");
     assert!(batch.starts_with("batch=\n"), "{batch}");
     assert_eq!(batch.matches("PASS learning cases=40\n").count(), 2, "{batch}");

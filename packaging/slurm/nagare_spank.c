@@ -1,18 +1,22 @@
 /* nagare_spank.so: Nagare for the tasks of srun. It puts libnagare.so first into the LD_PRELOAD of each, before what is
-   there, and of nothing else: not of prologs, batch scripts, interactive shells and the daemons of other launchers.
+   there; not of Prolog, Epilog, TaskEpilog, batch scripts, interactive shells and the daemons of other launchers.
    Slurm starts every task as its user; all here happens in that process (slurm_spank_task_init) or parses options.
+   Only TaskProlog, which Slurm runs later and with the task's environment, has the library as well.
 
    A line of plugstack.conf, on every host that runs srun, sbatch, salloc or slurmd (docs/administrators.md):
 
-       optional /opt/nagare/0.1.0/lib/nagare/nagare_spank.so default=on mpi=openmpi only=/home/?*
+       optional /opt/nagare/0.1.0/lib/nagare/nagare_spank.so default=on only=/home/?*
 
        default=on|off             without srun --nagare (off)
-       mpi=openmpi|mpich          which build of the library, without srun --nagare=openmpi|mpich (openmpi)
+       mpi=openmpi|mpich          which build of the library, where neither the program says so, by the MPI library that
+                                  it is linked to, nor srun --nagare=openmpi|mpich
        only=PATTERN[:PATTERN...]  with default=on: programs whose path one of these fits, as for a shell's `case`
        never=PATTERN[:...]        with default=on: not those
        libraries=DIRECTORY        where openmpi/libnagare.so and mpich/libnagare.so are (where this file is) */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <slurm/slurm.h>
@@ -20,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 SPANK_PLUGIN(nagare, 1)
@@ -31,7 +36,7 @@ enum answer { UNASKED, OFF, ON };
 
 /* What the site says. */
 static enum answer site = OFF;
-static char mpi[16] = "openmpi", libraries[PATH_MAX], only[PATH_MAX], never[PATH_MAX];
+static char mpi[16], libraries[PATH_MAX], only[PATH_MAX], never[PATH_MAX];
 
 /* What the user says. */
 static enum answer user = UNASKED;
@@ -176,16 +181,91 @@ static void find(spank_t spank, const char *program, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s", program);
 }
 
-/* Whether the task is to have the library. */
-static int is_wanted(spank_t spank, const char *program)
+/* The family of a library that a program needs, by its file name: the C library or a language binding; or "". */
+static const char *family_of(const char *needed)
 {
-    char path[PATH_MAX];
+    const char *version = strstr(needed, ".so.");
+    if (strncmp(needed, "libmpi", 6) != 0 || version == NULL || strcspn(version += 4, ".") != 2)
+        return "";
+    return strncmp(version, "40", 2) == 0 ? "openmpi" : strncmp(version, "12", 2) == 0 ? "mpich" : "";
+}
+
+static int reads(int file, void *bytes, size_t size, uint64_t offset)
+{
+    return offset <= INT64_MAX && pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* This file's own header, which the linker names so. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+
+/* Of a program in ELF format: the family it is linked to, or "". The file may say anything: all sizes have a limit. */
+static const char *family_in(int file, const Elf64_Ehdr *header)
+{
+    Elf64_Phdr segments[64], dynamic = { 0 };
+    static Elf64_Dyn entries[4096];
+    uint64_t names = 0, address = 0;
+    size_t count = 0;
+    if (header->e_phentsize != sizeof segments[0] || header->e_phnum > sizeof segments / sizeof segments[0] ||
+        !reads(file, segments, header->e_phnum * sizeof segments[0], header->e_phoff))
+        return "";
+    for (int i = 0; i < header->e_phnum; i++)
+        if (segments[i].p_type == PT_DYNAMIC)
+            dynamic = segments[i];
+    if (dynamic.p_filesz > sizeof entries || !reads(file, entries, dynamic.p_filesz, dynamic.p_offset))
+        return "";
+    while (count < dynamic.p_filesz / sizeof entries[0] && entries[count].d_tag != DT_NULL)
+        if (entries[count++].d_tag == DT_STRTAB)
+            address = entries[count - 1].d_un.d_ptr;
+    for (int i = 0; i < header->e_phnum; i++)
+        if (segments[i].p_type == PT_LOAD && address - segments[i].p_vaddr < segments[i].p_filesz)
+            names = address - segments[i].p_vaddr + segments[i].p_offset;
+    for (size_t i = 0; names != 0 && i < count; i++) {
+        char needed[64] = "";
+        if (entries[i].d_tag != DT_NEEDED || names + entries[i].d_un.d_val > INT64_MAX ||
+            pread(file, needed, sizeof needed - 1, (off_t)(names + entries[i].d_un.d_val)) < 1)
+            continue;
+        if (*family_of(needed) != '\0')
+            return family_of(needed);
+    }
+    return "";
+}
+
+/* The family of the MPI library that the program's file names: "" where it names none, as a script, Python, or what
+   opens its MPI later; NULL where the library cannot be loaded, as into a program of 32 bits. */
+static const char *family_named(const char *path)
+{
+    Elf64_Ehdr header;
+    struct stat status;
+    const char *family = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && reads(file, &header, sizeof header, 0) &&
+        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+        int is_alike = memcmp(header.e_ident, __ehdr_start.e_ident, EI_VERSION) == 0 &&
+                       header.e_machine == __ehdr_start.e_machine;
+        family = is_alike ? family_in(file, &header) : NULL;
+    }
+    close(file);
+    return family;
+}
+
+/* Whether the task is to have the library. */
+static int is_wanted(spank_t spank, const char *path)
+{
     if (user != UNASKED)
         return user == ON;
-    if (site != ON || has_opted_out(spank))
-        return 0;
-    find(spank, program, path);
-    return (only[0] == '\0' || fits(only, path)) && !fits(never, path);
+    return site == ON && !has_opted_out(spank) && (only[0] == '\0' || fits(only, path)) && !fits(never, path);
+}
+
+/* Which build the task is to have; "" for none. */
+static const char *build_for(const char *path)
+{
+    const char *named = family_named(path);
+    if (named == NULL || *named != '\0')
+        return named == NULL ? "" : named;
+    if (user == ON)
+        return user_mpi[0] != '\0' ? user_mpi : mpi[0] != '\0' ? mpi : "openmpi";
+    /* Unasked only what can pass on all calls of any MPI library; MPICH's build cannot (src/world/family.rs). */
+    return strcmp(mpi, "openmpi") == 0 ? mpi : "";
 }
 
 /* Whether the path is that of a build of the library. */
@@ -217,7 +297,8 @@ int slurm_spank_task_init(spank_t spank, int count, char *words[])
     static char before[LONGEST], others[LONGEST], list[LONGEST + PATH_MAX + 64];
     uint32_t step = 0;
     int arguments = 0, has_library;
-    char **program = NULL, library[PATH_MAX + 64], value[8];
+    char **program = NULL, path[PATH_MAX], library[PATH_MAX + 64], value[8];
+    const char *build;
     (void)count, (void)words;
     if (spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step >= SLURM_INTERACTIVE_STEP ||
         spank_get_item(spank, S_JOB_ARGV, &arguments, &program) != ESPANK_SUCCESS || arguments < 1)
@@ -231,9 +312,11 @@ int slurm_spank_task_init(spank_t spank, int count, char *words[])
     has_library = without_library(variable(spank, "LD_PRELOAD", before, sizeof before), others) > 0;
     if (user == OFF && has_library)
         spank_setenv(spank, "LD_PRELOAD", others, 1);
-    if (!is_wanted(spank, program[0]) || strcmp(variable(spank, "NAGARE_ENABLE", value, sizeof value), "0") == 0)
+    find(spank, program[0], path);
+    if (!is_wanted(spank, path) || strcmp(variable(spank, "NAGARE_ENABLE", value, sizeof value), "0") == 0 ||
+        *(build = build_for(path)) == '\0')
         return ESPANK_SUCCESS;
-    snprintf(library, sizeof library, "%s/%s/libnagare.so", libraries, user_mpi[0] == '\0' ? mpi : user_mpi);
+    snprintf(library, sizeof library, "%s/%s/libnagare.so", libraries, build);
     if (access(library, R_OK) != 0) {
         slurm_error("nagare: cannot read %s on this host; the task runs without it", library);
         return ESPANK_SUCCESS;
