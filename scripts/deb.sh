@@ -26,7 +26,10 @@ mkdir -p "$root/usr/share/zsh/vendor-completions"
 mv "$root/usr/share/zsh/site-functions/_nagare" "$root/usr/share/zsh/vendor-completions/"
 rmdir "$root/usr/share/zsh/site-functions"
 find "$root/usr/share/man" -type f -exec gzip -9n {} +
-strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root"/usr/{bin/nagare,lib/nagare/*/*}
+mapfile -t libraries < <(find "$root/usr/lib/nagare" -name '*.so')
+benches=("$root"/usr/lib/nagare/*/nagare-bench)
+strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/nagare" "${libraries[@]}" \
+    "${benches[@]}"
 
 # The licences in the form that Debian asks for; the changes as ours, and as the package's.
 documents=$root/usr/share/doc/nagare
@@ -46,9 +49,8 @@ cp packaging/debian/lintian-overrides "$root/usr/share/lintian/overrides/nagare"
 
 # The command and the libraries need no MPI; the benchmark's programs need their own.
 printf 'Source: nagare\n\nPackage: nagare\nArchitecture: any\n' >"$work/debian/control"
-benches=("$root"/usr/lib/nagare/*/nagare-bench)
-(cd "$work" && dpkg-shlibdeps -O"$work/substvars" -dDepends -e"$root/usr/bin/nagare" \
-    $(printf -- '-e%s ' "$root"/usr/lib/nagare/*/libnagare.so) -dSuggests $(printf -- '-e%s ' "${benches[@]}"))
+(cd "$work" && dpkg-shlibdeps -O"$work/substvars" -dDepends -e"$root/usr/bin/nagare" "${libraries[@]/#/-e}" \
+    -dSuggests "${benches[@]/#/-e}")
 dependencies() { sed -n "s/^shlibs:$1=//p" "$work/substvars"; }
 
 size=$(du -k -s --apparent-size "$root/usr" | cut -f1)
