@@ -63,6 +63,8 @@ run "the wrong word" --mpi=pmix --nagare=mpich "$OPENMPI" $words
 plugin "default=on mpi=openmpi"
 echo "== a site for Open MPI, MPICH"
 timeout 60 srun -N4 -n4 --export=ALL,NAGARE_REPORT=stderr --mpi=pmi2 "$MPICH" $words
+echo "== a program of 32 bits"
+srun -N1 -n1 --nagare "$HOME/bits32"
 plugin "default=sometimes"
 has "a mistake of the site"
 
@@ -89,6 +91,24 @@ sbatch --quiet --wait --nagare -N1 -n1 -o "$HOME/out" "$HOME/batch"
 cat "$HOME/out"
 "#;
 
+/// `sh -c 'echo "preload=$LD_PRELOAD"'` as a program of 32 bits that needs no library.
+const BITS32: &str = r#"
+    .globl _start
+_start: mov (%esp), %ecx
+    lea 8(%esp, %ecx, 4), %edx
+    push $0
+    push $command
+    push $c
+    push $sh
+    mov %esp, %ecx
+    mov $sh, %ebx
+    mov $11, %eax
+    int $0x80
+sh: .asciz "/bin/sh"
+c: .asciz "-c"
+command: .asciz "echo \"preload=$LD_PRELOAD\""
+"#;
+
 /// What stands between the line `== name` and the next.
 fn section<'o>(ended: &'o Ended, name: &str) -> &'o str {
     let (_, rest) = ended.stdout.split_once(&format!("== {name}\n")).unwrap_or_else(|| panic!("{}", ended.output()));
@@ -98,11 +118,14 @@ fn section<'o>(ended: &'o Ended, name: &str) -> &'o str {
 fn built(directory: &Path) -> PathBuf {
     let plugin = directory.join("nagare_spank.so");
     let source = root_directory().join("packaging/slurm/nagare_spank.c");
-    let mut command = Command::new("cc");
-    command.args("-std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -fPIC -shared -o".split(' ')).arg(&plugin).arg(source);
-    let ended = run_limited(&mut command, Duration::from_secs(300));
-    assert!(ended.success(), "{}", ended.output());
+    cc("-std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -fPIC -shared -o", &plugin, &source);
     plugin
+}
+
+fn cc(options: &str, output: &Path, source: &Path) {
+    let ended =
+        run_limited(Command::new("cc").args(options.split(' ')).arg(output).arg(source), Duration::from_secs(300));
+    assert!(ended.success(), "{}", ended.output());
 }
 
 #[test]
@@ -120,9 +143,10 @@ fn jobs_of_a_real_slurm() {
         fs::copy(family.library(), path(name).join("libnagare.so")).expect("the library");
         target.join("programs").join(mpi.name()).join("learning_c")
     });
-    for (name, text) in [("slurm.toml", FABRIC), ("topology.conf", SWITCHES), ("jobs", JOBS)] {
+    for (name, text) in [("slurm.toml", FABRIC), ("topology.conf", SWITCHES), ("jobs", JOBS), ("bits32.s", BITS32)] {
         fs::write(path(name), text).expect("a file");
     }
+    cc("-m32 -nostdlib -static -o", &path("bits32"), &path("bits32.s"));
     let mut command = Command::new(root_directory().join("scripts/slurm.sh"));
     command.arg(path("slurm.toml")).arg("bash").arg(path("jobs")).env("SWITCHES", path("topology.conf"));
     command.env("PLUGIN_FILE", built(directory.path())).env("LIBRARIES", directory.path());
@@ -155,6 +179,7 @@ fn jobs_of_a_real_slurm() {
         ("not among these", String::new()),
         ("a shell that could start any program", String::new()),
         ("a shell, asked for", mpich),
+        ("a program of 32 bits", String::new()),
         ("a mistake of the site", String::new()),
         ("with prologs", openmpi.clone()),
         ("asked in batch", openmpi.clone()),
