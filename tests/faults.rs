@@ -231,16 +231,8 @@ fn fabric_files_that_may_not_be_read_or_may_be_written() {
         for (name, owner) in [("libnagare.so", SITE), ("site", SITE), ("foreign", SITE + 1)] {
             chown(path(name), Some(owner), Some(owner)).expect("a file of another user");
         }
-        let run = |name: &str| {
-            let program = Program::executable(mpi, path("hello"));
-            let job = Job::stock(&program, ranks).user(NOBODY).set("HOME", &path("home")).set("TMPDIR", &path("home"));
-            let job = job.set("LD_PRELOAD", &path("libnagare.so")).set("NAGARE_ALGORITHM", FORCED);
-            let report = path(&format!("home/{name}.json"));
-            let job = job.set("NAGARE_TOPOLOGY", &path(name)).set("NAGARE_REPORT", &report);
-            let mut outcome = job.directory(&path("home")).run();
-            outcome.report = Report::read(Path::new(&report));
-            outcome
-        };
+        let run =
+            |name: &str| as_nobody(Job::stock(&Program::executable(mpi, path("hello")), ranks), scratch.path(), name);
         for name in ["fit", "site"] {
             let fit = run(name);
             assert!(fit.ended.success() && fit.messages().is_empty(), "{}", fit.ended.output());
@@ -256,6 +248,53 @@ fn fabric_files_that_may_not_be_read_or_may_be_written() {
             assert!(outcome.report.is_some(), "{}", outcome.ended.output());
             one_line_and_stock(&outcome, &["NAGARE_TOPOLOGY", name, what, "expected"]);
         }
+    }
+}
+
+/// Runs a job as nobody with the library and the fabric file in `directory`, and home in its `home`.
+fn as_nobody(job: Job, directory: &Path, fabric: &str) -> Outcome {
+    let path = |name: &str| directory.join(name).to_str().expect("UTF-8").to_owned();
+    let job = job.user(NOBODY).set("HOME", &path("home")).set("TMPDIR", &path("home"));
+    let report = path(&format!("home/{fabric}.json"));
+    let job = job.set("LD_PRELOAD", &path("libnagare.so")).set("NAGARE_ALGORITHM", FORCED);
+    let job = job.set("NAGARE_TOPOLOGY", &path(fabric)).set("NAGARE_REPORT", &report);
+    let mut outcome = job.directory(&path("home")).run();
+    outcome.report = Report::read(Path::new(&report));
+    outcome
+}
+
+/// Where all files of root and others show as those of user 65534: the fabric file is read where the library shows so
+/// too, and not where it is the user's own.
+#[test]
+fn fabric_files_in_a_user_namespace() {
+    let mut trial = std::process::Command::new("setpriv");
+    trial.args("--reuid=65534 --regid=65534 --clear-groups -- unshare --map-root-user true".split(' '));
+    if !trial.output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: only root can run jobs of another user, and this system must let users make namespaces");
+        return;
+    }
+    for (mpi, ranks) in DEBIAN {
+        let scratch = scratch_directory();
+        std::fs::set_permissions(scratch.path(), Permissions::from_mode(0o755)).expect("permissions");
+        let path = |name: &str| scratch.path().join(name);
+        std::fs::copy(mpi.family().library(), path("libnagare.so")).expect("a copy of the library");
+        std::fs::copy(&hello(mpi).words[0], path("hello")).expect("a copy of the program");
+        std::fs::create_dir(path("home")).expect("a directory");
+        chown(path("home"), Some(NOBODY), Some(NOBODY)).expect("a directory of nobody");
+        for fabric in ["site", "foreign"] {
+            std::fs::write(path(fabric), here_and_elsewhere()).expect("a file");
+        }
+        let program = Program::executable(mpi, path("hello").to_str().expect("UTF-8").to_owned());
+        let run = |fabric: &str| as_nobody(Job::stock(&program, ranks).in_namespace(), scratch.path(), fabric);
+
+        let site = run("site");
+        assert!(site.ended.success() && site.messages().is_empty(), "{}", site.ended.output());
+        assert!(site.report().ours("") > 0, "{:?}", site.report());
+
+        for name in ["libnagare.so", "hello"] {
+            chown(path(name), Some(NOBODY), Some(NOBODY)).expect("a file of nobody");
+        }
+        one_line_and_stock(&run("foreign"), &["NAGARE_TOPOLOGY", "foreign", "owned by user 65534"]);
     }
 }
 
