@@ -4,9 +4,10 @@
 use nagare_harness::{Ended, Job, MACHINE, Mpi, Program, compile, root_directory, run_limited, scratch_directory};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const MPIS: [Mpi; 2] = [Mpi::OpenMpi4, Mpi::Mpich4];
@@ -30,6 +31,18 @@ const CALLS: &str = "trace=open,openat,openat2,creat,unlink,unlinkat,rename,rena
 
 /// Runs `program` on two ranks, each under strace, with the library in its ranks or without.
 fn deeds(program: &Program, library: bool, variables: &[(&str, &str)]) -> Deeds {
+    traced(program, library, |program| {
+        // There seems to be a display, which nothing may connect to.
+        let mut job = Job::stock(program, 2).set("DISPLAY", ":0");
+        for (name, value) in variables {
+            job = job.set(name, value);
+        }
+        job.run().passed();
+    })
+}
+
+/// What `run` does with the program under strace, with the library in it or without.
+fn traced(program: &Program, library: bool, run: impl FnOnce(&Program)) -> Deeds {
     let scratch = scratch_directory();
     let trace = scratch.path().join("trace").display().to_string();
     let mut words =
@@ -38,12 +51,7 @@ fn deeds(program: &Program, library: bool, variables: &[(&str, &str)]) -> Deeds 
         words.extend(["-E".into(), format!("LD_PRELOAD={}", program.mpi.family().library().display()).into()]);
     }
     words.extend(program.words.iter().cloned());
-    // There seems to be a display, which nothing may connect to.
-    let mut job = Job::stock(&Program { words, ..program.clone() }, 2).set("DISPLAY", ":0");
-    for (name, value) in variables {
-        job = job.set(name, value);
-    }
-    job.run().passed();
+    run(&Program { words, ..program.clone() });
     let mut deeds = Deeds::default();
     for entry in fs::read_dir(scratch.path()).expect("traces").flatten() {
         let text = fs::read(entry.path()).expect("a trace");
@@ -249,6 +257,56 @@ fn ranks_ask_for_the_variables_that_the_documentation_names() {
         let files = files.filter(|path| path.display().to_string().starts_with(&format!("{}.", asked.display())));
         let lines: Vec<String> = files.map(|path| fs::read_to_string(path).expect("what was asked")).collect();
         assert!(!lines.is_empty() && !lines.concat().contains("libnagare.so "), "{lines:?}");
+    }
+}
+
+/// A shell that loads nothing more and waits, with the library or without: what its memory is, in KiB.
+fn memory_of_its_own(library: Option<&Path>) -> u64 {
+    let mut command = Command::new("sh");
+    command.args(["-c", "echo; read line"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some(library) = library {
+        command.env("LD_PRELOAD", library);
+    }
+    let mut shell = command.spawn().expect("a shell");
+    // It runs: all is loaded.
+    let said = shell.stdout.take().map(|mut out| out.read_exact(&mut [0]));
+    let memory = fs::read_to_string(format!("/proc/{}/smaps_rollup", shell.id())).expect("its memory");
+    drop(shell.stdin.take());
+    shell.wait().expect("its end");
+    assert!(said.is_some_and(|said| said.is_ok()));
+    let dirty = memory.lines().find_map(|line| line.strip_prefix("Private_Dirty:")).expect("memory of its own");
+    dirty.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// What docs/administrators.md says about modules: a process that calls no MPI.
+#[test]
+fn a_process_without_mpi_costs_some_memory_and_the_loader_s_files() {
+    for mpi in MPIS {
+        let library = mpi.family().library();
+        let median = |library| {
+            let mut values: Vec<u64> = (0..9).map(|_| memory_of_its_own(library)).collect();
+            values.sort_unstable();
+            values[4]
+        };
+        let (with, without) = (median(Some(library.as_path())), median(None));
+        assert!(with > without && with - without < 200, "{}: {without} KiB, then {with}", mpi.name());
+        if strace_works() {
+            let alone = Program { words: vec!["sh".into(), "-c".into(), ":".into()], variables: Vec::new(), mpi };
+            let traced = |is_with| {
+                traced(&alone, is_with, |program| {
+                    let mut command = Command::new(&program.words[0]);
+                    command.args(&program.words[1..]);
+                    assert!(run_limited(&mut command, Duration::from_secs(300)).success());
+                })
+            };
+            let more = traced(true).beyond(&traced(false));
+            let loaded = ["/libnagare.so", "/libgcc_s.so.#", "/libm.so.#", "/etc/ld.so.cache"];
+            let unknown = more.read.iter().filter(|path| !loaded.iter().any(|end| path.ends_with(end)));
+            assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&String>::new(), "{}", mpi.name());
+            assert!(more.read.iter().any(|path| path.ends_with("/libnagare.so")), "{more:?}");
+            let others = more.written.len() + more.executed.len() + more.sockets.len();
+            assert_eq!(others, 0, "{}: {more:?}", mpi.name());
+        }
     }
 }
 
