@@ -1,13 +1,20 @@
-//! Buffers in the memory of a device, of which a driver knows that stands in for CUDA's: calls with them are the MPI
-//! library's, on all ranks.
+//! Buffers in the memory of a device, of which a driver knows that stands in for CUDA's or ROCm's: calls with them are
+//! the MPI library's, on all ranks.
 
 use nagare_harness::{Job, Mpi, Outcome, compile_with};
 
 const COLLECTIVES: [&str; 3] = ["bcast", "allreduce", "alltoall"];
 
-fn job(mpi: Mpi, on: &str) -> Job {
-    let name = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"].map(str::to_owned);
-    let driver = compile_with(mpi, "tests/programs/device_driver.c", "_shared", &name);
+/// What the driver is, and how it is compiled. ROCm 5 and 6 call memory of the device by different numbers.
+const CUDA: (&str, &str) = ("libcuda.so.1", "");
+const ROCM: [(&str, &str); 3] =
+    [("libamdhip64.so.5", "-DROCM=5"), ("libamdhip64.so.6", "-DROCM=6"), ("libamdhip64.so", "-DROCM=6")];
+
+fn job(mpi: Mpi, (name, option): (&str, &str), on: &str) -> Job {
+    let soname = format!("-Wl,-soname,{name}");
+    let words = ["-shared", "-fPIC", &soname, option];
+    let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let driver = compile_with(mpi, "tests/programs/device_driver.c", &format!("_{name}"), &words);
     let program = compile_with(mpi, "tests/programs/device.c", "", &["-ldl".to_owned()]);
     Job::forced(&program, 4).tool_before(&driver).arguments(&[&format!("on={on}")])
 }
@@ -19,11 +26,13 @@ fn calls(outcome: &Outcome, collective: &str) -> (u64, u64) {
 
 #[test]
 fn calls_with_memory_of_a_device_are_the_library_s() {
-    for mpi in [Mpi::OpenMpi4, Mpi::Mpich4] {
-        for (on, expected) in [("none", (0, 3)), ("all", (3, 0)), ("some", (3, 0)), ("managed", (3, 0))] {
-            let outcome = job(mpi, on).run().verified("device");
+    let drivers = [(Mpi::OpenMpi4, CUDA), (Mpi::Mpich4, CUDA)].into_iter();
+    for (mpi, driver) in drivers.chain(ROCM.map(|driver| (Mpi::OpenMpi4, driver))) {
+        let theirs = ["all", "some", "managed"].map(|on| (on, (3, 0)));
+        for (on, expected) in theirs.into_iter().chain([("none", (0, 3)), ("pinned", (0, 3))]) {
+            let outcome = job(mpi, driver, on).run().verified("device");
             for collective in COLLECTIVES {
-                assert_eq!(calls(&outcome, collective), expected, "{mpi:?} {on}: {:?}", outcome.report());
+                assert_eq!(calls(&outcome, collective), expected, "{mpi:?} {driver:?} {on}: {:?}", outcome.report());
             }
             assert!(outcome.messages().is_empty(), "{}", outcome.ended.output());
         }
@@ -39,7 +48,7 @@ fn the_user_says_whom_to_ask() {
         ("never", "all", (0, 3)),
         ("ask", "managed", (3, 0)),
     ] {
-        let outcome = job(Mpi::OpenMpi4, on).set("NAGARE_DEVICE_MEMORY", word).run().verified("device");
+        let outcome = job(Mpi::OpenMpi4, CUDA, on).set("NAGARE_DEVICE_MEMORY", word).run().verified("device");
         for collective in COLLECTIVES {
             assert_eq!(calls(&outcome, collective), expected, "{word} {on}: {:?}", outcome.report());
         }

@@ -1,17 +1,17 @@
-/* Calls with buffers in the memory of a device, verified. Options: on=none|all|some|managed: which ranks have them
-   there; some: rank 1 alone. */
+/* Calls with buffers in the memory of a device, verified. Options: on=none|all|some|managed|pinned: which ranks have
+   them there; some: rank 1 alone; managed, pinned: all, in memory of that kind. */
 #include "check.h"
 #include <dlfcn.h>
 
 enum { N = 20000 };
 
-static int *buffer(int on_device, int is_managed, size_t ints)
+static int *buffer(int on_device, int kind, size_t ints)
 {
     void *(*allocate)(size_t, int);
     *(void **)&allocate = dlsym(RTLD_DEFAULT, "device_allocate");
     if (on_device && !allocate)
         fail("there is no device");
-    int *made = on_device ? allocate(ints * sizeof(int), is_managed) : malloc(ints * sizeof(int));
+    int *made = on_device ? allocate(ints * sizeof(int), kind) : malloc(ints * sizeof(int));
     if (!made)
         fail("out of memory");
     return made;
@@ -28,10 +28,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     check_start("device", "on", argc, argv);
     const char *on = option(argc, argv, "on", 0, "none");
-    const int managed = strcmp(on, "managed") == 0;
-    const int mine = managed || strcmp(on, "all") == 0 || (strcmp(on, "some") == 0 && check_rank == 1);
+    const int kind = strcmp(on, "managed") == 0 ? 1 : strcmp(on, "pinned") == 0 ? 2 : 0;
+    const int mine = kind != 0 || strcmp(on, "all") == 0 || (strcmp(on, "some") == 0 && check_rank == 1);
     const size_t all = (size_t)N * (size_t)check_size;
-    int *in = buffer(mine, managed, all), *out = buffer(mine, managed, all);
+    int *in = buffer(mine, kind, all), *out = buffer(mine, kind, all);
     for (int round = 0; round < 3; round++) {
         snprintf(check_current, sizeof check_current, "round %d", round);
         for (int i = 0; i < N; i++)
