@@ -8,7 +8,7 @@ for purpose in "$@"; do
     case $purpose in
     build) packages+=(gcc libc6-dev make pkg-config libclang-dev iproute2 util-linux
         openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran) ;;
-    test) packages+=(g++ python3 python3-venv valgrind binutils procps strace libcap2-bin
+    test) packages+=(g++ python3 python3-venv valgrind valgrind-mpi binutils procps strace libcap2-bin
         eztrace otf2-tools) ;;
     slurm) packages+=(slurmctld slurmd slurm-client munge libslurm-dev) ;;
     *) echo "install-packages: unknown purpose '$purpose', expected build, test or slurm" >&2; exit 2 ;;

@@ -223,3 +223,30 @@ fn events(trace: &Path) -> BTreeMap<String, usize> {
     }
     events
 }
+
+/// Debian's wrappers of valgrind for MPI, which are for Open MPI: with Nagare as without they find the undefined bytes
+/// that a program sends, and none where there are none, though they look at Nagare's own messages as well.
+#[test]
+#[ignore = "long: make test-all"]
+fn valgrind_s_wrappers() {
+    let wrappers = format!("/usr/lib/{0}-linux-gnu/valgrind/libmpiwrap-amd64-linux.so", std::env::consts::ARCH);
+    if !Path::new(&wrappers).exists() {
+        eprintln!("skipped: no {wrappers} (valgrind-mpi)");
+        return;
+    }
+    // With the MPI library behind them, since valgrind's own programs load them as well.
+    let [wrappers, library] = [&wrappers, "libmpi.so.40"].map(|file| Program::executable(Mpi::OpenMpi4, file));
+    for (name, arguments, expected) in [("undefined", &[][..], 1), ("retried", &["calls=2"], 0)] {
+        let program = compile(Mpi::OpenMpi4, &format!("tests/programs/{name}.c"));
+        let words = ["valgrind", "-q"].map(Into::into).into_iter().chain(program.words.iter().cloned()).collect();
+        let program = Program { words, ..program };
+        for job in [Job::stock(&program, 2), Job::forced(&program, 2)] {
+            let outcome = job.tool_before(&wrappers).tool_behind(&library).arguments(arguments).run().verified(name);
+            let stderr = &outcome.ended.stderr;
+            assert!(stderr.contains("valgrind MPI wrappers"), "{}", outcome.ended.output());
+            let found = stderr.matches("Uninitialised byte(s) found during client check request").count();
+            assert_eq!(found, expected, "{name}\n{}", outcome.ended.output());
+            assert!(outcome.report.as_ref().is_none_or(|report| report.ours("bcast") > 0), "{:?}", outcome.report);
+        }
+    }
+}
