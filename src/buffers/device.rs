@@ -6,6 +6,8 @@
 //!           └► ROCm:  hipPointerGetAttribute           in libamdhip64.so        (HIP Runtime API, "Memory Management")
 //! ```
 //!
+//! Level Zero cannot be asked: its `zeMemGetAllocProperties` wants the program's own context (docs/differences.md).
+//!
 //! A program may load a driver at any time, so the process's list of libraries is looked at again when it has grown.
 
 use parking_lot::RwLock;
