@@ -2,7 +2,7 @@
 
 use crate::args::CheckArgs;
 use crate::machine::Machine;
-use crate::output::{bytes, print, print_json, table, wrapped};
+use crate::output::{bytes, print, print_json, table, width};
 use crate::plan::{header, planner, whole};
 use crate::settings::configuration;
 
@@ -15,6 +15,7 @@ use nagare_plan::fabric::{
     steps, timeline,
 };
 use nagare_plan::schedule::Schedule;
+use nagare_plan::text::wrapped;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -151,7 +152,7 @@ fn head_of_line(schedule: &Schedule, placement: &Placement) -> [f64; 2] {
 
 /// A line, which goes on below where a terminal ends.
 fn told(line: &str) -> String {
-    wrapped(line, "", "  ")
+    wrapped(line, width(), 2).trim_end().to_owned()
 }
 
 fn write_summary(text: &mut String, report: &CheckReport, vector: u64) {

@@ -1,10 +1,11 @@
 //! `nagare env`: the environment variables, their values here, and what is wrong with these.
 
 use crate::args::EnvArgs;
-use crate::output::{print, print_json, wrapped};
+use crate::output::{print, print_json};
 use crate::profile;
 use nagare_config::{Config, VARIABLES, markdown, profile_files, read_topology};
 use nagare_plan::quoted;
+use nagare_plan::text::{WIDTH, wrapped};
 use serde::Serialize;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -28,9 +29,6 @@ pub fn problems() -> Vec<String> {
     lines.extend(profiles.iter().filter_map(|file| Some(format!("{:#}", profile::read(file).err()?))));
     lines
 }
-
-/// What is to the left of what a variable means.
-const LEFT: &str = "    ";
 
 #[derive(Serialize)]
 struct Variable<'a> {
@@ -81,7 +79,7 @@ pub fn run(args: &EnvArgs) -> anyhow::Result<ExitCode> {
         let _ = writeln!(text, "{}{}", v.name, here.as_deref().unwrap_or(" is not set"));
         let values = format!("{}; default: {}", v.values, v.default);
         for part in [values.as_str(), v.help] {
-            let _ = writeln!(text, "{}", wrapped(&part.replace('`', ""), LEFT, LEFT));
+            text += &wrapped(&format!("    {}", part.replace('`', "")), WIDTH, 0);
         }
         text.push('\n');
     }

@@ -1,6 +1,7 @@
 //! Writing to standard output, and the look of tables.
 
 use comfy_table::{ContentArrangement, Table, presets};
+pub use nagare_plan::text::bytes;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// What stands out in a terminal, and the SGR code of its colour (ECMA-48 section 8.3.117).
@@ -47,38 +48,7 @@ pub fn table<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
     table
 }
 
-/// Columns of a terminal.
-const WIDTH: usize = 80;
-
-/// The words in lines that fit a terminal, which begin with `first`, and with `next` from the second on.
-pub fn wrapped(words: &str, first: &str, next: &str) -> String {
-    let mut text = first.to_owned();
-    let (mut column, mut is_empty) = (first.len(), true);
-    for word in words.split_whitespace() {
-        let length = word.chars().count();
-        if is_empty {
-            column += length;
-        } else if column + 1 + length <= WIDTH {
-            text.push(' ');
-            column += 1 + length;
-        } else {
-            text.push('\n');
-            text.push_str(next);
-            column = next.len() + length;
-        }
-        text.push_str(word);
-        is_empty = false;
-    }
-    text
-}
-
-/// A number of bytes, with a suffix K, M or G (powers of 1024) where that is exact.
-pub fn bytes(count: u64) -> String {
-    let exact = |shift: u32| count != 0 && count.trailing_zeros() >= shift;
-    match () {
-        () if exact(30) => format!("{}G", count >> 30),
-        () if exact(20) => format!("{}M", count >> 20),
-        () if exact(10) => format!("{}K", count >> 10),
-        () => count.to_string(),
-    }
+/// Columns of a text that is wrapped: those of the terminal, if it goes to one.
+pub fn width() -> usize {
+    Table::new().width().map_or(nagare_plan::text::WIDTH, usize::from)
 }

@@ -2,7 +2,7 @@
 
 use crate::args::PredictArgs;
 use crate::machine::Machine;
-use crate::output::{bytes, print, print_json, table, wrapped};
+use crate::output::{bytes, print, print_json, table, width};
 use crate::settings::configuration;
 use comfy_table::{CellAlignment, Table};
 use nagare_bench::limit::limit;
@@ -15,6 +15,7 @@ use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::counted;
 use nagare_plan::stock::{Library, Stock};
+use nagare_plan::text::wrapped;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -100,7 +101,7 @@ fn untold(collective: Collective, sizes: &[Size]) -> String {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
         if !names.is_empty() {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{}", wrapped(&format!("{}: {why}", names.join(", ")), "", "  "));
+            text += &wrapped(&format!("{}: {why}", names.join(", ")), width(), 2);
         }
     }
     if !collective.reduces() {

@@ -60,6 +60,7 @@ mod recent;
 pub mod schedule;
 pub mod stock;
 pub mod tasks;
+pub mod text;
 pub mod topology;
 pub mod tree;
 
