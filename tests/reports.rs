@@ -2,6 +2,7 @@
 //! can be.
 
 use nagare_harness::{Job, Mpi, Report, compile, scratch_directory};
+use serde_json::Value;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -85,6 +86,15 @@ fn calls_are_told_apart_by_the_ranks_of_communicators() {
         assert_eq!([2, 3, 6].map(|ranks| calls(Some(ranks)) > 0), [true; 3], "{rows:?}");
         assert_eq!([1, 2, 3, 6].map(|ranks| calls(Some(ranks))).iter().sum::<u64>(), all, "{rows:?}");
         assert_eq!(calls(None), 0, "{rows:?}");
+        // Of one collective, and of all of them with those that are passed on.
+        let list = |name: &str| report.0[name].as_array().expect("a list").clone();
+        let calls = |rows: &[Value]| rows.iter().map(|row| row["total_calls"].as_u64().expect("a number")).sum::<u64>();
+        for row in list("collectives") {
+            let same: Vec<_> = list("rows").into_iter().filter(|r| r["collective"] == row["collective"]).collect();
+            assert_eq!(row["total_calls"], calls(&same), "{row}");
+        }
+        assert_eq!(report.0["all"]["total_calls"], calls(&list("collectives")) + calls(&list("others")));
+        assert_eq!((report.0["hosts"].as_array().map(Vec::len), &report.0["host_count"]), (Some(1), &1.into()));
     }
 }
 

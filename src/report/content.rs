@@ -1,54 +1,65 @@
 //! The report: which algorithm ran for which calls, or why the library's own did, over all ranks.
 
-use super::learned::{self, Learned};
-use super::rows::{CommunicatorRow, OtherRow, Ranks, ReportRow, SizeRow, communicators, others, rows, sizes};
+use super::learned::Learned;
+use super::rows::{
+    CollectiveRow, CommunicatorRow, OtherRow, Ranks, ReportRow, SizeRow, all, collectives, communicators, hosts,
+    others, rows, sizes,
+};
 use super::snapshot::Snapshot;
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use nagare_plan::topology::Topology;
-use nagare_plan::{counted, quoted};
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::path::PathBuf;
+
+/// Most hosts that are listed.
+const HOSTS: usize = 1024;
 
 /// The report as data; `schema` grows when a field changes its meaning.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: u32,
-    nagare: &'static str,
-    mpi: String,
-    /// File of the program that rank 0 runs, what the batch system calls the job, and rank 0's host.
-    program: String,
+    pub(super) nagare: &'static str,
+    pub(super) mpi: String,
+    /// File of the program that rank 0 runs, and what the batch system calls the job.
+    pub(super) program: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<String>,
-    host: String,
-    ranks: usize,
-    nodes: Option<u32>,
+    pub(super) job: Option<String>,
+    /// Host of the first rank; all hosts in the order of their first ranks, of thousands the first; how many there are.
+    pub(super) host: String,
+    pub(super) hosts: Vec<String>,
+    pub(super) host_count: usize,
+    pub(super) ranks: usize,
+    pub(super) nodes: Option<u32>,
     /// Names of the topology levels, outermost first.
-    levels: Vec<String>,
-    topology_from: String,
+    pub(super) levels: Vec<String>,
+    pub(super) topology_from: String,
     /// Files of what was measured before, where they fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    profiles: Vec<String>,
+    pub(super) profiles: Vec<String>,
     /// What is wrong with the configuration, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<String>,
+    pub(super) problems: Vec<String>,
     /// From MPI_Init to MPI_Finalize, of the rank that began first. Before that end there is none: who asks for the
     /// length of a report first finds the same report then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    seconds: Option<f64>,
+    pub(super) seconds: Option<f64>,
     /// Which part of that all ranks together were in collectives, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<f64>,
-    rows: Vec<ReportRow>,
+    pub(super) share: Option<f64>,
+    /// All calls together, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) all: Option<Ranks>,
+    /// By collective.
+    pub(super) collectives: Vec<CollectiveRow>,
+    /// By collective and outcome.
+    pub(super) rows: Vec<ReportRow>,
     /// The same calls by size.
     sizes: Vec<SizeRow>,
     /// The same calls by the communicators' numbers of ranks.
     communicators: Vec<CommunicatorRow>,
     /// Collectives that Nagare does not carry out.
-    others: Vec<OtherRow>,
+    pub(super) others: Vec<OtherRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    learned: Vec<Learned>,
+    pub(super) learned: Vec<Learned>,
 }
 
 /// What is known of a world.
@@ -60,9 +71,8 @@ pub struct Known<'t> {
     pub profiles: Vec<String>,
     /// What is wrong with the configuration.
     pub problems: Vec<String>,
-    /// What the batch system calls the job, and this host.
+    /// What the batch system calls the job.
     pub job: Option<String>,
-    pub host: String,
     /// Whether it has come to its end.
     pub has_ended: bool,
 }
@@ -77,20 +87,23 @@ impl Report {
     /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `learned`:
     /// what calls have taught.
     pub fn new(mpi: String, known: Known, snapshots: &[u64], learned: Vec<Learned>) -> Self {
-        let Known { topology, topology_from, profiles, problems, job, host, has_ended } = known;
+        let Known { topology, topology_from, profiles, problems, job, has_ended } = known;
         let ranks: Vec<Snapshot> = Snapshot::each(snapshots).collect();
         let elapsed = || ranks.iter().map(|rank| rank.elapsed() as f64 * 1e-9);
-        let (rows, others) = (rows(&ranks), others(&ranks));
-        let within: f64 =
-            rows.iter().map(|row| &row.ranks).chain(others.iter().map(|o| &o.ranks)).map(|r| r.total_seconds).sum();
-        let all: f64 = elapsed().sum();
+        let (all, run): (_, f64) = (all(&ranks), elapsed().sum());
+        let within = all.as_ref().map_or(0.0, |all| all.total_seconds);
+        let mut hosts = hosts(&ranks);
+        let host_count = hosts.len();
+        hosts.truncate(HOSTS);
         Self {
             schema: 1,
             nagare: env!("CARGO_PKG_VERSION"),
             mpi,
             program: program(),
             job,
-            host,
+            host: hosts.first().cloned().unwrap_or_default(),
+            hosts,
+            host_count,
             ranks: ranks.len(),
             nodes: topology.map(Topology::node_count),
             levels: topology.map(|t| t.level_names().to_vec()).unwrap_or_default(),
@@ -98,11 +111,13 @@ impl Report {
             profiles,
             problems,
             seconds: has_ended.then(|| elapsed().fold(0.0, f64::max)),
-            share: (has_ended && all > 0.0).then(|| within / all),
-            rows,
+            share: (has_ended && run > 0.0).then(|| within / run),
+            all,
+            collectives: collectives(&ranks),
+            rows: rows(&ranks),
             sizes: sizes(&ranks),
             communicators: communicators(&ranks),
-            others,
+            others: others(&ranks),
             learned,
         }
     }
@@ -111,68 +126,4 @@ impl Report {
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
-
-    /// As a table with header lines.
-    pub fn text(&self) -> String {
-        let mut text = format!("Nagare {} · {}\n", self.nagare, self.mpi);
-        let job = self.job.as_ref().map_or_else(String::new, |job| format!(", job {}", quoted(job)));
-        let _ = writeln!(text, "{}{job}, rank 0 on {}", quoted(&self.program), quoted(&self.host));
-        let nodes = self.nodes.map_or_else(|| "unknown nodes".to_owned(), |nodes| counted(nodes, "node"));
-        let _ = writeln!(
-            text,
-            "{}, {nodes}, levels: {} (from {})",
-            counted(self.ranks, "rank"),
-            if self.levels.is_empty() { "none".to_owned() } else { self.levels.join(" > ") },
-            self.topology_from
-        );
-        for profile in &self.profiles {
-            let _ = writeln!(text, "profile: {}", quoted(profile));
-        }
-        for problem in &self.problems {
-            let _ = writeln!(text, "problem: {problem}");
-        }
-        if self.rows.is_empty() && self.others.is_empty() {
-            text += "no collective was called\n";
-            return text;
-        }
-        if let Some((seconds, share)) = self.seconds.zip(self.share) {
-            let _ = writeln!(text, "{seconds:.3} s, {:.0} % of it in collectives", 100.0 * share);
-        }
-        let mut table = Table::new();
-        table.load_preset(NOTHING);
-        table.set_header(["collective", "ran", "reason", "size", "calls", "bytes", "s", "s least"]);
-        for row in &self.rows {
-            let range = if row.min_bytes == row.max_bytes {
-                row.min_bytes.to_string()
-            } else {
-                format!("{}-{}", row.min_bytes, row.max_bytes)
-            };
-            let reason = row.reason.unwrap_or("");
-            table.add_row(line(
-                [row.collective, row.algorithm, reason],
-                [range, row.rank_bytes.to_string()],
-                &row.ranks,
-            ));
-        }
-        for row in &self.others {
-            table.add_row(line([row.collective, "stock", "passed on"], Default::default(), &row.ranks));
-        }
-        for column in 3..8 {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        for line in table.lines() {
-            let _ = writeln!(text, "{}", line.trim());
-        }
-        text += "calls, bytes, s: of the rank with the most; s least: of the rank with the least, the others waited\n";
-        text + &learned::text(&self.learned)
-    }
-}
-
-/// A line of the table.
-fn line([collective, ran, reason]: [&str; 3], [size, bytes]: [String; 2], ranks: &Ranks) -> [String; 8] {
-    let [collective, ran, reason] = [collective, ran, reason].map(str::to_owned);
-    let [longest, shortest] = [ranks.max_seconds, ranks.min_seconds].map(|seconds| format!("{seconds:.6}"));
-    [collective, ran, reason, size, ranks.calls.to_string(), bytes, longest, shortest]
 }

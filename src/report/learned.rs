@@ -1,8 +1,8 @@
 //! The rows of the report about measured calls (docs/decisions/0017), on communicators that rank 0 of the world is in.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use super::text::table;
 use nagare_plan::collective::Collective;
+use nagare_plan::text::{WIDTH, bytes, wrapped};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -62,6 +62,29 @@ impl Learned {
     fn calls(&self) -> u64 {
         self.ways.iter().map(|way| way.calls).sum()
     }
+
+    /// Its row. The size is first, so that programs that look for a collective's lines in the text find those of the
+    /// table of calls.
+    fn line(&self) -> [String; 7] {
+        let sizes = || format!("{}-{}", bytes(self.min_bytes), bytes(2 * self.min_bytes));
+        [
+            if self.min_bytes > 0 { sizes() } else { "any".to_owned() },
+            self.collective.to_owned(),
+            self.ranks.to_string(),
+            self.nodes.to_string(),
+            self.calls().to_string(),
+            self.runs.unwrap_or("not settled").to_owned(),
+            format!("{:.6}", self.saved_seconds),
+        ]
+    }
+
+    /// What was measured, in words.
+    fn measured(&self) -> String {
+        let ways = self.ways.iter();
+        let measured =
+            ways.filter_map(|way| Some(format!("{} {:.0} ({})", way.algorithm, way.typical_us?, way.samples)));
+        measured.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What was learnt on communicators that are freed.
@@ -101,50 +124,24 @@ fn add(all: &mut Vec<Learned>, mut learned: Learned) {
     (same.communicators, same.saved_seconds) = (communicators, saved);
 }
 
-/// As a table with a line that says what it is; empty if nothing was learnt.
+/// As a table with a line that says what it is, below each row what was measured; empty if nothing was learnt.
 pub fn text(learned: &[Learned]) -> String {
     if learned.is_empty() {
         return String::new();
     }
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_header([
-        "bytes",
-        "collective",
-        "ranks",
-        "nodes",
-        "calls",
-        "measured, us (times)",
-        "now runs on",
-        "saved s",
-    ]);
-    for row in learned {
-        let measured = row
-            .ways
-            .iter()
-            .filter_map(|way| Some(format!("{} {:.0} ({})", way.algorithm, way.typical_us?, way.samples)));
-        table.add_row([
-            // First, so that programs that look for a collective's lines in the text find those of the first table.
-            if row.min_bytes > 0 { format!("{}-{}", row.min_bytes, 2 * row.min_bytes - 1) } else { "any".to_owned() },
-            row.collective.to_owned(),
-            row.ranks.to_string(),
-            row.nodes.to_string(),
-            row.calls().to_string(),
-            measured.collect::<Vec<_>>().join(", "),
-            row.runs.unwrap_or("not settled").to_owned(),
-            format!("{:.6}", row.saved_seconds),
-        ]);
-    }
-    for column in [0, 2, 3, 4, 7] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
+    let lines: Vec<[String; 7]> = learned.iter().map(Learned::line).collect();
+    let header = ["bytes", "collective", "ranks", "nodes", "calls", "now runs on", "saved s"];
+    let table = table(header, &lines, &[0, 2, 3, 4, 6]);
+    let mut text =
+        "\nmeasured in calls on communicators of the rank that writes this, us (times); saved: an estimate\n"
+            .to_owned();
+    for (index, line) in table.lines().enumerate() {
+        text = text + line + "\n";
+        if let Some(learned) = index.checked_sub(1).and_then(|index| learned.get(index)) {
+            text += &wrapped(&format!("  {}", learned.measured()), WIDTH, 0);
         }
     }
-    let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
-    format!(
-        "\nmeasured in calls on communicators of the rank that writes this; saved: an estimate\n{}\n",
-        lines.join("\n")
-    )
+    text
 }
 
 #[cfg(test)]
@@ -194,9 +191,19 @@ mod tests {
     #[test]
     fn a_table_says_what_was_measured_and_what_runs() {
         assert_eq!(text(&[]), "");
-        let table = text(&[learned("bcast", vec![way("stock", 2, Some(90.4)), way("chain", 7, None)], 1.25)]);
-        let last = table.lines().last().expect("a row");
-        let words: Vec<&str> = last.split_whitespace().collect();
-        assert_eq!(words, ["1024-2047", "bcast", "4", "2", "9", "stock", "90", "(2)", "chain", "1.250000"]);
+        let mut long = learned("allgather", vec![way("stock", 2, Some(90.4)), way("chain", 7, None)], 1.25);
+        long.min_bytes = 1 << 20;
+        let names = ["halving_doubling", "two_level_ring", "contention_free", "grouped_two_tree"];
+        long.ways.extend(names.map(|name| way(name, 3, Some(12345.6))));
+        let text = text(&[learned("bcast", vec![way("stock", 2, Some(90.4))], 0.5), long]);
+        let expected = [
+            "bytes  collective  ranks  nodes  calls  now runs on   saved s",
+            "1K-2K  bcast           4      2      2  stock        0.500000",
+            "  stock 90 (2)",
+            "1M-2M  allgather       4      2     21  chain        1.250000",
+            "  stock 90 (2), halving_doubling 12346 (2), two_level_ring 12346 (2),",
+            "  contention_free 12346 (2), grouped_two_tree 12346 (2)",
+        ];
+        assert_eq!(text.lines().skip(2).map(str::trim_end).collect::<Vec<_>>(), expected);
     }
 }

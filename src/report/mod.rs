@@ -8,3 +8,4 @@ pub mod learned;
 mod rows;
 mod snapshot;
 pub mod statistics;
+mod text;

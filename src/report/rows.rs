@@ -1,10 +1,11 @@
-//! The rows of a report: what ran, by size, by the communicators' ranks, what was passed on; each over all ranks.
+//! The rows of a report: what was called, what ran, by size, by the communicators' ranks, what was passed on; each
+//! over all ranks.
 
 use super::snapshot::{CLASSES, Counted, OUTCOMES, Snapshot, outcome_name};
 use crate::real::OTHERS;
 use nagare_plan::collective::Collective;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Calls, bytes and time of one kind of calls on several ranks.
 #[derive(Debug, Serialize)]
@@ -17,6 +18,18 @@ pub struct Ranks {
     pub max_seconds: f64,
     pub min_seconds: f64,
     pub total_seconds: f64,
+}
+
+/// All calls of one collective. A rank's calls have several outcomes, and it is not the same rank that has most of
+/// each: this does not follow from the rows.
+#[derive(Debug, Serialize)]
+pub struct CollectiveRow {
+    pub collective: &'static str,
+    /// Bytes over all calls of the rank that had most, and of all ranks.
+    pub rank_bytes: u64,
+    pub bytes: u64,
+    #[serde(flatten)]
+    pub ranks: Ranks,
 }
 
 /// One outcome of one collective.
@@ -87,6 +100,31 @@ impl Ranks {
     }
 }
 
+/// All calls of each collective.
+pub fn collectives(ranks: &[Snapshot]) -> Vec<CollectiveRow> {
+    let row = |(c, collective): (usize, &Collective)| {
+        let each = || ranks.iter().map(|rank| rank.collective(c));
+        Some(CollectiveRow {
+            collective: collective.name(),
+            ranks: Ranks::over(each())?,
+            rank_bytes: each().map(|counted| counted.bytes).max()?,
+            bytes: each().map(|counted| counted.bytes).sum(),
+        })
+    };
+    Collective::ALL.iter().enumerate().filter_map(row).collect()
+}
+
+/// All calls of all collectives, also of those that were passed on.
+pub fn all(ranks: &[Snapshot]) -> Option<Ranks> {
+    Ranks::over(ranks.iter().map(|rank| rank.all()))
+}
+
+/// The hosts, in the order of their first ranks.
+pub fn hosts(ranks: &[Snapshot]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    ranks.iter().map(|rank| rank.host()).filter(|host| seen.insert(host.clone())).collect()
+}
+
 /// Every outcome of every collective that there was on some rank.
 pub fn rows(ranks: &[Snapshot]) -> Vec<ReportRow> {
     let all = (0..Collective::ALL.len()).flat_map(|c| (0..OUTCOMES).map(move |outcome| (c, outcome)));
@@ -145,4 +183,41 @@ pub fn others(ranks: &[Snapshot]) -> Vec<OtherRow> {
         Some(OtherRow { collective, ranks: Ranks::over(ranks.iter().map(|rank: &Snapshot| rank.other(index)))? })
     };
     OTHERS.iter().enumerate().filter_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::snapshot::outcome;
+    use super::super::statistics::Statistics;
+    use super::*;
+    use crate::real::Other;
+    use nagare_plan::algorithm::ALGORITHMS;
+    use nagare_plan::choice::{Choice, Reason};
+
+    /// One rank has most calls of one outcome, the other of another: of all outcomes they have as many.
+    #[test]
+    fn a_collective_is_the_maximum_of_sums_over_its_outcomes() {
+        let (ours, early) = (Choice::Run(ALGORITHMS[0].algorithm), Choice::Library(Reason::Early));
+        let numbers = [("n0", 2, 1), ("n1", 1, 2), ("n0", 2, 1)].map(|(host, on_ours, on_stock)| {
+            let statistics = Statistics::default();
+            for (choice, calls) in [(ours, on_ours), (early, on_stock)] {
+                (0..calls).for_each(|_| statistics.count(Collective::Allgather, choice, 8, 1_000_000_000));
+            }
+            statistics.count_other(Other::barrier, 500_000_000 * on_ours);
+            statistics.snapshot(host)
+        });
+        let numbers = numbers.concat();
+        let ranks: Vec<Snapshot> = Snapshot::each(&numbers).collect();
+        assert_eq!(rows(&ranks).iter().map(|row| (row.ranks.calls, row.rank_bytes)).collect::<Vec<_>>(), [(2, 16); 2]);
+        let [CollectiveRow { collective: "allgather", rank_bytes: 24, bytes: 72, ranks: sum }] =
+            &collectives(&ranks)[..]
+        else {
+            panic!("{:?}", collectives(&ranks))
+        };
+        assert_eq!((sum.calls, sum.total_calls), (3, 9));
+        assert_eq!([sum.max_seconds, sum.min_seconds, sum.total_seconds], [3.0, 3.0, 9.0]);
+        let all = all(&ranks).expect("calls");
+        assert_eq!((all.calls, all.max_seconds, all.min_seconds, all.total_seconds), (4, 4.0, 3.5, 11.5));
+        assert_eq!(hosts(&ranks), ["n0", "n1"]);
+    }
 }

@@ -1,8 +1,8 @@
 //! The counters of one process as numbers, in the order in which ranks tell them to rank 0.
 //!
 //! ```text
-//!   rows                  sizes                     ranks   communicators             others   elapsed
-//!   collective × outcome  collective × class × two  16      17 × collective × two     each     1
+//!   rows                  sizes                     ranks   communicators             others     elapsed  host
+//!   collective × outcome  collective × class × two  16      17 × collective × two     each       1        8
 //!   × 5 values            × calls, time                     × calls, time             × calls, time
 //! ```
 
@@ -32,7 +32,11 @@ const RANKS_AT: usize = SIZES_AT + Collective::ALL.len() * CLASSES * 2 * 2;
 const COMMUNICATORS_AT: usize = RANKS_AT + RANKS;
 const OTHERS_AT: usize = COMMUNICATORS_AT + (RANKS + 1) * Collective::ALL.len() * 2 * 2;
 const ELAPSED_AT: usize = OTHERS_AT + OTHERS.len() * 2;
-const PER_RANK: usize = ELAPSED_AT + 1;
+const HOST_AT: usize = ELAPSED_AT + 1;
+const PER_RANK: usize = HOST_AT + HOST;
+
+/// Numbers that the name of a host takes: Linux has none of more than 64 bytes (gethostname(2)).
+const HOST: usize = 8;
 
 /// Calls of one kind on one rank.
 #[derive(Clone, Copy, Default)]
@@ -49,6 +53,24 @@ pub struct Counted {
     pub nanoseconds: u64,
 }
 
+impl Counted {
+    /// Both together, where each is of the same rank.
+    fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            bytes: self.bytes + other.bytes,
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+            nanoseconds: self.nanoseconds + other.nanoseconds,
+        }
+    }
+
+    /// Several together; nothing of none.
+    fn sum(several: impl Iterator<Item = Self>) -> Self {
+        several.filter(|counted| counted.calls > 0).reduce(Self::and).unwrap_or_default()
+    }
+}
+
 impl<'a> Snapshot<'a> {
     /// Of some ranks, one after another.
     pub fn each(numbers: &'a [u64]) -> impl Iterator<Item = Self> {
@@ -60,6 +82,17 @@ impl<'a> Snapshot<'a> {
         let at = (collective * OUTCOMES + outcome) * VALUES;
         let [calls, bytes, least, most, nanoseconds] = [0, 1, 2, 3, 4].map(|value| self.0[at + value]);
         Counted { calls, bytes, least: least.saturating_sub(1), most, nanoseconds }
+    }
+
+    /// Calls of a collective, whatever their outcomes.
+    pub fn collective(self, collective: usize) -> Counted {
+        Counted::sum((0..OUTCOMES).map(|outcome| self.row(collective, outcome)))
+    }
+
+    /// Calls of all collectives, and those that are passed on.
+    pub fn all(self) -> Counted {
+        let handled = (0..Collective::ALL.len()).map(|collective| self.collective(collective));
+        Counted::sum(handled.chain((0..OTHERS.len()).map(|index| self.other(index))))
     }
 
     /// Timed calls of a collective in a class of sizes, on Nagare or on the MPI library.
@@ -91,9 +124,22 @@ impl<'a> Snapshot<'a> {
         self.0[ELAPSED_AT]
     }
 
+    /// The rank's host.
+    pub fn host(self) -> String {
+        let bytes: Vec<u8> = self.0[HOST_AT..PER_RANK].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+    }
+
     fn calls(self, at: usize) -> Counted {
         Counted { calls: self.0[at], nanoseconds: self.0[at + 1], ..Counted::default() }
     }
+}
+
+/// The name of a host as numbers.
+pub fn host_words(host: &str) -> [u64; HOST] {
+    let mut bytes = [[0; size_of::<u64>()]; HOST];
+    bytes.as_flattened_mut().iter_mut().zip(host.bytes()).for_each(|(byte, letter)| *byte = letter);
+    bytes.map(u64::from_ne_bytes)
 }
 
 /// Where calls of a class of sizes are counted.

@@ -1,7 +1,7 @@
 //! Counting calls: by collective and by what ran, with size range and time; by class of size; by the communicator's
 //! ranks; what is passed on.
 
-use super::snapshot::{CLASSES, OUTCOMES, RANKS, communicator_index, outcome, size_index};
+use super::snapshot::{CLASSES, OUTCOMES, RANKS, communicator_index, host_words, outcome, size_index};
 use crate::real::{OTHERS, Other};
 use nagare_plan::choice::Choice;
 use nagare_plan::collective::Collective;
@@ -111,8 +111,8 @@ impl Statistics {
         self.others[which as usize].count(nanoseconds);
     }
 
-    /// All counters, in the order of the snapshot.
-    pub fn snapshot(&self) -> Vec<u64> {
+    /// All counters, in the order of the snapshot, of a rank on `host`.
+    pub fn snapshot(&self, host: &str) -> Vec<u64> {
         let rows = self.rows.iter();
         let rows = rows.flat_map(|r| [&r.calls, &r.bytes, &r.least, &r.most, &r.nanoseconds].map(|v| v.load(Relaxed)));
         let numbers = |calls: &[Calls]| -> Vec<u64> {
@@ -122,7 +122,7 @@ impl Statistics {
         let communicators = numbers(&self.communicators);
         let elapsed = self.start.get().map_or(0, |start| start.elapsed().as_nanos() as u64);
         let rows = rows.chain(numbers(&self.sizes)).chain(ranks).chain(communicators);
-        rows.chain(numbers(&self.others)).chain([elapsed]).collect()
+        rows.chain(numbers(&self.others)).chain([elapsed]).chain(host_words(host)).collect()
     }
 }
 
@@ -144,13 +144,17 @@ mod tests {
         // More numbers of ranks than are told apart.
         (1..=RANKS as u32 + 2).for_each(|ranks| statistics.count_ranks(Collective::Reduce, true, ranks, 2));
         statistics.count_ranks(Collective::Reduce, true, 3, 5);
-        let (one, empty) = (statistics.snapshot(), Statistics::default().snapshot());
+        let (one, empty) = (statistics.snapshot("node7"), Statistics::default().snapshot(&"n".repeat(80)));
         let numbers = [empty, one].concat();
         let [before, after] = Snapshot::each(&numbers).collect::<Vec<_>>()[..] else { panic!("two ranks") };
         let reduce = Collective::Reduce as usize;
         let row = after.row(reduce, outcome(ours));
         assert_eq!((row.calls, row.bytes, row.least, row.most, row.nanoseconds), (3, 575, 64, 256, 15));
         assert_eq!(after.row(reduce, outcome(early)).calls, 1);
+        let both = after.collective(reduce);
+        assert_eq!((both.calls, both.bytes, both.least, both.most, both.nanoseconds), (4, 675, 64, 256, 15));
+        assert_eq!((after.all().calls, after.all().nanoseconds, before.all().calls), (5, 26, 0));
+        assert_eq!((after.host(), before.host()), ("node7".to_owned(), "n".repeat(64)));
         // 64 to 255, and 256 to 1023 bytes; what was not timed is in neither.
         let size = |class, ours| (after.size(reduce, class, ours).calls, after.size(reduce, class, ours).nanoseconds);
         assert_eq!([size(3, true), size(4, true), size(3, false)], [(2, 12), (1, 3), (0, 0)]);

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 
 /// The report on what this rank has counted so far, and what calls have taught it.
 pub fn report(shim: &Shim, learned: Vec<Learned>) -> Report {
-    on(shim, &shim.statistics.snapshot(), learned, false)
+    on(shim, &shim.statistics.snapshot(&host_name()), learned, false)
 }
 
 /// The report on `snapshots` of some ranks of this world, one after another.
@@ -20,7 +20,7 @@ fn on(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>, has_ended: bool) ->
     let profiles = facts.map(|facts| facts.profiles.names().map(str::to_owned).collect()).unwrap_or_default();
     let problems = world.as_ref().map_or_else(|| shim.setup().problems.clone(), |world| world.problems.clone());
     let topology_from = shim.setup().topology_origin.clone();
-    let known = Known { topology, topology_from, profiles, problems, job: job(), host: host_name(), has_ended };
+    let known = Known { topology, topology_from, profiles, problems, job: job(), has_ended };
     Report::new(shim.real.version(), known, snapshots, learned)
 }
 
@@ -29,7 +29,7 @@ fn on(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>, has_ended: bool) ->
 pub fn at_finalize(shim: &Shim, learned: impl FnOnce() -> Vec<Learned>) {
     let Some(world) = shim.world().filter(|world| world.report) else { return };
     let Some(rank) = shim.world_rank() else { return };
-    let own = shim.statistics.snapshot();
+    let own = shim.statistics.snapshot(&host_name());
     let mpi = &shim.real.mpi;
     let mut size = 0;
     // SAFETY: the world is a valid communicator until finalisation.
