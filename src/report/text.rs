@@ -14,7 +14,8 @@ const HOSTS: usize = 16;
 
 /// What is behind the last line of a table.
 const MEANING: &str = "calls, bytes, s: of the rank with the most, in each line by itself, also where it says all\n\
-                       s least: of the rank with the least; what the others have more they mostly waited\n";
+                       s least: of the rank with the least; what the others have more they mostly waited\n\
+                       nonblocking collectives: the time of their start; persistent ones are not counted\n";
 
 impl Report {
     /// As a table with header lines.
