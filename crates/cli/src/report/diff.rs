@@ -1,6 +1,6 @@
 //! `nagare report diff`: one job beside another.
 
-use super::file::Report;
+use super::file::{Calls, Report};
 use super::words::seconds;
 use crate::output::table;
 use nagare_plan::quoted;
@@ -19,22 +19,16 @@ pub struct Compared {
 
 /// The times of two jobs, by collective; those that took longest before come first.
 pub fn compared(reports: [&Report; 2]) -> Vec<Compared> {
-    let mut collectives: Vec<&str> = Vec::new();
-    for row in reports.iter().flat_map(|report| &report.rows) {
-        if !collectives.contains(&row.collective.as_str()) {
-            collectives.push(&row.collective);
+    let mut all: Vec<Compared> = Vec::new();
+    for (job, called) in reports.map(Report::called).into_iter().enumerate() {
+        for Calls { collective, calls, max_seconds, .. } in called {
+            let at = all.iter().position(|compared| compared.collective == collective).unwrap_or_else(|| {
+                all.push(Compared { collective, calls: [0; 2], seconds: [0.0; 2] });
+                all.len() - 1
+            });
+            (all[at].calls[job], all[at].seconds[job]) = (calls, max_seconds);
         }
     }
-    let rows = |report: &Report, collective: &str| {
-        report.rows.iter().filter(|row| row.collective == collective).cloned().collect::<Vec<_>>()
-    };
-    let both = collectives.into_iter().map(|collective| Compared {
-        collective: collective.to_owned(),
-        calls: reports.map(|report| rows(report, collective).iter().map(|row| row.calls).sum()),
-        // A sum of no floating-point numbers is -0.
-        seconds: reports.map(|report| rows(report, collective).iter().fold(0.0, |sum, row| sum + row.max_seconds)),
-    });
-    let mut all: Vec<Compared> = both.collect();
     all.sort_by(|a, b| b.seconds[0].total_cmp(&a.seconds[0]));
     all
 }
@@ -43,25 +37,28 @@ pub fn compared(reports: [&Report; 2]) -> Vec<Compared> {
 pub fn diff(reports: [&Report; 2]) -> String {
     let mut shown = table(["collective", "calls", "s before", "s after", "x"]);
     let ratio = |before: f64, after: f64| if after > 0.0 { format!("{:.2}", before / after) } else { "-".to_owned() };
-    let (mut all_before, mut all_after) = (0.0, 0.0);
     for Compared { collective, calls: [calls, calls_after], seconds: [was, is] } in compared(reports) {
-        (all_before, all_after) = (all_before + was, all_after + is);
         let calls = if calls == calls_after { calls.to_string() } else { format!("{calls}, {calls_after}") };
         shown.add_row([quoted(&collective), calls, format!("{was:.3}"), format!("{is:.3}"), ratio(was, is)]);
     }
     let mut text = String::new();
     for (name, report) in ["before", "after"].into_iter().zip(reports) {
         let nodes = report.nodes.map_or_else(String::new, |nodes| format!(" on {nodes} nodes"));
-        let _ = writeln!(text, "{name}: {}, {} ranks{nodes}", quoted(&report.mpi), report.ranks);
+        let run = match report.seconds {
+            run if run > 0.0 => format!(", {}, {:.0} % of it in collectives", seconds(run), 100.0 * report.share),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "{name}: {}, {} ranks{nodes}{run}", quoted(&report.mpi), report.ranks);
     }
-    let (was, is) = (seconds(all_before), seconds(all_after));
-    let _ = writeln!(text, "{shown}\nin all {was} before, {is} after: {} x", ratio(all_before, all_after));
+    let [was, is] = reports.map(Report::longest);
+    let all = format!("{} before, {} after: {} x", seconds(was), seconds(is), ratio(was, is));
+    let _ = writeln!(text, "{shown}\nof the rank that was longest in each, and in all of them: {all}");
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{cells, report, row};
+    use super::super::fixture::{cells, report, row, value};
     use super::*;
 
     #[test]
@@ -71,6 +68,24 @@ mod tests {
         let text = diff([&before, &after]);
         assert_eq!(cells(&text, "bcast")[0][1..6], ["bcast", "3", "1.500", "0.500", "3.00"]);
         assert_eq!(cells(&text, "gather")[0][1..6], ["gather", "1, 0", "0.500", "0.000", "-"]);
-        assert!(text.ends_with("in all 2.00 s before, 500 ms after: 4.00 x\n"), "{text}");
+        assert!(text.ends_with("in all of them: 2.00 s before, 500 ms after: 4.00 x\n"), "{text}");
+    }
+
+    /// Where no rank has the most of each outcome, the sum of the rows is more than any rank did.
+    #[test]
+    fn what_a_rank_did_in_all_is_compared_and_what_was_passed_on() {
+        let rows = [row("bcast", "chain", 30, 1.0), row("bcast", "stock", 15, 0.5)];
+        let with = |calls: u64, seconds: f64, barrier: f64| {
+            let mut report = value(&serde_json::json!(rows));
+            let calls_of = |collective: &str, calls: u64, seconds: f64| serde_json::json!([{ "collective": collective, "calls": calls, "max_seconds": seconds }]);
+            report["collectives"] = calls_of("bcast", calls, seconds);
+            report["others"] = calls_of("barrier", 2, barrier);
+            report["all"] = serde_json::json!({"max_seconds": seconds + 0.25, "min_seconds": 0.0});
+            serde_json::from_value(report).expect("a report")
+        };
+        let text = diff([&with(30, 1.25, 0.5), &with(30, 0.5, 0.125)]);
+        assert_eq!(cells(&text, "bcast")[0][1..6], ["bcast", "30", "1.250", "0.500", "2.50"]);
+        assert_eq!(cells(&text, "barrier")[0][1..6], ["barrier", "2", "0.500", "0.125", "4.00"]);
+        assert!(text.ends_with("1.50 s before, 750 ms after: 2.00 x\n"), "{text}");
     }
 }

@@ -9,6 +9,10 @@ use std::path::Path;
 const SCHEMA: u32 = 1;
 /// Longest report that is read, bytes: some hundred thousand rows.
 const MOST: usize = 64 << 20;
+/// Why calls ran on the MPI library that Nagare does not carry out.
+const PASSED_ON: &str = "passed on";
+/// Most hosts that are named.
+const HOSTS: usize = 16;
 
 /// What a file says.
 #[derive(Deserialize)]
@@ -21,9 +25,13 @@ pub struct Report {
     #[serde(default)]
     pub program: String,
     pub job: Option<String>,
-    /// Host of rank 0.
+    /// Host of rank 0; all hosts, of thousands the first; how many there are.
     #[serde(default)]
     pub host: String,
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    #[serde(default)]
+    pub host_count: usize,
     /// Ranks of the job.
     pub ranks: u64,
     /// Its nodes, where they are known.
@@ -39,6 +47,10 @@ pub struct Report {
     pub seconds: f64,
     #[serde(default)]
     pub share: f64,
+    /// Calls of all collectives, and of each; reports of earlier versions have neither.
+    pub all: Option<All>,
+    #[serde(default)]
+    collectives: Vec<Calls>,
     /// What ran.
     pub rows: Vec<Row>,
     /// The same by size.
@@ -49,7 +61,7 @@ pub struct Report {
     pub communicators: Vec<Communicators>,
     /// What was passed on.
     #[serde(default)]
-    pub others: Vec<Other>,
+    pub others: Vec<Calls>,
     /// What was measured in calls.
     #[serde(default)]
     pub learned: Vec<Learned>,
@@ -104,13 +116,97 @@ pub struct Communicators {
     pub max_seconds: f64,
 }
 
-/// Calls of a collective that Nagare does not carry out.
-#[derive(Clone, Deserialize)]
-pub struct Other {
+/// Seconds in all collectives, of the rank that was longest in them and the one that was shortest.
+#[derive(Clone, Copy, Deserialize)]
+pub struct All {
+    pub max_seconds: f64,
+    pub min_seconds: f64,
+}
+
+/// All calls of one collective: of the rank that made most, and seconds of the longest, the shortest and all ranks.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Calls {
     pub collective: String,
     pub calls: u64,
     pub max_seconds: f64,
+    #[serde(default)]
     pub min_seconds: f64,
+    #[serde(default)]
+    pub total_seconds: f64,
+}
+
+impl Calls {
+    /// Adds the calls of another job, or of another outcome.
+    pub fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.max_seconds += other.max_seconds;
+        self.min_seconds += other.min_seconds;
+        self.total_seconds += other.total_seconds;
+    }
+}
+
+/// Adds to the calls of the same collective, if there are some.
+pub fn add(all: &mut Vec<Calls>, calls: &Calls) {
+    match all.iter_mut().find(|sum| sum.collective == calls.collective) {
+        Some(sum) => sum.add(calls),
+        None => all.push(calls.clone()),
+    }
+}
+
+impl Report {
+    /// Calls of each collective that Nagare handles. Reports of earlier versions have them by outcome only: the sum of
+    /// these maxima is then the most that there can have been.
+    pub fn handled(&self) -> Vec<Calls> {
+        if !self.collectives.is_empty() {
+            return self.collectives.clone();
+        }
+        let mut all = Vec::new();
+        self.rows.iter().for_each(|row| add(&mut all, &row.of_all()));
+        all
+    }
+
+    /// The same, and those that are passed on.
+    pub fn called(&self) -> Vec<Calls> {
+        self.handled().into_iter().chain(self.others.iter().cloned()).collect()
+    }
+
+    /// Seconds in collectives of the rank that was longest in them.
+    pub fn longest(&self) -> f64 {
+        // A sum of no floating-point numbers is -0.
+        let sum = || self.called().iter().fold(0.0, |sum, calls| sum + calls.max_seconds);
+        self.all.map_or_else(sum, |all| all.max_seconds)
+    }
+
+    /// The hosts, of many the first.
+    pub fn place(&self) -> String {
+        let named: Vec<String> = self.hosts.iter().take(HOSTS).map(|host| quoted(host)).collect();
+        match self.host_count.saturating_sub(named.len()) {
+            _ if named.is_empty() => format!("rank 0 on {}", quoted(&self.host)),
+            0 if named.len() == 1 => format!("on {}", named[0]),
+            0 => format!("on {} hosts: {}", named.len(), named.join(" ")),
+            more => format!("on {} hosts: {} and {more} more", self.host_count, named.join(" ")),
+        }
+    }
+}
+
+impl Row {
+    /// Calls that Nagare does not carry out, whatever their size.
+    pub fn passed_on(calls: &Calls) -> Self {
+        let Calls { calls, max_seconds, min_seconds, total_seconds, ref collective } = *calls;
+        let [algorithm, reason] = ["stock", PASSED_ON].map(str::to_owned);
+        let (collective, reason, min_bytes, max_bytes) = (collective.clone(), Some(reason), 0, 0);
+        Self { collective, algorithm, reason, min_bytes, max_bytes, calls, total_seconds, max_seconds, min_seconds }
+    }
+
+    /// Whether it is of such calls.
+    pub fn is_passed_on(&self) -> bool {
+        self.reason.as_deref() == Some(PASSED_ON)
+    }
+
+    fn of_all(&self) -> Calls {
+        let Self { calls, max_seconds, min_seconds, total_seconds, .. } = *self;
+        Calls { collective: self.collective.clone(), calls, max_seconds, min_seconds, total_seconds }
+    }
 }
 
 /// What was measured of one collective and size.

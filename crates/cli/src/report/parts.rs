@@ -67,7 +67,14 @@ pub fn parts(report: &Report, by: By) -> Vec<Part> {
 /// As a table.
 pub fn shown(report: &Report, by: By) -> String {
     let mut shown = table(["collective", by.heading(), "ran on", "calls", "time", "a call"]);
-    for part in parts(report, by) {
+    let passed_on = report.others.iter().map(|calls| Part {
+        collective: quoted(&calls.collective),
+        key: "any".to_owned(),
+        nagare: false,
+        calls: calls.calls,
+        max_seconds: calls.max_seconds,
+    });
+    for part in parts(report, by).into_iter().chain(passed_on) {
         shown.add_row([
             part.collective,
             part.key,
@@ -93,6 +100,7 @@ mod tests {
             "communicators": [
                 {"communicator_ranks": 16, "collective": "bcast", "nagare": true, "calls": 1, "max_seconds": 0.25},
                 {"collective": "reduce", "nagare": false, "calls": 2, "max_seconds": 3.0}],
+            "others": [{"collective": "barrier", "calls": 4, "max_seconds": 1.0}],
         });
         let report: Report = serde_json::from_value(report).expect("a report");
         let row = |by, key: &str| {
@@ -101,6 +109,7 @@ mod tests {
             row.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(row(By::Size, "1K")[1..7], ["bcast", "1K", "Nagare", "4", "500 ms", "125 ms"]);
+        assert_eq!(row(By::Size, "any")[1..7], ["barrier", "any", "the MPI library", "4", "1.00 s", "250 ms"]);
         assert_eq!(row(By::Ranks, "16")[1..7], ["bcast", "16", "Nagare", "1", "250 ms", "250 ms"]);
         assert_eq!(row(By::Ranks, "others")[1..7], ["reduce", "others", "the MPI library", "2", "3.00 s", "1.50 s"]);
     }

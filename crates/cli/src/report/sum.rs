@@ -1,20 +1,37 @@
 //! `nagare report sum`: several jobs together.
 
-use super::file::{Report, Row};
+use super::file::{Calls, Report, Row, add};
 use super::words::saving;
-use crate::output::{bytes, table};
+use crate::output::{bytes, table, width};
+use comfy_table::ContentArrangement;
 use nagare_plan::quoted;
+use nagare_plan::text::wrapped;
+use serde::Serialize;
 use std::fmt::Write;
 
-/// The rows of several jobs in one: for each collective and what it ran on, the longest first.
-pub fn summed(reports: &[Report]) -> Vec<Row> {
+/// Several jobs in one, what took longest first.
+#[derive(Serialize)]
+pub struct Summed {
+    jobs: usize,
+    /// By collective: sums over jobs of the rank that had most in each.
+    collectives: Vec<Calls>,
+    /// By collective and what it ran on.
+    rows: Vec<Row>,
+}
+
+/// Sums up jobs.
+pub fn summed(reports: &[Report]) -> Summed {
+    let mut collectives = Vec::new();
+    reports.iter().flat_map(Report::called).for_each(|calls| add(&mut collectives, &calls));
+    collectives.sort_by(|a, b| b.max_seconds.total_cmp(&a.max_seconds));
     let mut rows: Vec<Row> = Vec::new();
-    for row in reports.iter().flat_map(|report| &report.rows) {
+    let passed_on = |report: &Report| report.others.iter().map(Row::passed_on).collect::<Vec<_>>();
+    for row in reports.iter().flat_map(|report| report.rows.iter().cloned().chain(passed_on(report))) {
         let is_same = |sum: &&mut Row| {
             (&sum.collective, &sum.algorithm, &sum.reason) == (&row.collective, &row.algorithm, &row.reason)
         };
         match rows.iter_mut().find(is_same) {
-            None => rows.push(row.clone()),
+            None => rows.push(row),
             Some(sum) => {
                 (sum.min_bytes, sum.max_bytes) = (sum.min_bytes.min(row.min_bytes), sum.max_bytes.max(row.max_bytes));
                 sum.calls = sum.calls.saturating_add(row.calls);
@@ -25,36 +42,49 @@ pub fn summed(reports: &[Report]) -> Vec<Row> {
         }
     }
     rows.sort_by(|a, b| b.max_seconds.total_cmp(&a.max_seconds));
-    rows
+    Summed { jobs: reports.len(), collectives, rows }
 }
 
 /// What several jobs did in all.
 pub fn sum(reports: &[Report]) -> String {
-    let rows = summed(reports);
-    let mut shown = table(["collective", "ran", "reason", "bytes", "calls", "s", "s, all"]);
-    for row in &rows {
-        shown.add_row([
-            quoted(&row.collective),
-            quoted(&row.algorithm),
-            row.reason.as_deref().map(quoted).unwrap_or_default(),
-            match (bytes(row.min_bytes), bytes(row.max_bytes)) {
+    let Summed { jobs, collectives, rows } = summed(reports);
+    let mut shown = table(["collective", "ran", "bytes", "calls", "s", "s, all"]);
+    shown.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width()).unwrap_or(u16::MAX));
+    let times = |longest: f64, all: f64| [longest, all].map(|time| format!("{time:.3}"));
+    for calls in &collectives {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.collective == calls.collective).collect();
+        for row in &rows {
+            let ran = match &row.reason {
+                None => quoted(&row.algorithm),
+                Some(reason) => format!("{}: {}", quoted(&row.algorithm), quoted(reason)),
+            };
+            let size = match (bytes(row.min_bytes), bytes(row.max_bytes)) {
+                _ if row.is_passed_on() => String::new(),
                 (least, most) if least == most => least,
                 (least, most) => format!("{least}-{most}"),
-            },
-            row.calls.to_string(),
-            format!("{:.3}", row.max_seconds),
-            format!("{:.3}", row.total_seconds),
-        ]);
+            };
+            let [longest, all] = times(row.max_seconds, row.total_seconds);
+            shown.add_row([quoted(&row.collective), ran, size, row.calls.to_string(), longest, all]);
+        }
+        if rows.len() > 1 {
+            let (name, ran, size) = (quoted(&calls.collective), "all".to_owned(), String::new());
+            let [longest, all] = times(calls.max_seconds, calls.total_seconds);
+            shown.add_row([name, ran, size, calls.calls.to_string(), longest, all]);
+        }
     }
-    let mut text = format!(
-        "{} jobs together; calls: of the rank that made most; s: of the rank that was longest in them, and of all\n\
-         {shown}\n",
-        reports.len()
+    let mut text = wrapped(
+        &format!(
+            "{jobs} jobs together; calls: of the rank that made most, in each line by itself, also where it says all; \
+             s: of the rank that was longest in them, and of all"
+        ),
+        width(),
+        0,
     );
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{shown}");
     let learned: Vec<f64> =
         reports.iter().flat_map(|report| &report.learned).map(|learned| learned.saved_seconds).collect();
     if !learned.is_empty() {
-        // Writing to a String cannot fail.
         let _ = writeln!(text, "measured calls {}", saving(learned.iter().sum()));
     }
     text
@@ -62,7 +92,7 @@ pub fn sum(reports: &[Report]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{cells, report, row};
+    use super::super::fixture::{cells, report, row, value};
     use super::*;
 
     #[test]
@@ -71,8 +101,21 @@ mod tests {
         let other = report(&serde_json::json!([row("bcast", "chain", 4, 0.25), row("bcast", "stock", 1, 0.125)]));
         let text = sum(&[one, other]);
         let bcast = cells(&text, "bcast");
-        assert_eq!(bcast[0][1..], ["bcast", "chain", "", "1K-4K", "7", "0.750", "12.000", ""]);
-        assert_eq!((bcast.len(), bcast[1][2].as_str()), (2, "stock"));
+        assert_eq!(bcast[0][1..], ["bcast", "chain", "1K-4K", "7", "0.750", "12.000", ""]);
+        assert_eq!((bcast.len(), bcast[1][2].as_str()), (3, "stock"));
+        assert_eq!(bcast[2][1..], ["bcast", "all", "", "8", "0.875", "14.000", ""]);
         assert!(text.find("reduce") < text.find("bcast"), "the longest comes first\n{text}");
+    }
+
+    #[test]
+    fn what_was_passed_on_is_summed_and_a_rank_is_not_counted_twice() {
+        let mut job = value(&serde_json::json!([row("bcast", "chain", 30, 0.5), row("bcast", "stock", 15, 0.5)]));
+        job["collectives"] = serde_json::json!([{"collective": "bcast", "calls": 30, "max_seconds": 0.625}]);
+        job["others"] = serde_json::json!([{"collective": "barrier", "calls": 2, "max_seconds": 2.0}]);
+        let text = sum(&[(); 2].map(|()| serde_json::from_value(job.clone()).expect("a report")));
+        assert_eq!(cells(&text, "bcast")[2][1..6], ["bcast", "all", "", "60", "1.250"]);
+        let passed_on = ["barrier", "stock: passed on", "", "4", "4.000", "0.000", ""];
+        assert_eq!(cells(&text, "barrier")[0][1..], passed_on);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

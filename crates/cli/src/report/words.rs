@@ -1,6 +1,6 @@
 //! A report in words, and times in words.
 
-use super::file::{Learned, Other, Report, Row, Way};
+use super::file::{Calls, Learned, Report, Row, Way};
 use crate::output::bytes;
 use nagare_plan::choice::Reason;
 use nagare_plan::quoted;
@@ -21,7 +21,7 @@ pub fn explained(report: &Report) -> String {
     line!("Nagare {}, {}, {} ranks{nodes}", quoted(&report.nagare), quoted(&report.mpi), report.ranks);
     if !report.program.is_empty() {
         let job = report.job.as_ref().map_or_else(String::new, |job| format!(", job {}", quoted(job)));
-        line!("{}{job}, rank 0 on {}", quoted(&report.program), quoted(&report.host));
+        line!("{}{job}, {}", quoted(&report.program), report.place());
     }
     if !levels.is_empty() {
         line!("levels {} (from {})", levels.join(" > "), quoted(&report.topology_from));
@@ -29,26 +29,24 @@ pub fn explained(report: &Report) -> String {
     report.problems.iter().for_each(|problem| line!("problem: {}", quoted(problem)));
     report.profiles.iter().for_each(|profile| line!("profile {}", quoted(profile)));
     if report.seconds > 0.0 {
-        line!(
-            "{} from MPI_Init to MPI_Finalize, {:.0} % of it in collectives",
-            seconds(report.seconds),
-            100.0 * report.share
-        );
+        let by_rank = report.all.map_or_else(String::new, |all| {
+            format!(": {} to {} by rank", seconds(all.min_seconds), seconds(all.max_seconds))
+        });
+        let (run, percent) = (seconds(report.seconds), 100.0 * report.share);
+        line!("{run} from MPI_Init to MPI_Finalize, {percent:.0} % of it in collectives{by_rank}");
     }
     if report.rows.is_empty() {
         line!("\nNo collective of the kinds that Nagare handles was called.");
         text += &passed_on(&report.others);
         return text;
     }
-    let all: f64 = report.rows.iter().map(|row| row.max_seconds).sum();
-    line!("\n{} in these collectives, each by the rank that was longest in it:", seconds(all));
-    let mut collectives: Vec<&str> = report.rows.iter().map(|row| row.collective.as_str()).collect();
-    collectives.dedup();
-    for collective in collectives {
-        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.collective == collective).collect();
-        let time = rows.iter().map(|row| row.max_seconds).sum();
-        line!("\n{}: {}", quoted(collective), seconds(time));
-        rows.iter().for_each(|row| line!("  {}", row.explained()));
+    line!(
+        "\nCalls are of the rank that made most, times of the rank that was longest in them, in each line by itself."
+    );
+    for Calls { collective, calls, max_seconds, .. } in report.handled() {
+        line!("\n{}, {}: {}", quoted(&collective), counted(calls), seconds(max_seconds));
+        let rows = report.rows.iter().filter(|row| row.collective == collective);
+        rows.for_each(|row| line!("  {}", row.explained()));
     }
     text += &passed_on(&report.others);
     if !report.learned.is_empty() {
@@ -61,24 +59,27 @@ pub fn explained(report: &Report) -> String {
 }
 
 /// What Nagare does not carry out, the longest first.
-fn passed_on(others: &[Other]) -> String {
+fn passed_on(others: &[Calls]) -> String {
     if others.is_empty() {
         return String::new();
     }
     let mut text = "\nCollectives that Nagare leaves to the MPI library:\n".to_owned();
-    let mut others: Vec<&Other> = others.iter().collect();
+    let mut others: Vec<&Calls> = others.iter().collect();
     others.sort_by(|a, b| b.max_seconds.total_cmp(&a.max_seconds));
-    for Other { collective, calls, max_seconds, .. } in others {
-        let calls = format!("{calls} {}", if *calls == 1 { "call" } else { "calls" });
-        let _ = writeln!(text, "  {}, {calls}: {}", quoted(collective), seconds(*max_seconds));
+    for Calls { collective, calls, max_seconds, .. } in others {
+        let _ = writeln!(text, "  {}, {}: {}", quoted(collective), counted(*calls), seconds(*max_seconds));
     }
     text
+}
+
+/// `1 call`.
+fn counted(calls: u64) -> String {
+    format!("{calls} {}", if calls == 1 { "call" } else { "calls" })
 }
 
 impl Row {
     fn explained(&self) -> String {
         let size = size_range(self.min_bytes, self.max_bytes);
-        let calls = if self.calls == 1 { "call" } else { "calls" };
         let on = match &self.reason {
             None => format!("on {}", quoted(&self.algorithm)),
             Some(reason) => {
@@ -92,7 +93,7 @@ impl Row {
             }
             _ => String::new(),
         };
-        format!("{} {calls} of {size} bytes {on}: {}{waited}", self.calls, seconds(self.max_seconds))
+        format!("{} of {size} bytes {on}: {}{waited}", counted(self.calls), seconds(self.max_seconds))
     }
 }
 
@@ -197,6 +198,8 @@ mod tests {
             "schema": 1, "nagare": "0.1.0", "mpi": "Open MPI v4.1.4", "ranks": 16, "nodes": 8,
             "levels": ["leaf", "node"], "topology_from": "shipped:tree8",
             "program": "ft.D", "job": "17", "host": "node1", "seconds": 3.25, "share": 0.251,
+            "hosts": ["node1", "node2"], "host_count": 8, "all": {"max_seconds": 0.84, "min_seconds": 0.8},
+            "collectives": [{"collective": "bcast", "calls": 90, "max_seconds": 0.81}],
             "rows": [
                 {"collective": "bcast", "algorithm": "chain", "min_bytes": 65536, "max_bytes": 65536, "calls": 90,
                  "bytes": 1, "total_seconds": 9.0, "max_seconds": 0.81, "min_seconds": 0.41},
@@ -218,13 +221,13 @@ mod tests {
         let report: Report = serde_json::from_value(report).expect("a report");
         let expected = "\
 Nagare 0.1.0, Open MPI v4.1.4, 16 ranks on 8 nodes
-ft.D, job 17, rank 0 on node1
+ft.D, job 17, on 8 hosts: node1 node2 and 6 more
 levels leaf > node (from shipped:tree8)
-3.25 s from MPI_Init to MPI_Finalize, 25 % of it in collectives
+3.25 s from MPI_Init to MPI_Finalize, 25 % of it in collectives: 800 ms to 840 ms by rank
 
-810 ms in these collectives, each by the rank that was longest in it:
+Calls are of the rank that made most, times of the rank that was longest in them, in each line by itself.
 
-bcast: 810 ms
+bcast, 90 calls: 810 ms
   90 calls of 64K bytes on chain: 810 ms, of which a rank waited 400 ms for late ones
   1 call of 8 to 1K bytes on the MPI library's own (below threshold: too little data to gain anything): 500 us
 
