@@ -13,8 +13,9 @@ use self::diff::{compared, diff};
 use self::file::read;
 use self::parts::By;
 use self::sum::{sum, summed};
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, width};
 use clap::{Args, Subcommand};
+use nagare_plan::text::wrapped;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ enum Action {
   nagare report show r.json
   nagare report show r.json --by ranks")]
     Show {
-        /// A report in JSON: what NAGARE_REPORT=NAME.json writes
+        /// A report: what NAGARE_REPORT=NAME.json writes, which is itself the JSON form of what is shown
         file: PathBuf,
         /// Show a table of the calls instead, told apart by this
         #[arg(long, value_enum)]
@@ -76,7 +77,7 @@ enum Action {
 /// Explains, sums or compares.
 pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let text = match &args.action {
-        Action::Show { file, by: None } => words::explained(&read(file)?),
+        Action::Show { file, by: None } => wrapped(&words::explained(&read(file)?), width(), 4),
         Action::Show { file, by: Some(by) } => parts::shown(&read(file)?, *by),
         Action::Sum { files, json } => {
             let reports = files.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
