@@ -37,8 +37,9 @@ pub fn page(reports: &[(&Path, Report)]) -> String {
 fn job(path: &Path, report: &Report) -> Markup {
     let file = path.display().to_string();
     let saved: f64 = report.learned.iter().map(|learned| learned.saved_seconds).sum();
-    let on_ours: f64 = report.rows.iter().filter(|row| row.reason.is_none()).map(|row| row.max_seconds).sum();
-    let all: f64 = bars(report).iter().map(|bar| bar.longest).sum();
+    // Of all ranks together: sums over rows, which those of the longest rank of each are not.
+    let on_ours: f64 = report.rows.iter().filter(|row| row.reason.is_none()).map(|row| row.total_seconds).sum();
+    let all: f64 = report.called().iter().map(|calls| calls.total_seconds).sum();
     html! {
         section.job {
             h1 { (if report.program.is_empty() { &file } else { &report.program }) }
@@ -48,7 +49,7 @@ fn job(path: &Path, report: &Report) -> Markup {
                 @if let Some(nodes) = report.nodes { " on " (nodes) " nodes" }
                 @if !report.levels.is_empty() { ", " (report.levels.join(" > ")) " (" (report.topology_from) ")" }
                 " · " (report.mpi) " · Nagare " (report.nagare)
-                @if !report.host.is_empty() { " · rank 0 on " (report.host) }
+                @if !report.host.is_empty() { " · " (report.place()) }
                 " · " (file)
             }
             @for problem in &report.problems { p.problem { "Problem: " (problem) } }
@@ -113,7 +114,8 @@ fn collectives(report: &Report) -> Markup {
     }
     let mut names: Vec<&str> = bars.iter().map(|bar| bar.collective).collect();
     names.dedup();
-    let time = |name: &str| bars.iter().filter(|bar| bar.collective == name).map(|bar| bar.longest).sum::<f64>();
+    let called = report.called();
+    let time = |name: &str| called.iter().find(|calls| calls.collective == name).map_or(0.0, |calls| calls.max_seconds);
     names.sort_by(|a, b| time(b).total_cmp(&time(a)));
     let most = bars.iter().map(|bar| bar.longest).fold(0.0, f64::max);
     html! {
@@ -126,7 +128,7 @@ fn collectives(report: &Report) -> Markup {
             "A bar is the time of the rank that was longest in these calls; its lighter end is what that is more than the \
              shortest rank's: mostly waiting for ranks that came late. Calls and times are of the rank with the most."
         }
-        table {
+        div.wide { table {
             tr { th { "collective" } th { "ran" } th.n { "bytes" } th.n { "calls" } th {} th.n { "time" } }
             @for name in names {
                 @for (index, bar) in bars.iter().filter(|bar| bar.collective == name).enumerate() {
@@ -140,7 +142,7 @@ fn collectives(report: &Report) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 
@@ -166,7 +168,7 @@ fn in_parts(report: &Report, title: &str, by: By) -> Markup {
     let is_first = |index: usize| index == 0 || parts[index - 1].collective != parts[index].collective;
     html! {
         h2 { (title) }
-        table {
+        div.wide { table {
             tr { th { "collective" } th.n { (by.heading()) } th { "on" } th.n { "calls" } th {} th.n { "time" } }
             @for (index, part) in parts.iter().enumerate() {
                 tr.first[is_first(index)] {
@@ -178,7 +180,7 @@ fn in_parts(report: &Report, title: &str, by: By) -> Markup {
                     td.n { (seconds(part.max_seconds)) }
                 }
             }
-        }
+        } }
     }
 }
 
@@ -186,7 +188,7 @@ fn measured(learned: &[Learned]) -> Markup {
     html! {
         h2 { "Measured in the program's own calls" }
         p.quiet { "What one call takes, on the slowest rank: the median of the samples, and the longest in lighter colour." }
-        table {
+        div.wide { table {
             tr { th { "collective" } th.n { "samples" } th { "with" } th {} th.n { "a call" } th { "since then" } }
             @for class in learned {
                 @let most = class.ways.iter().filter_map(|way| way.longest_us).fold(0.0, f64::max);
@@ -208,7 +210,7 @@ fn measured(learned: &[Learned]) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 
@@ -223,12 +225,13 @@ mod tests {
             "topology_from": "", "program": "a & b", "seconds": 4.0, "share": 0.5,
             "rows": [
                 {"collective": "bcast", "algorithm": "chain", "min_bytes": 1024, "max_bytes": 4096, "calls": 9,
-                 "max_seconds": 0.5, "min_seconds": 0.25},
+                 "total_seconds": 1.0, "max_seconds": 0.5, "min_seconds": 0.25},
                 {"collective": "reduce", "algorithm": "stock", "reason": "below threshold", "min_bytes": 8,
-                 "max_bytes": 8, "calls": 1, "max_seconds": 1.0, "min_seconds": 1.0},
+                 "max_bytes": 8, "calls": 1, "total_seconds": 2.0, "max_seconds": 1.0, "min_seconds": 1.0},
             ],
             "sizes": [{"collective": "bcast", "min_bytes": 1024, "nagare": true, "calls": 9, "max_seconds": 0.5}],
-            "others": [{"collective": "barrier", "calls": 2, "max_seconds": 0.5, "min_seconds": 0.5}],
+            "others": [{"collective": "barrier", "calls": 2, "total_seconds": 1.0, "max_seconds": 0.5,
+                "min_seconds": 0.5}],
             "learned": [{"collective": "bcast", "min_bytes": 1024, "ranks": 16, "nodes": 8, "communicators": 1,
                 "runs": "chain", "saved_seconds": 0.75, "ways": [
                     {"algorithm": "stock", "samples": 2, "typical_us": 100.0, "longest_us": 200.0},
