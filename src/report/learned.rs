@@ -1,6 +1,6 @@
 //! The rows of the report about measured calls (docs/decisions/0017), on communicators that rank 0 of the world is in.
 
-use super::text::table;
+use super::table::table;
 use nagare_plan::collective::Collective;
 use nagare_plan::text::{WIDTH, bytes, wrapped};
 use parking_lot::Mutex;

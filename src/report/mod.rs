@@ -8,4 +8,5 @@ pub mod learned;
 mod rows;
 mod snapshot;
 pub mod statistics;
+mod table;
 mod text;
