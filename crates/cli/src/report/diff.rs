@@ -52,7 +52,7 @@ pub fn diff(reports: [&Report; 2]) -> String {
     }
     let [was, is] = reports.map(Report::longest);
     let all = format!("{} before, {} after: {} x", seconds(was), seconds(is), ratio(was, is));
-    let _ = writeln!(text, "{shown}\nof the rank that was longest in each, and in all of them: {all}");
+    let _ = writeln!(text, "{shown}\nin all, by the rank that was longest: {all}");
     text
 }
 
@@ -68,7 +68,7 @@ mod tests {
         let text = diff([&before, &after]);
         assert_eq!(cells(&text, "bcast")[0][1..6], ["bcast", "3", "1.500", "0.500", "3.00"]);
         assert_eq!(cells(&text, "gather")[0][1..6], ["gather", "1, 0", "0.500", "0.000", "-"]);
-        assert!(text.ends_with("in all of them: 2.00 s before, 500 ms after: 4.00 x\n"), "{text}");
+        assert!(text.ends_with("by the rank that was longest: 2.00 s before, 500 ms after: 4.00 x\n"), "{text}");
     }
 
     /// Where no rank has the most of each outcome, the sum of the rows is more than any rank did.

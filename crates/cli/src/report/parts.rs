@@ -78,7 +78,7 @@ pub fn shown(report: &Report, by: By) -> String {
         shown.add_row([
             part.collective,
             part.key,
-            if part.nagare { "Nagare" } else { "the MPI library" }.to_owned(),
+            if part.nagare { "Nagare" } else { "MPI library" }.to_owned(),
             part.calls.to_string(),
             seconds(part.max_seconds),
             seconds(part.max_seconds / part.calls.max(1) as f64),
@@ -109,8 +109,8 @@ mod tests {
             row.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(row(By::Size, "1K")[1..7], ["bcast", "1K", "Nagare", "4", "500 ms", "125 ms"]);
-        assert_eq!(row(By::Size, "any")[1..7], ["barrier", "any", "the MPI library", "4", "1.00 s", "250 ms"]);
+        assert_eq!(row(By::Size, "any")[1..7], ["barrier", "any", "MPI library", "4", "1.00 s", "250 ms"]);
         assert_eq!(row(By::Ranks, "16")[1..7], ["bcast", "16", "Nagare", "1", "250 ms", "250 ms"]);
-        assert_eq!(row(By::Ranks, "others")[1..7], ["reduce", "others", "the MPI library", "2", "3.00 s", "1.50 s"]);
+        assert_eq!(row(By::Ranks, "others")[1..7], ["reduce", "others", "MPI library", "2", "3.00 s", "1.50 s"]);
     }
 }

@@ -3,11 +3,14 @@
 use super::file::{Calls, Report, Row, add};
 use super::words::saving;
 use crate::output::{bytes, table, width};
-use comfy_table::ContentArrangement;
+use comfy_table::{ColumnConstraint, ContentArrangement};
 use nagare_plan::quoted;
 use nagare_plan::text::wrapped;
 use serde::Serialize;
 use std::fmt::Write;
+
+/// The column of what ran, which is broken where the table is too wide.
+const RAN: usize = 1;
 
 /// Several jobs in one, what took longest first.
 #[derive(Serialize)]
@@ -50,6 +53,10 @@ pub fn sum(reports: &[Report]) -> String {
     let Summed { jobs, collectives, rows } = summed(reports);
     let mut shown = table(["collective", "ran", "bytes", "calls", "s", "s, all"]);
     shown.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width()).unwrap_or(u16::MAX));
+    // What is looked for stays in one piece; reasons are the longest.
+    shown.column_iter_mut().filter(|column| column.index != RAN).for_each(|column| {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    });
     let times = |longest: f64, all: f64| [longest, all].map(|time| format!("{time:.3}"));
     for calls in &collectives {
         let rows: Vec<&Row> = rows.iter().filter(|row| row.collective == calls.collective).collect();
@@ -109,13 +116,19 @@ mod tests {
 
     #[test]
     fn what_was_passed_on_is_summed_and_a_rank_is_not_counted_twice() {
-        let mut job = value(&serde_json::json!([row("bcast", "chain", 30, 0.5), row("bcast", "stock", 15, 0.5)]));
-        job["collectives"] = serde_json::json!([{"collective": "bcast", "calls": 30, "max_seconds": 0.625}]);
+        let mut job = value(&serde_json::json!([
+            row("bcast", "chain", 30, 0.5),
+            row("bcast", "stock", 15, 0.5),
+            row("reduce_scatter_block", "an algorithm of quite a long name", 1, 0.125)
+        ]));
+        job["collectives"] = serde_json::json!([{"collective": "bcast", "calls": 30, "max_seconds": 0.625},
+            {"collective": "reduce_scatter_block", "calls": 1, "max_seconds": 0.125}]);
         job["others"] = serde_json::json!([{"collective": "barrier", "calls": 2, "max_seconds": 2.0}]);
         let text = sum(&[(); 2].map(|()| serde_json::from_value(job.clone()).expect("a report")));
         assert_eq!(cells(&text, "bcast")[2][1..6], ["bcast", "all", "", "60", "1.250"]);
         let passed_on = ["barrier", "stock: passed on", "", "4", "4.000", "0.000", ""];
         assert_eq!(cells(&text, "barrier")[0][1..], passed_on);
+        assert_eq!(cells(&text, "reduce_scatter_block").len(), 1, "names stay whole\n{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
