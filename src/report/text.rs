@@ -4,8 +4,8 @@ use super::content::Report;
 use super::learned;
 use super::rows::Ranks;
 use super::table::table;
-use nagare_plan::{counted, quoted};
 use nagare_plan::text::{WIDTH, bytes, wrapped};
+use nagare_plan::{counted, quoted};
 use std::fmt::Write as _;
 
 /// Most hosts that are named.
