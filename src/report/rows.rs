@@ -187,7 +187,6 @@ pub fn others(ranks: &[Snapshot]) -> Vec<OtherRow> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::snapshot::outcome;
     use super::super::statistics::Statistics;
     use super::*;
     use crate::real::Other;
