@@ -109,6 +109,9 @@ install() {
     for file in "$top"/docs/*.md; do
         put 644 "$file" "share/doc/nagare/${file##*/}"
     done
+    for file in "$top"/docs/decisions/*.md; do
+        put 644 "$file" "share/doc/nagare/decisions/${file##*/}"
+    done
     put 644 "$notices" share/doc/nagare/notices.txt
 
     # What an older version had and this one has not; what was made for it stays ours.

@@ -203,8 +203,12 @@ static const char *family_in(int file, const Elf64_Ehdr *header)
 {
     Elf64_Phdr segments[64], dynamic = { 0 };
     static Elf64_Dyn entries[4096];
-    uint64_t names = 0, address = 0;
+    /* Symbols of Open MPI's own: its versions before 2.0 have the file name of MPICH. */
+    static const char own[] = "ompi_mpi_";
+    static char symbols[1 << 20];
+    uint64_t names = 0, address = 0, size = 0;
     size_t count = 0;
+    ssize_t got;
     if (header->e_phentsize != sizeof segments[0] || header->e_phnum > sizeof segments / sizeof segments[0] ||
         !reads(file, segments, header->e_phnum * sizeof segments[0], header->e_phoff))
         return "";
@@ -214,8 +218,12 @@ static const char *family_in(int file, const Elf64_Ehdr *header)
     if (dynamic.p_filesz > sizeof entries || !reads(file, entries, dynamic.p_filesz, dynamic.p_offset))
         return "";
     while (count < dynamic.p_filesz / sizeof entries[0] && entries[count].d_tag != DT_NULL)
-        if (entries[count++].d_tag == DT_STRTAB)
-            address = entries[count - 1].d_un.d_ptr;
+        if (entries[count].d_tag == DT_STRTAB)
+            address = entries[count++].d_un.d_ptr;
+        else if (entries[count].d_tag == DT_STRSZ)
+            size = entries[count++].d_un.d_val;
+        else
+            count++;
     for (int i = 0; i < header->e_phnum; i++)
         if (segments[i].p_type == PT_LOAD && address - segments[i].p_vaddr < segments[i].p_filesz)
             names = address - segments[i].p_vaddr + segments[i].p_offset;
@@ -224,6 +232,10 @@ static const char *family_in(int file, const Elf64_Ehdr *header)
         if (entries[i].d_tag != DT_NEEDED || names + entries[i].d_un.d_val > INT64_MAX ||
             pread(file, needed, sizeof needed - 1, (off_t)(names + entries[i].d_un.d_val)) < 1)
             continue;
+        if (strcmp(needed, "libmpi.so.12") == 0 && names <= INT64_MAX &&
+            (got = pread(file, symbols, size < sizeof symbols ? size : sizeof symbols, (off_t)names)) > 0 &&
+            memmem(symbols, (size_t)got, own, sizeof own - 1) != NULL)
+            return "";
         if (*family_of(needed) != '\0')
             return family_of(needed);
     }

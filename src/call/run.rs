@@ -81,7 +81,9 @@ fn carry_out(
         record.program(place, arguments.collective, algorithm, root(arguments), bytes).ok_or(Failure::Stalled)?;
     // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
     let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
-    let in_place = arguments.in_place() || arguments.collective == Collective::Bcast;
+    // Open MPI takes one buffer for both sides of a Reduce_scatter without being told.
+    let is_one = arguments.collective.scatters() && arguments.input.address == arguments.output.address;
+    let in_place = is_one || arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our

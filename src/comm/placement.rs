@@ -23,7 +23,7 @@ pub struct Placement {
     pub nodes: u32,
     /// Largest message that the transport carries well, bytes.
     pub message: u64,
-    /// Whether its ranks share memory, also where they are told to be on several nodes.
+    /// Whether its ranks are on one machine, also where they are told to be on several nodes.
     pub shares_memory: bool,
     /// Whether ranks ask each other for buffers in the memory of devices before a call.
     pub asks_for_devices: bool,

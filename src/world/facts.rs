@@ -93,7 +93,7 @@ pub struct SharedFacts {
 }
 
 impl SharedFacts {
-    /// Whether all of these ranks share memory, also where they are told to be on several nodes.
+    /// Whether all of these ranks are on one machine (`node.rs`), also where they are told to be on several nodes.
     pub fn share_memory(&self, ranks: &[Rank]) -> bool {
         let mut memory = ranks.iter().map(|&rank| self.memory[rank as usize]);
         let first = memory.next();

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 to
 /// 18 whether some rank has Nagare switched on, wants a report, and wants the job to end if a rank lacks the library, 20
-/// to 23 the first rank known to lack it, and all ones if none is.
+/// to 23 the first rank known to lack it plus one, and zero if none is.
 const MESSAGE: usize = 64;
 
 /// The number that `build.rs` writes in hexadecimal digits: of all sources that ranks decide by.

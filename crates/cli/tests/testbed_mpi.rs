@@ -151,7 +151,8 @@ fn ranks_without_the_library_on_other_hosts() {
         let options = ["testbed", "run", &bed.file(), "--lib", libraries, "--mpi", "openmpi", "--ppn", ppn, "--"];
         let command = ["sh", "-c", &format!("{preload} exec {}", program.display())];
         let mut job = nagare(&[&options[..], &command].concat());
-        job.envs([("NAGARE_STRICT", "1"), ("NAGARE_REPORT", bed.path("report.json").to_str().unwrap())]);
+        let report = format!("replace:{}", bed.path("report.json").display());
+        job.envs([("NAGARE_STRICT", "1"), ("NAGARE_REPORT", &report)]);
         if !store.is_empty() {
             job.env("PMIX_MCA_gds", store);
         }

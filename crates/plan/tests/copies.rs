@@ -116,5 +116,10 @@ fn a_result_is_combined_where_it_is_wanted() {
     assert!(is_made(&[staged(1), combine(1), result.clone(), hop(Action::Send, 2, part(Space::Stage, 1))]));
     assert!(is_made(&[staged(1), combine(1), hop(Action::Send, 2, part(Space::Stage, 1)), result.clone()]));
     let other = hop(Action::Recv, 2, part(Space::Output, 2));
-    assert!(is_made(&[staged(1), combine(1), result, other]));
+    assert!(is_made(&[staged(1), combine(1), result.clone(), other.clone()]));
+    assert!(is_made(&[other.clone(), staged(1), combine(1), result.clone()]));
+    // It waits for a message, or another for it.
+    let elsewhere = Hop { tag: 7, ..hop(Action::Recv, 2, part(Space::Output, 0)) };
+    assert!(is_made(&[elsewhere.clone(), staged(1), combine(1), Hop { after: vec![0], ..result.clone() }]));
+    assert!(is_made(&[staged(1), combine(1), result, Hop { after: vec![2], ..elsewhere }]));
 }

@@ -52,9 +52,9 @@ pub fn run(start: &Start, args: &DoctorArgs, health: &mut Health) -> String {
         let _ = write!(text, "    standard error:\n{}", indented(outcome.stderr.lines()));
     }
     let problems: Vec<&str> = outcome.stdout.lines().filter_map(|line| line.strip_prefix("problem: ")).collect();
-    // What is wrong with the configuration is known already, and what else ranks say then follows from it.
-    if !problems.iter().any(|problem| health.knows(problem)) {
-        problems.iter().for_each(|problem| health.broken(broken(problem)));
+    // What is wrong with the configuration is known already.
+    for problem in problems.into_iter().filter(|problem| !health.knows(problem)).collect::<Vec<_>>() {
+        health.broken(broken(problem));
     }
     if let Some(mut failure) = failure(start.kind, &outcome, args.timeout) {
         let tools: Vec<&str> = others(environment.as_deref()).collect();

@@ -158,7 +158,7 @@ impl<'p> Parted<'p> {
     }
 
     /// The combination that has written the staged parts that `hop` copies to the output, and nothing else, if no hop
-    /// has read them.
+    /// has read them, none has touched the output there, and the copy waits for nothing but contributions to be copied.
     fn combined_by(&self, hop: &Hop) -> Option<u32> {
         let Action::Copy { from } = hop.action else { return None };
         if from.space != Space::Stage || hop.parts.space != Space::Output {
@@ -168,6 +168,14 @@ impl<'p> Parted<'p> {
         let by = touched.first()?.writer?;
         let combination = &self.plan.hops[by as usize];
         let alone = touched.iter().all(|part| part.writer == Some(by) && part.readers.is_empty());
+        let untouched = |part: &Touched| part.writer.is_none() && part.readers.is_empty();
+        let is_contribution = |&after: &u32| {
+            let copied = self.plan.hops[after as usize].action.copied();
+            copied.is_some_and(|from| from.space == Space::Input)
+        };
+        if !self.touched_at(hop.parts)?.iter().all(untouched) || !hop.after.iter().all(is_contribution) {
+            return None;
+        }
         (alone && combination.action == Action::Reduce && combination.parts == from).then_some(by)
     }
 
@@ -323,7 +331,8 @@ impl Program {
             }
             // Nor what is combined where it is wanted, which nobody else may have touched.
             let is_last = |from| parted.is_last(index, from) && parted.is_alone(index, hop.parts);
-            if of.combined_by.is_some() && !hop.action.copied().is_some_and(is_last) {
+            let is_last = of.released.is_empty() && hop.action.copied().is_some_and(is_last);
+            if of.combined_by.is_some() && !is_last {
                 of.combined_by = None;
             }
         }

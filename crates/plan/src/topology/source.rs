@@ -23,7 +23,7 @@ pub enum Source {
     },
     /// The address Slurm gave this rank's node.
     Slurm(SlurmAddress),
-    /// Nothing: only which ranks share memory.
+    /// Nothing: only which ranks are on one machine.
     Nodes,
 }
 
