@@ -28,6 +28,10 @@ use std::time::Duration;
 /// ends after `NAGARE_MEETING_TIMEOUT`, with `NAGARE_STRICT=1` at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// By how much longer in later rounds: who waits for a rank without the library in the first round, if anybody does,
+/// says so before those who wait for it.
+const LATER: Duration = Duration::from_secs(5);
+
 /// Message of a round: fixed for all versions. Bytes 0-7 and 8-15 are the least and the largest build heard of, 16 to
 /// 18 whether some rank has Nagare switched on, wants a report, and wants the job to end if a rank lacks the library, 20
 /// to 23 the first rank known to lack it plus one, and zero if none is.
@@ -162,7 +166,8 @@ fn rounds(
         let mut answer = [0u8; MESSAGE];
         sent[to as usize] = if sends { MESSAGE as c_int } else { 0 };
         received[from as usize] = if receives { MESSAGE as c_int } else { 0 };
-        let watch = (receives && heard.speaks(distance)).then(|| Watch::start((rank, size), from, config));
+        let patience = if distance == 1 { PATIENCE } else { PATIENCE + LATER };
+        let watch = (receives && heard.speaks(distance)).then(|| Watch::start((rank, size), from, patience, config));
         // SAFETY: all arrays have an entry per rank; the one block sent and the one received lie in the two messages.
         let code = unsafe {
             (real.mpi.alltoallw)(
@@ -199,9 +204,9 @@ struct Watch {
 
 impl Watch {
     /// Of a rank of so many that waits for `from`.
-    fn start((rank, size): (c_int, c_int), from: c_int, config: &Config) -> Self {
+    fn start((rank, size): (c_int, c_int), from: c_int, patience: Duration, config: &Config) -> Self {
         let strict = config.strict;
-        let limit = if strict { Some(PATIENCE) } else { config.meeting_timeout.map(Duration::from_secs) };
+        let limit = if strict { Some(patience) } else { config.meeting_timeout.map(Duration::from_secs) };
         let done = Arc::new((Mutex::new(false), Condvar::new()));
         let waiting = Arc::clone(&done);
         let thread = threads::spawn("nagare", move || {
@@ -211,10 +216,10 @@ impl Watch {
                 changed.wait_while_for(&mut done, |done| !*done, time);
                 *done
             };
-            if is_over_after(PATIENCE) {
+            if is_over_after(patience) {
                 return;
             }
-            let (host, seconds) = (host_name(), PATIENCE.as_secs());
+            let (host, seconds) = (host_name(), patience.as_secs());
             let then = match limit {
                 _ if strict => "; the job ends (NAGARE_STRICT=1)".to_owned(),
                 Some(limit) => format!("; the job ends after {} s (NAGARE_MEETING_TIMEOUT)", limit.as_secs()),
@@ -226,7 +231,7 @@ impl Watch {
                  none{then}\n"
             ));
             let Some(limit) = limit else { return };
-            if !is_over_after(limit.saturating_sub(PATIENCE)) {
+            if !is_over_after(limit.saturating_sub(patience)) {
                 if !strict {
                     let seconds = limit.as_secs();
                     say(&format!("nagare: rank {rank} of {size} on {host} has waited {seconds} s; the job ends\n"));

@@ -80,9 +80,11 @@ fn every_file_is_in_its_place_and_nothing_stays() {
     for text in ["LICENSE-MIT", "LICENSE-APACHE", "notices.txt", "CHANGELOG.md", "CITATION.cff"] {
         expected.push(format!("share/doc/nagare/{text}"));
     }
-    let documents = fs::read_dir(project().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let documents = documents.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".md"));
-    expected.extend(documents.map(|name| format!("share/doc/nagare/{name}")));
+    for (from, to) in [("docs", "nagare"), ("docs/decisions", "nagare/decisions")] {
+        let documents = fs::read_dir(project().join(from)).unwrap().map(|entry| entry.unwrap().file_name());
+        let documents = documents.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".md"));
+        expected.extend(documents.map(|name| format!("share/doc/{to}/{name}")));
+    }
     assert!(expected.contains(&"share/doc/nagare/algorithms.md".to_owned()));
     let mut programs = vec!["bin/nagare".to_owned()];
     for family in families() {
