@@ -152,12 +152,11 @@ impl FabricBuilder {
         if self.links.len() >= MAX_LINKS {
             return Err(too_large("links", MAX_LINKS));
         }
-        let link = self.links.len() as u32;
-        if (self.joined.insert((from, to), 2 * link)).is_some()
-            || (self.joined.insert((to, from), 2 * link + 1)).is_some()
-        {
+        if self.joined.contains_key(&(from, to)) {
             return Err(BuildError::DuplicateLink(pair().0, pair().1));
         }
+        let link = self.links.len() as u32;
+        self.joined.extend([((from, to), 2 * link), ((to, from), 2 * link + 1)]);
         self.links.push((from, to, rate));
         Ok(())
     }
