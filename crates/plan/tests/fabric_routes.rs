@@ -1,8 +1,11 @@
 //! Generators and routes: sizes, and properties of every route.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use nagare_plan::fabric::{DirectedLink, Fabric, Generator, HostId, NodeId, Placement, Router, Routing, TierRates};
+use nagare_plan::fabric::{
+    DirectedLink, Fabric, FabricBuilder, Generator, HostId, LinkRate, NodeId, Placement, Router, Routing, SHIPPED,
+    TierRates,
+};
 use proptest::prelude::*;
 
 fn generated(generator: &Generator) -> Fabric {
@@ -147,6 +150,134 @@ fn nodes(fabric: &Fabric, route: &[DirectedLink], from: HostId) -> Vec<NodeId> {
     std::iter::once(from.into()).chain(route.iter().map(|&l| fabric.end(l))).collect()
 }
 
+/// Routes as docs/fabrics.md says them, hop by hop: the library's tables are compared with them.
+struct Documented<'f> {
+    fabric: &'f Fabric,
+    out: Vec<Vec<DirectedLink>>,
+    divisors: Vec<usize>,
+    fixed: HashMap<(NodeId, HostId), DirectedLink>,
+}
+
+impl<'f> Documented<'f> {
+    fn new(fabric: &'f Fabric, routing: Routing) -> Self {
+        let mut out = vec![Vec::new(); fabric.host_count() + fabric.switch_count()];
+        for (index, link) in (0..).zip(fabric.links()) {
+            out[link.a.0 as usize].push(DirectedLink(2 * index));
+            out[link.b.0 as usize].push(DirectedLink(2 * index + 1));
+        }
+        let mut divisors = vec![1; out.len()];
+        if routing == Routing::DModK {
+            // The tier of a switch: hops to the nearest host.
+            let mut tiers = vec![usize::MAX; out.len()];
+            for host in fabric.hosts() {
+                tiers.iter_mut().zip(hops(fabric, host)).for_each(|(tier, hops)| *tier = hops.min(*tier));
+            }
+            let uplinks = |&node: &usize| {
+                out[node].iter().filter(|&&l| tiers[fabric.end(l).0 as usize] == tiers[node] + 1).count()
+            };
+            let most = |tier| (0..out.len()).filter(|&node| tiers[node] == tier).map(|n| uplinks(&n)).max();
+            for switch in fabric.switches().map(|switch| switch.0 as usize) {
+                divisors[switch] = (1..tiers[switch]).filter_map(most).product();
+            }
+        }
+        let fixed = fabric.fixed_routes().into_iter().map(|(switch, host, link)| ((switch, host), link)).collect();
+        Self { fabric, out, divisors, fixed }
+    }
+
+    /// `hops`: from every node to the destination.
+    fn route(&self, hops: &[usize], from: HostId, to: HostId) -> Vec<DirectedLink> {
+        let (mut at, mut route) = (NodeId::from(from), Vec::new());
+        while at != NodeId::from(to) {
+            let nearer = |link: &&DirectedLink| {
+                let end = self.fabric.end(**link);
+                hops[end.0 as usize] < hops[at.0 as usize] && (!self.fabric.is_host(end) || end == to.into())
+            };
+            let rule = || {
+                let equal: Vec<_> = self.out[at.0 as usize].iter().filter(nearer).collect();
+                *equal[to.0 as usize / self.divisors[at.0 as usize] % equal.len()]
+            };
+            let link = self.fixed.get(&(at, to)).copied().unwrap_or_else(rule);
+            at = self.fabric.end(link);
+            route.push(link);
+        }
+        route
+    }
+}
+
+/// All routes, from one router, from tables and one by one, are the documented ones.
+fn assert_documented(fabric: &Fabric, routing: Routing) {
+    let documented = Documented::new(fabric, routing);
+    let mut router = Router::new(fabric);
+    let hops: Vec<Vec<usize>> = fabric.hosts().map(|to| hops(fabric, to)).collect();
+    for (from, (to, hops)) in fabric.hosts().flat_map(|from| fabric.hosts().zip(&hops).map(move |to| (from, to))) {
+        let expected = documented.route(hops, from, to);
+        assert_eq!(router.route(from, to), expected, "{} by {routing:?}: {from:?} to {to:?}", fabric.name());
+        assert_eq!(fabric.routes_to(to).from(fabric, from), expected, "{} by {routing:?}", fabric.name());
+    }
+}
+
+#[test]
+fn routes_of_shipped_and_generated_fabrics_are_the_documented_ones() {
+    for (name, text) in SHIPPED {
+        let is_fat_tree = text.contains("kind = \"fat-tree\"");
+        let routing = if is_fat_tree { Routing::DModK } else { Routing::Destination };
+        assert_documented(&Fabric::from_toml(text, name).unwrap(), routing);
+    }
+    let fat_tree = |ports, levels, hosts_per_leaf| Generator::FatTree { ports, levels, hosts_per_leaf };
+    let generators = [
+        Generator::Star { hosts: 70 },
+        Generator::Tree { children: vec![3, 4, 2] },
+        fat_tree(8, 2, None),
+        fat_tree(6, 3, None),
+        fat_tree(4, 3, Some(5)),
+        Generator::Mlfm { ports: 6 },
+        Generator::Torus { dims: vec![4, 3, 2], hosts_per_switch: 2 },
+    ];
+    for generator in generators {
+        for routing in [Routing::Destination, Routing::DModK] {
+            let mut builder = generator.builder("generated", &TierRates::uniform(10.0, 1.0)).unwrap();
+            builder.set_routing(routing);
+            assert_documented(&builder.build().unwrap(), routing);
+        }
+    }
+}
+
+/// A chain of `switches` with further links between them, and hosts on one to three of them each; `fixed`: switch, host
+/// and next switch, left out where there is no such link or nothing would arrive.
+fn on_several_switches(
+    switches: usize,
+    further: &[(usize, usize)],
+    hosts: &[Vec<usize>],
+    fixed: &[(usize, usize, usize)],
+    routing: Routing,
+) -> Fabric {
+    let mut builder = FabricBuilder::new("several");
+    builder.set_routing(routing);
+    let rate = LinkRate { mbit: 10.0, latency_us: 1.0, parallel: 1 };
+    let switch = |index: usize| format!("s{}", index % switches);
+    (0..switches).for_each(|index| builder.switch(&switch(index)).unwrap());
+    (1..switches).for_each(|index| builder.link(&switch(index - 1), &switch(index), rate).unwrap());
+    for (index, on) in hosts.iter().enumerate() {
+        let host = format!("n{index}");
+        builder.host(&host).unwrap();
+        for on in on.iter().map(|on| on % switches).collect::<BTreeSet<_>>() {
+            builder.link(&switch(on), &host, rate).unwrap();
+        }
+    }
+    // Links there are already, and of switches to themselves, are refused.
+    for &(from, to) in further {
+        let _ = builder.link(&switch(from), &switch(to), rate);
+    }
+    for &(at, host, next) in fixed {
+        let mut tried = builder.clone();
+        let host = format!("n{}", host % hosts.len());
+        if tried.route(&switch(at), &host, &switch(next)).is_ok() && tried.clone().build().is_ok() {
+            builder = tried;
+        }
+    }
+    builder.build().unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -168,6 +299,17 @@ proptest! {
             }
             prop_assert_eq!(visited.iter().collect::<HashSet<_>>().len(), visited.len());
         }
+    }
+
+    #[test]
+    fn routes_of_hosts_on_several_switches_are_the_documented_ones(
+        switches in 1usize..7,
+        further in prop::collection::vec((0usize..7, 0usize..7), 0..8),
+        hosts in prop::collection::vec(prop::collection::vec(0usize..7, 1..4), 1..12),
+        fixed in prop::collection::vec((0usize..7, 0usize..12, 0usize..7), 0..10),
+        routing in prop::sample::select(vec![Routing::Destination, Routing::DModK]),
+    ) {
+        assert_documented(&on_several_switches(switches, &further, &hosts, &fixed, routing), routing);
     }
 
     #[test]
