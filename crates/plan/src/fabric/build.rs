@@ -251,9 +251,11 @@ impl FabricBuilder {
             message: self.message,
             routing: self.routing,
             divisors: Vec::new(),
+            attachments: Vec::new(),
             fixed,
         };
         fabric.divisors = fabric.divisors();
+        fabric.attachments = fabric.attachments();
         check_connected(&fabric)?;
         fabric.check_fixed_routes()?;
         Ok(fabric)

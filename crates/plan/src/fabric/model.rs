@@ -113,6 +113,8 @@ pub struct Fabric {
     pub(super) routing: Routing,
     /// By what the number of a host is divided before it picks a link, for each switch.
     pub(super) divisors: Vec<u32>,
+    /// For each host the number of the set of switches it is on.
+    pub(super) attachments: Vec<u32>,
     /// Fixed next hops: (destination, switch) -> link to take.
     pub(super) fixed: HashMap<HostId, HashMap<NodeId, DirectedLink>>,
 }
@@ -241,6 +243,11 @@ impl Fabric {
     /// What a message costs beyond its bytes.
     pub fn message_cost(&self) -> MessageCost {
         self.message
+    }
+
+    /// The number of the set of switches that a host is on, from 0: hosts on the same switches have the same.
+    pub(crate) fn attachment(&self, host: HostId) -> u32 {
+        self.attachments[host.0 as usize]
     }
 
     /// The next hops fixed by the file: (switch, destination, link to take), by switch and destination.

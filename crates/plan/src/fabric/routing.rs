@@ -12,7 +12,6 @@
 //! ```
 
 use std::collections::{HashMap, VecDeque};
-use std::rc::Rc;
 
 use super::error::BuildError;
 use super::model::{DirectedLink, Fabric, HostId, NodeId, Routing};
@@ -23,8 +22,8 @@ const FAR: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub struct RoutesTo {
     destination: HostId,
-    /// Hops to it, as of [`Fabric::distances`].
-    distances: Rc<[u32]>,
+    /// As of [`Shortest::hops`].
+    hops: Vec<u32>,
     /// Per switch: the link it takes.
     next: Vec<Option<DirectedLink>>,
 }
@@ -43,9 +42,20 @@ impl RoutesTo {
 
     /// The directed links from a host to the destination, in order; empty for the destination itself.
     pub fn from(&self, fabric: &Fabric, source: HostId) -> Vec<DirectedLink> {
-        let next = |switch| self.next_of_switch(fabric, switch);
-        fabric.path(&self.distances, source, self.destination, next)
+        let first = fabric.first_link(&self.hops, source, self.destination);
+        fabric.path(first, |switch| self.next_of_switch(fabric, switch))
     }
+}
+
+/// Shortest paths to hosts on the same switches.
+#[derive(Debug)]
+struct Shortest {
+    /// Per switch: hops to such a host; `FAR` where there is no way.
+    hops: Vec<u32>,
+    /// Per switch: where its links to nearer switches begin in `nearer`, and how many there are; none until they are
+    /// asked for, since few switches are on the ways of a communicator.
+    of_switch: Vec<(u32, u32)>,
+    nearer: Vec<DirectedLink>,
 }
 
 /// The destination's index, divided, picks among equal next hops.
@@ -54,76 +64,94 @@ fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, destination: HostId, 
     (count > 0).then(|| (destination.0 / divisor) as usize % count).and_then(|k| equal.clone().nth(k))
 }
 
+impl Shortest {
+    /// The link that `switch` takes towards `destination`: O(links of the destination), once O(links of the switch).
+    fn next_hop(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> Option<DirectedLink> {
+        let forced = fabric.fixed.get(&destination).and_then(|table| table.get(&switch));
+        if forced.is_some() {
+            return forced.copied();
+        }
+        let slot = |n: NodeId| n.0 as usize - fabric.host_count();
+        let here = self.hops[slot(switch)];
+        if here == 1 {
+            // A host has few links, its switch may have thousands.
+            let mut out = fabric.links_of(destination).iter();
+            return out.find(|&&link| fabric.end(link) == switch).map(|link| link.reverse());
+        }
+        let (first, count) = &mut self.of_switch[slot(switch)];
+        if *count == 0 {
+            *first = self.nearer.len() as u32;
+            let is_nearer = |link: &DirectedLink| {
+                let end = fabric.end(*link);
+                !fabric.is_host(end) && self.hops[slot(end)] < here
+            };
+            self.nearer.extend(fabric.links_of(switch).iter().copied().filter(is_nearer));
+            *count = self.nearer.len() as u32 - *first;
+        }
+        let equal = &self.nearer[*first as usize..(*first + *count) as usize];
+        pick(equal.iter().copied(), destination, fabric.divisors[slot(switch)])
+    }
+}
+
 impl Fabric {
     /// The forwarding tables towards one host: O(switches + links) time.
     pub fn routes_to(&self, destination: HostId) -> RoutesTo {
-        let distances = self.distances(destination);
-        let next = self.switches().map(|switch| self.next_hop(&distances, switch, destination)).collect();
-        RoutesTo { destination, distances, next }
+        let mut shortest = self.shortest(destination);
+        let next = self.switches().map(|switch| shortest.next_hop(self, switch, destination)).collect();
+        RoutesTo { destination, hops: shortest.hops, next }
     }
 
-    /// Per switch: hops to `destination` over a shortest path; `FAR` where there is none. The same for all hosts on the
-    /// same switches. O(switches + links) time.
-    fn distances(&self, destination: HostId) -> Rc<[u32]> {
+    /// The shortest paths to `destination`, the same for all hosts on the same switches: O(switches + links) time.
+    fn shortest(&self, destination: HostId) -> Shortest {
         let hosts = self.host_count();
         let slot = |n: NodeId| n.0 as usize - hosts;
-        let mut distances = vec![FAR; self.switch_count()];
-        let mut queue = VecDeque::new();
-        for &l in self.links_of(destination) {
-            distances[slot(self.end(l))] = 1;
-            queue.push_back(self.end(l));
-        }
-        while let Some(switch) = queue.pop_front() {
-            let further = distances[slot(switch)] + 1;
+        let mut hops = vec![FAR; self.switch_count()];
+        let mut queue: VecDeque<NodeId> = self.links_of(destination).iter().map(|&link| self.end(link)).collect();
+        queue.iter().for_each(|&switch| hops[slot(switch)] = 1);
+        // The last switches that are found have most of the links, and need not be searched.
+        let mut unseen = self.switch_count() - queue.len();
+        while let Some(switch) = queue.pop_front().filter(|_| unseen > 0) {
+            let further = hops[slot(switch)] + 1;
             for &l in self.links_of(switch) {
                 let n = self.end(l);
-                if !self.is_host(n) && distances[slot(n)] == FAR {
-                    distances[slot(n)] = further;
+                if !self.is_host(n) && hops[slot(n)] == FAR {
+                    hops[slot(n)] = further;
+                    unseen -= 1;
                     queue.push_back(n);
                 }
             }
         }
-        distances.into()
+        Shortest { hops, of_switch: vec![(0, 0); self.switch_count()], nearer: Vec::new() }
     }
 
-    /// The link that `switch` takes towards `destination`: O(links of the switch).
-    fn next_hop(&self, distances: &[u32], switch: NodeId, destination: HostId) -> Option<DirectedLink> {
-        let hosts = self.host_count();
-        let slot = |n: NodeId| n.0 as usize - hosts;
-        let forced = self.fixed.get(&destination).and_then(|table| table.get(&switch));
-        if forced.is_some() {
-            return forced.copied();
-        }
-        let here = distances[slot(switch)];
-        let nearer = |&l: &DirectedLink| match self.as_host(self.end(l)) {
-            Some(host) => host == destination,
-            None => here != FAR && distances[slot(self.end(l))] + 1 == here,
-        };
-        pick(self.links_of(switch).iter().copied().filter(nearer), destination, self.divisors[slot(switch)])
+    /// The link by which a host sends to another; none to itself.
+    fn first_link(&self, hops: &[u32], source: HostId, destination: HostId) -> Option<DirectedLink> {
+        let far = |link: DirectedLink| hops[self.end(link).0 as usize - self.host_count()];
+        let out = self.links_of(source).iter().copied();
+        let nearest = out.clone().map(far).min().filter(|_| source != destination)?;
+        pick(out.filter(|&link| far(link) == nearest), destination, 1)
     }
 
-    /// The directed links from a host to another, in order, where a switch takes the link `next`.
+    /// The directed links from `first` to a host, in order, where a switch takes the link `next`.
     fn path(
         &self,
-        distances: &[u32],
-        source: HostId,
-        destination: HostId,
-        next: impl Fn(NodeId) -> Option<DirectedLink>,
+        first: Option<DirectedLink>,
+        mut next: impl FnMut(NodeId) -> Option<DirectedLink>,
     ) -> Vec<DirectedLink> {
-        let mut path = Vec::new();
-        if source == destination {
-            return path;
-        }
-        let far = |l: DirectedLink| distances[self.end(l).0 as usize - self.host_count()];
-        let out = self.links_of(source);
-        let nearest = out.iter().map(|&l| far(l)).min().unwrap_or(FAR);
-        let mut link = pick(out.iter().copied().filter(|&l| far(l) == nearest), destination, 1);
-        while let Some(taken) = link {
-            path.push(taken);
-            let end = self.end(taken);
-            link = if self.is_host(end) { None } else { next(end) };
-        }
-        path
+        let after = |&link: &DirectedLink| Some(self.end(link)).filter(|&end| !self.is_host(end)).and_then(&mut next);
+        std::iter::successors(first, after).collect()
+    }
+
+    /// For each host the number of the set of switches it is on, below [`Self::host_count`]: O(links of hosts).
+    pub(super) fn attachments(&self) -> Vec<u32> {
+        let mut numbers: HashMap<Vec<NodeId>, u32> = HashMap::new();
+        let number = |host| {
+            let mut switches: Vec<NodeId> = self.links_of(host).iter().map(|&link| self.end(link)).collect();
+            switches.sort_unstable();
+            let next = numbers.len() as u32;
+            *numbers.entry(switches).or_insert(next)
+        };
+        self.hosts().map(number).collect()
     }
 
     /// The directed links from one host to another, in order; empty from a host to itself.
@@ -195,28 +223,29 @@ impl Fabric {
     }
 }
 
-/// Routes, with the hops from all switches to the switches of the destinations asked for so far: O(switches) memory for
-/// all hosts on the same switches.
+/// Routes, with the shortest paths to the switches of the destinations asked for so far: O(switches) memory for all
+/// hosts on the same switches, and for each switch on a way there its links on shortest paths.
 #[derive(Debug)]
 pub struct Router<'f> {
     fabric: &'f Fabric,
-    /// By the switches of a destination.
-    distances: HashMap<Vec<NodeId>, Rc<[u32]>>,
+    /// By [`Fabric::attachment`].
+    shortest: Vec<Option<Box<Shortest>>>,
 }
 
 impl<'f> Router<'f> {
     /// Nothing yet.
     pub fn new(fabric: &'f Fabric) -> Self {
-        Router { fabric, distances: HashMap::new() }
+        let sets = fabric.attachments.iter().max().map_or(0, |&last| last as usize + 1);
+        Router { fabric, shortest: (0..sets).map(|_| None).collect() }
     }
 
-    /// The directed links from one host to another, in order; empty from a host to itself. O(links of the switches on
-    /// the way), and at the first destination on a switch O(switches + links).
+    /// The directed links from one host to another, in order; empty from a host to itself. O(links of the route and of
+    /// the two hosts), and for all destinations on the same switches together at most O(switches + links) more.
     pub fn route(&mut self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
         let fabric = self.fabric;
-        let switches: Vec<NodeId> = fabric.links_of(destination).iter().map(|&link| fabric.end(link)).collect();
-        let distances = self.distances.entry(switches).or_insert_with(|| fabric.distances(destination));
-        let next = |switch| fabric.next_hop(distances, switch, destination);
-        fabric.path(distances, source, destination, next)
+        let shortest = &mut self.shortest[fabric.attachment(destination) as usize];
+        let shortest = shortest.get_or_insert_with(|| Box::new(fabric.shortest(destination)));
+        let first = fabric.first_link(&shortest.hops, source, destination);
+        fabric.path(first, |switch| shortest.next_hop(fabric, switch, destination))
     }
 }
