@@ -166,8 +166,8 @@ impl Planner {
     }
 
     /// What `algorithm` costs on this network, `None` if it is no candidate for `collective`; computed once, in O(nodes
-    /// · log nodes) without a fabric, else in O(nodes · links). The root is taken to be rank 0, whichever it is: it
-    /// hardly matters, and programs change it from call to call.
+    /// · log nodes) without a fabric, else O(links) more for every set of switches that nodes are on. The root is taken
+    /// to be rank 0, whichever it is: it hardly matters, and programs change it from call to call.
     pub fn demand(&self, collective: Collective, algorithm: Algorithm) -> Option<&Demand> {
         let cost = algorithm.spec().cost.filter(|_| algorithm.implements(collective))?;
         let demand = &self.demands[collective as usize * ALGORITHMS.len() + algorithm as usize];

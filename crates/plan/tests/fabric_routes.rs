@@ -1,11 +1,13 @@
 //! Generators and routes: sizes, and properties of every route.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use nagare_plan::fabric::{
     DirectedLink, Fabric, FabricBuilder, Generator, HostId, LinkRate, NodeId, Placement, Router, Routing, SHIPPED,
     TierRates,
 };
+use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use proptest::prelude::*;
 
 fn generated(generator: &Generator) -> Fabric {
@@ -276,6 +278,24 @@ fn on_several_switches(
         }
     }
     builder.build().unwrap()
+}
+
+/// Hosts are on one switch together, and each on one of the others too: every pair of switches needs a search.
+#[test]
+fn routes_are_looked_up_where_few_sets_of_switches_have_nodes() {
+    let is_routed = |hosts: usize, others: usize| {
+        let on: Vec<Vec<usize>> = (0..hosts).map(|host| vec![0, 1 + host % others]).collect();
+        let fabric = Arc::new(on_several_switches(1 + others, &[], &on, &[], Routing::Destination));
+        let nodes = Topology::of_nodes((0..hosts as u32).collect()).unwrap();
+        let topology = nodes.on_network(Arc::clone(&fabric), &fabric.hosts().collect::<Vec<_>>());
+        matches!(Wires::new(&topology, &Hierarchy::new(&topology)), Wires::Routed { .. })
+    };
+    // Sets, times switches and links in both directions: below and above 2^24.
+    let work = |hosts: usize, others: usize| others * (1 + others + 2 * (2 * hosts + others));
+    for (hosts, others, routed) in [(8192, 1, true), (8192, 400, true), (1400, 1400, true), (1700, 1700, false)] {
+        assert_eq!(work(hosts, others) <= 1 << 24, routed);
+        assert_eq!(is_routed(hosts, others), routed, "{hosts} hosts on {others} switches");
+    }
 }
 
 proptest! {

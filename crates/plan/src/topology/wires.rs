@@ -2,7 +2,7 @@
 
 use super::costs::GOODPUT;
 use super::{Hierarchy, Network, Topology};
-use crate::fabric::{Fabric, HostId, NodeId, Router};
+use crate::fabric::{Fabric, HostId, Router};
 use std::collections::HashSet;
 
 /// Rate of a host where nothing is known and nothing was measured, Mbit/s.
@@ -12,7 +12,8 @@ const DEFAULT_MBIT: f64 = 10_000.0;
 const PACKET: f64 = 1514.0;
 const HEADERS: f64 = 66.0;
 
-/// Switches that have nodes, times all switches and links, up to which routes are looked up: some 20 ms.
+/// Sets of switches that nodes are on, times all switches and links, up to which routes are looked up: some 30 ms, and
+/// at most 50 MiB while a demand is made.
 const MOST_ROUTED: usize = 1 << 24;
 
 /// The way from one node to another.
@@ -70,19 +71,16 @@ impl<'t> Wires<'t> {
         let hosts = |network: &Network| -> Vec<HostId> {
             member.iter().map(|&rank| network.host(topology.nodes()[rank as usize])).collect()
         };
-        // For every switch that has nodes every link is looked at once, and every switch has an entry.
-        let work = |network: &Network| {
-            let fabric = network.fabric();
-            let attached = |host: HostId| fabric.links_of(host).first().map(|&link| fabric.end(link));
-            let switches: HashSet<NodeId> = hosts(network).into_iter().filter_map(attached).collect();
-            (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(switches.len())
+        // For every set of switches every link is looked at twice at most, and every switch has an entry.
+        let work = |fabric: &Fabric, hosts: &[HostId]| {
+            let sets: HashSet<u32> = hosts.iter().map(|&host| fabric.attachment(host)).collect();
+            (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(sets.len())
         };
         let unlisted = topology.measured_mbit().unwrap_or(DEFAULT_MBIT);
         let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)));
-        match network.filter(|network| work(network) <= MOST_ROUTED) {
-            Some(network) => {
-                Self::Routed { router: Router::new(network.fabric()), fabric: network.fabric(), hosts: hosts(network) }
-            }
+        let routed = network.map(|network| (network.fabric(), hosts(network)));
+        match routed.filter(|(fabric, hosts)| work(fabric, hosts) <= MOST_ROUTED) {
+            Some((fabric, hosts)) => Self::Routed { router: Router::new(fabric), fabric, hosts },
             None => {
                 let outer = hierarchy.depth_between_nodes().saturating_sub(1);
                 let first = (0..outer).scan(2 * nodes, |next, level| {
@@ -120,10 +118,9 @@ impl<'t> Wires<'t> {
         let mut way = Way::default();
         match self {
             Self::Routed { router, fabric, hosts } => {
-                for link in router.route(hosts[from as usize], hosts[to as usize]) {
-                    way.latency += fabric.latency_us(link) * 1e3;
-                    way.links.push(link.0);
-                }
+                let route = router.route(hosts[from as usize], hosts[to as usize]);
+                way.latency = route.iter().map(|&link| fabric.latency_us(link) * 1e3).sum();
+                way.links = route.into_iter().map(|link| link.0).collect();
             }
             Self::Groups { hierarchy, first, member, .. } => {
                 way.links.extend([2 * from, 2 * to + 1]);
@@ -136,9 +133,10 @@ impl<'t> Wires<'t> {
                 }
             }
         }
-        let rates: Vec<f64> = way.links.iter().map(|&link| self.per_byte(link)).collect();
-        way.per_byte = rates.iter().copied().fold(0.0, f64::max);
-        way.forward = rates.iter().sum::<f64>() - way.per_byte;
+        let rates = || way.links.iter().map(|&link| self.per_byte(link));
+        let (thinnest, all) = (rates().fold(0.0, f64::max), rates().sum::<f64>());
+        way.per_byte = thinnest;
+        way.forward = all - thinnest;
         way
     }
 }
