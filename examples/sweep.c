@@ -122,9 +122,9 @@ static void what_ran(report_fn report, int collective, char *out, size_t length)
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         char name[64], ran[64];
         if (sscanf(line, "%63s %63s", name, ran) != 2 || strcmp(name, names[collective]) != 0 ||
-            strcmp(ran, "stock") == 0)
+            strcmp(ran, "stock:") == 0 || strcmp(ran, "all") == 0)
             continue;
-        /* The columns from the right: max s, total s, total bytes, calls. */
+        /* The columns from the right: s least, s, bytes, calls. */
         long calls = 0;
         char *at = line + strlen(line);
         for (int column = 0; column < 4; column++) {
