@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 17 << 20;
 
-/// Of so many bytes the kernel is asked to make pages of 2 MiB, where it makes them for those who ask: a call whose buffer
-/// is fresh would otherwise spend more time on the faults of its pages than on the data.
+/// Of so many bytes the kernel is asked to make pages of 2 MiB, where it makes them for those who ask: a call whose
+/// buffer is fresh would otherwise spend more time on the faults of its pages than on the data.
 const HUGE: usize = 4 << 20;
 
 /// A cache line.

@@ -50,9 +50,10 @@ const CLOCK: u32 = 64;
 /// Polls without success before the processor is offered to others that want it: a message may be about to arrive.
 const OFFERED: u32 = 2;
 
-/// So many polls without success a rank offers the processor after each, once the kernel has taken it away while the rank
-/// was waiting. Not only as long as somebody takes it: the kernel may hold a rank that has run little to be entitled to
-/// go on through thousands of offers. A rank from which a daemon took the processor pays a system call a poll for them.
+/// So many polls without success a rank offers the processor after each, once the kernel has taken it away while the
+/// rank was waiting. Not only as long as somebody takes it: the kernel may hold a rank that has run little to be
+/// entitled to go on through thousands of offers. A rank from which a daemon took the processor pays a system call a
+/// poll for them.
 const OFFERS: u32 = 1 << 18;
 
 thread_local! {
