@@ -196,8 +196,8 @@ fn jobs_of_a_real_slurm() {
     let prologs = format!("Epilog=\nProlog=\nTaskEpilog=\nTaskProlog={openmpi}\n");
     assert_eq!(section(&ended, "prologs"), prologs, "{}", ended.output());
 
-    // Ours ran, on the switches that Slurm told of, with the build that fits whatever site and user say; what the plugin
-    // cannot see through ran without it.
+    // Ours ran, on the switches that Slurm told of, with the build that fits whatever site and user say; what the
+    // plugin cannot see through ran without it.
     let ran = [
         "by hand, Open MPI",
         "Open MPI",

@@ -77,7 +77,11 @@ mod tests {
         let rows = [row("bcast", "chain", 30, 1.0), row("bcast", "stock", 15, 0.5)];
         let with = |calls: u64, seconds: f64, barrier: f64| {
             let mut report = value(&serde_json::json!(rows));
-            let calls_of = |collective: &str, calls: u64, seconds: f64| serde_json::json!([{ "collective": collective, "calls": calls, "max_seconds": seconds }]);
+            let calls_of = |collective: &str, calls: u64, seconds: f64| {
+                serde_json::json!([{
+                    "collective": collective, "calls": calls, "max_seconds": seconds
+                }])
+            };
             report["collectives"] = calls_of("bcast", calls, seconds);
             report["others"] = calls_of("barrier", 2, barrier);
             report["all"] = serde_json::json!({"max_seconds": seconds + 0.25, "min_seconds": 0.0});
