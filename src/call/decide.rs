@@ -6,7 +6,7 @@
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{self, Shape, Typed};
-use crate::comm::learning::Class;
+use crate::comm::learning::{Class, Unasked};
 use crate::comm::placement::Placement;
 use crate::comm::record::Communicator;
 use crate::comm::registry;
@@ -51,8 +51,8 @@ pub struct Decision<'c> {
 pub enum PassedOn<'c> {
     /// For this reason.
     Because(Reason),
-    /// Because nothing is tried yet in calls of the class, whose times are kept.
-    Early(&'c Communicator, Class),
+    /// Because nothing is tried yet in calls of the class; whether its time is to be kept.
+    Early(&'c Communicator, Class, bool),
 }
 
 impl From<Reason> for PassedOn<'_> {
@@ -103,10 +103,10 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let class = if is_free && is_exact { class(shim, &call) } else { None };
     let mut settled = None;
     if let Some(class) = class {
-        let mut learning = record.learning();
-        settled = learning.settled(class);
-        if settled.is_none() && learning.next_unasked(class) {
-            return Err(PassedOn::Early(record, class));
+        match record.learning().unasked(class) {
+            Some(Unasked::Early { is_timed }) => return Err(PassedOn::Early(record, class, is_timed)),
+            Some(Unasked::Settled(way)) => settled = Some(way),
+            None => {}
         }
     }
     let decision = match settled {

@@ -51,7 +51,8 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     let mut decision = match decide(shim, arguments, bytes) {
         Ok(decision) => decision,
         Err(PassedOn::Because(reason)) => return passed_on(shim, arguments, reason, bytes, forward),
-        Err(PassedOn::Early(record, class)) => {
+        Err(PassedOn::Early(_, _, false)) => return passed_on(shim, arguments, Reason::Early, bytes, forward),
+        Err(PassedOn::Early(record, class, true)) => {
             return timed(shim, record, class, arguments, Reason::Early, bytes, forward);
         }
     };

@@ -12,6 +12,7 @@ use crate::world::shim::Shim;
 use log::Level;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
+use nagare_plan::learn::Verdict;
 use std::ffi::c_int;
 use std::time::Instant;
 
@@ -37,16 +38,37 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
             earning.times()
         }
     };
-    let start = Instant::now();
-    let longest = stack::on_large(|| agreement::longest(shim.real, comm, own))?;
-    let asking = start.elapsed();
-    let mut learning = record.learning();
-    let is_early =
-        learning.early(class, || decision.earning()).is_some_and(|earning| !earning.is_enough_after(asking, longest));
-    if !is_early {
-        learning.lesson(class, || decision.candidates());
+    let is_enough =
+        is_enough(decision, class, own, |own| stack::on_large(|| agreement::longest(shim.real, comm, own)))?;
+    if is_enough {
+        record.learning().lesson(class, || decision.candidates());
     }
-    Ok(is_early)
+    Ok(!is_enough)
+}
+
+/// Whether the calls of the class have earned trials, by the longest times of all ranks, which `ask` finds out from this
+/// rank's `own`.
+///
+/// # Errors
+/// That of `ask`.
+fn is_enough<E>(
+    decision: &Decision,
+    class: Class,
+    mut own: Times,
+    mut ask: impl FnMut(Times) -> Result<Times, E>,
+) -> Result<bool, E> {
+    loop {
+        let start = Instant::now();
+        let longest = ask(own)?;
+        let asking = start.elapsed();
+        let mut learning = decision.record.learning();
+        let Some(earning) = learning.early(class, || decision.earning()) else { return Ok(true) };
+        match earning.judge(asking, longest) {
+            Verdict::Enough => return Ok(true),
+            Verdict::Later => return Ok(false),
+            Verdict::Again => own = earning.times(),
+        }
+    }
 }
 
 /// What the call runs on. If the one before was measured, all ranks agree on its time first; if this one is to be, they
@@ -77,16 +99,12 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     // carried out the call between them.
     let call = traffic.next_call();
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
-    let mut learning = record.learning();
     let mut together = |own| stack::on_large(|| longest(shim.real, private, call, own, shim.waiting()));
-    let is_early = early.map_or(Ok(false), |own| {
-        let start = Instant::now();
-        let longest = together(own)?;
-        let asking = start.elapsed();
-        Ok(learning
-            .early(class, || decision.earning())
-            .is_some_and(|earning| !earning.is_enough_after(asking, longest)))
-    });
+    let is_early = match early {
+        Some(own) => is_enough(decision, class, own, &mut together).map(|is_enough| !is_enough),
+        None => Ok(false),
+    };
+    let mut learning = record.learning();
     let step = is_early.and_then(|is_early| {
         if is_early {
             return Ok(Step { way: Err(Reason::Early), is_timed: true });

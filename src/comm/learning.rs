@@ -1,8 +1,8 @@
 //! What the calls on a communicator have taught about which candidate is the fastest (docs/decisions/0017).
 //!
 //! ```text
-//!   Learning ─┬─► early: a class whose calls have not yet earned measured calls
-//!             └─► Lesson: a class whose candidates (ways) are measured; then the fastest runs
+//!   Learning ─┬─► Earning: a class whose calls have not yet earned measured calls
+//!             └─► Lesson:  a class whose candidates (ways) are measured; then the fastest runs
 //! ```
 
 use crate::report::learned::{Learned, LearnedWay};
@@ -10,12 +10,11 @@ use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
 use nagare_plan::learn::{Earning, Measured, Trials};
-use std::collections::HashMap;
 use std::fmt;
 
 /// Calls that are alike: a collective, and the largest power of two that is not above its bytes, where all ranks know
 /// these. All calls of Alltoallv are alike: programs have few of them, and of the same sizes most often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     collective: Collective,
     magnitude: Option<u32>,
@@ -26,6 +25,11 @@ impl Class {
     pub fn of(collective: Collective, bytes: u64) -> Self {
         let magnitude = (collective != Collective::Alltoallv).then(|| bytes.max(1).ilog2());
         Self { collective, magnitude }
+    }
+
+    /// Its place among all of a communicator.
+    fn order(self) -> (u8, Option<u32>) {
+        (self.collective as u8, self.magnitude)
     }
 }
 
@@ -130,51 +134,78 @@ fn name(way: Option<Algorithm>) -> &'static str {
 /// Ranks and nodes of a communicator, and whether its ranks are in the order of the world's.
 pub type Where = (u32, u32, bool);
 
-/// All classes of a communicator.
+/// What is known of a class: what its calls earn, and, once that is enough, what they teach.
+struct Known {
+    class: Class,
+    earning: Earning,
+    lesson: Option<Box<Lesson>>,
+}
+
+/// What runs a call before which no rank is asked, and which is not measured.
+pub enum Unasked {
+    /// What was settled on: an algorithm of ours, or the MPI library.
+    Settled(Option<Algorithm>),
+    /// The MPI library, since the call is early.
+    Early {
+        /// Whether [`Learning::took`] is to be told what the call takes.
+        is_timed: bool,
+    },
+}
+
+/// All classes of a communicator, of which programs have few, in their order.
 #[derive(Default)]
 pub struct Learning {
-    /// Those whose calls have not yet earned measured calls.
-    early: HashMap<Class, Earning>,
-    lessons: HashMap<Class, Lesson>,
+    classes: Vec<Known>,
 }
 
 impl Learning {
-    /// What the next call of the class runs on, if it is settled and the call is not measured; counts the call then.
-    pub fn settled(&mut self, class: Class) -> Option<Option<Algorithm>> {
-        let lesson = self.lessons.get_mut(&class)?;
-        let way = lesson.trials.next_unmeasured()?;
-        Some(lesson.ways[way])
-    }
-
-    /// Whether the library runs the next call of the class because it is early, and ranks do not ask each other before
-    /// it; counts the call then.
-    pub fn next_unasked(&mut self, class: Class) -> bool {
-        self.early.get_mut(&class).is_some_and(Earning::next_unasked)
+    /// What the next call of the class runs on, if no rank is asked before it and it is not measured; counts it then.
+    pub fn unasked(&mut self, class: Class) -> Option<Unasked> {
+        let at = self.at(class).ok()?;
+        let Known { earning, lesson, .. } = &mut self.classes[at];
+        match lesson {
+            None => earning.next_unasked().then(|| Unasked::Early { is_timed: earning.is_timed() }),
+            Some(lesson) => lesson.trials.next_unmeasured().map(|way| Unasked::Settled(lesson.ways[way])),
+        }
     }
 
     /// The calls of the class so far, where nothing is measured yet; none if this is the first.
     pub fn early(&mut self, class: Class, none: impl FnOnce() -> Earning) -> Option<&mut Earning> {
-        let is_early = !self.lessons.contains_key(&class);
-        is_early.then(|| self.early.entry(class).or_insert_with(none))
+        let Known { earning, lesson, .. } = self.known(class, none);
+        lesson.is_none().then_some(earning)
     }
 
     /// The lesson of the class, which begins with these `candidates`.
     pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
-        self.early.remove(&class);
-        self.lessons.entry(class).or_insert_with(|| Lesson::new(candidates()))
+        let known = self.known(class, || Earning::new(None, false));
+        known.lesson.get_or_insert_with(|| Box::new(Lesson::new(candidates())))
     }
 
     /// What has been measured, for the report.
     pub fn learned(&self, place: Where) -> impl Iterator<Item = Learned> + '_ {
-        self.lessons.iter().map(move |(class, lesson)| lesson.learned(*class, place))
+        self.classes.iter().filter_map(move |known| Some(known.lesson.as_ref()?.learned(known.class, place)))
     }
 
     /// What a call that was to be timed took here, nanoseconds.
     pub fn took(&mut self, class: Class, nanoseconds: u64) {
-        if let Some(lesson) = self.lessons.get_mut(&class) {
-            lesson.own = nanoseconds;
-        } else if let Some(earning) = self.early.get_mut(&class) {
-            earning.add(nanoseconds);
+        let Ok(at) = self.at(class) else { return };
+        let Known { earning, lesson, .. } = &mut self.classes[at];
+        match lesson {
+            None => earning.add(nanoseconds),
+            Some(lesson) => lesson.own = nanoseconds,
         }
+    }
+
+    fn known(&mut self, class: Class, none: impl FnOnce() -> Earning) -> &mut Known {
+        let at = self.at(class).unwrap_or_else(|at| {
+            self.classes.insert(at, Known { class, earning: none(), lesson: None });
+            at
+        });
+        &mut self.classes[at]
+    }
+
+    /// Where the class is, or would be.
+    fn at(&self, class: Class) -> Result<usize, usize> {
+        self.classes.binary_search_by_key(&class.order(), |known| known.class.order())
     }
 }

@@ -115,14 +115,14 @@ fn a_thin_link_decides_whoever_crosses_it_once() {
         }
     }
     close(loads(&planner, Allreduce, Algorithm::Ring), 6.0 / 4.0 * thin);
-    // Nothing is said about messages: 20 and 2 µs are assumed.
+    // Nothing is said about messages: 20 and 7 µs are assumed.
     let message = planner.message();
-    assert_eq!(message, Message { latency: 20e3, gap: 2e3 });
+    assert_eq!(message, Message { latency: 20e3, gap: 7e3 });
     // Two hops inside, and one over three links of which two pass the first frame on before the thin one is through.
     let (b, n, s) = (per_byte(100.0), 1e6, 1024.0);
     let inside = s * b + 10e3 + packet(s) * b + 20e3;
     let across = s * thin + 1010e3 + 2.0 * packet(s) * b + 20e3;
-    let expected = 2.0 * inside + across + f64::hypot((n - s) * thin, (n / s - 1.0) * 2e3);
+    let expected = 2.0 * inside + across + f64::hypot((n - s) * thin, (n / s - 1.0) * 7e3);
     close(demand(&planner, Bcast, Algorithm::Chain).time(message, n, s), expected);
 }
 
@@ -168,7 +168,7 @@ fn groups(counts: [u32; 3]) -> Planner {
 fn without_a_fabric_every_group_is_taken_to_have_the_link_of_one_host() {
     let planner = groups([4, 8, 3]);
     let host = per_byte(10_000.0);
-    assert_eq!(planner.message(), Message { latency: 20e3, gap: 2e3 });
+    assert_eq!(planner.message(), Message { latency: 20e3, gap: 7e3 });
     for (algorithm, vectors) in
         [(Algorithm::Chain, 1.0), (Algorithm::GatewayTwoTree, SHARED), (Algorithm::GroupedTwoTree, 2.0 * SHARED)]
     {

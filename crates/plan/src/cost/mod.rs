@@ -31,8 +31,9 @@ use crate::fabric::MessageCost;
 
 /// Latency of a message where nothing is known: TCP between two hosts, microseconds.
 const DEFAULT_LATENCY_US: f64 = 20.0;
-/// Gap between the messages of one host where nothing is known, microseconds.
-const DEFAULT_GAP_US: f64 = 2.0;
+/// Gap between the messages of one host where nothing is known, microseconds: over TCP a host that sends and receives
+/// has 6.8 to 8.2 of software on a core of its own (docs/algorithms.md, "The cost model").
+const DEFAULT_GAP_US: f64 = 7.0;
 
 /// Nodes up to which all pairs of them are looked at, some 100 ms of work.
 const MOST_PAIRED: u32 = 512;

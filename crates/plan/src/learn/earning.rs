@@ -1,5 +1,6 @@
 //! Whether a class of calls has taken so long that trying other ways than the MPI library's is worth what it costs.
 
+use super::EXCESS;
 use std::time::Duration;
 
 /// Nanoseconds that calls of a class must have taken on some rank before anything is tried: of a program that ends soon
@@ -13,27 +14,47 @@ const LONG: f64 = 20e6;
 /// measured call.
 const TRIALS: u64 = 20;
 
-/// Of what calls have taken so far, these costs may be at most one in so many parts; or of a series of fifty calls one
-/// in so many.
-const PART: u64 = 10;
-const PART_OF_FIFTY: u64 = 30;
+/// Of what calls have taken so far, these costs and [`EXCESS`] may be at most such a share, whenever the program ends; or
+/// these costs alone so much of a series of fifty.
+const SHARE: f64 = 0.07;
+const SHARE_OF_FIFTY: f64 = 1.0 / 30.0;
 
 /// Calls may take so many times as long as predicted: in memory, and over a network, whose rates are often unknown.
 const OFF_IN_MEMORY: f64 = 30.0;
 const OFF: f64 = 100.0;
 
-/// The ranks ask each other once more after twice as many calls as the first time, when it is known what asking costs,
-/// and each later time after so many times as many.
-const ASKED_EVERY: u64 = 4;
+/// Of calls that take less than so many nanoseconds on average, after so many, one in so many is timed: to look at the
+/// clock twice takes a fifth of the shortest.
+const SHORT: u64 = 10_000;
+const TIMED: u64 = 8;
 
-/// The first calls of a class, all of which run on the MPI library. How often ranks ask each other depends on the
-/// number of calls and on a prediction alone, so that all of them ask before the same one; what comes of it, on the
-/// longest times of all.
+/// The ranks ask each other again when the calls will have earned trials if they go on as they began, after at least and
+/// at most so many times as many calls: the first is often slow, and later ones of Alltoallv may be longer.
+const ASKED_AGAIN: [f64; 2] = [1.5, 16.0];
+
+/// Where calls have taken long enough the first time, ranks ask so often before one call: who came first has waited for
+/// the others, so that the second time tells what asking takes, and the third the longest of all.
+const ASKED_AT_ONCE: u32 = 3;
+
+/// What the ranks have found out together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The calls have earned trials.
+    Enough,
+    /// They ask once more, before the same call.
+    Again,
+    /// They ask before a later call.
+    Later,
+}
+
+/// The first calls of a class, all of which run on the MPI library. When ranks ask each other depends on the number of
+/// calls, on a prediction, and on the longest times of all, so that all of them ask before the same call.
 #[derive(Clone, Debug)]
 pub struct Earning {
     calls: u64,
-    first_asked: u64,
     next_asked: u64,
+    /// How often ranks have asked.
+    asked: u32,
     spent: u64,
     /// The shortest time that asking has taken on this rank, nanoseconds; 0 before the first.
     asking: u64,
@@ -43,8 +64,8 @@ impl Earning {
     /// Of calls that are predicted to take so many nanoseconds each, if anything is predicted.
     pub fn new(predicted: Option<f64>, shares_memory: bool) -> Self {
         let times = if shares_memory { OFF_IN_MEMORY } else { OFF };
-        let first_asked = predicted.map_or(1, |predicted| ((EARNED as f64 / (predicted * times)) as u64).max(1));
-        Self { calls: 0, first_asked, next_asked: first_asked, spent: 0, asking: 0 }
+        let next_asked = predicted.map_or(1, |predicted| ((EARNED as f64 / (predicted * times)) as u64).max(1));
+        Self { calls: 0, next_asked, asked: 0, spent: 0, asking: 0 }
     }
 
     /// Whether calls that are predicted to take so many nanoseconds need not be waited for.
@@ -54,13 +75,8 @@ impl Earning {
 
     /// Counts a call that begins. Whether the ranks ask each other before it: then each hands in its [`Self::times`].
     pub fn next_call(&mut self) -> bool {
-        let asked = self.calls == self.next_asked;
-        if asked {
-            let times = if self.calls == self.first_asked { 2 } else { ASKED_EVERY };
-            self.next_asked = self.next_asked.saturating_mul(times);
-        }
         self.calls += 1;
-        asked
+        self.calls - 1 == self.next_asked
     }
 
     /// Counts a call that begins, unless the ranks ask each other before it. Whether it was counted.
@@ -70,9 +86,20 @@ impl Earning {
         !is_asked
     }
 
-    /// What a call took on this rank.
+    /// Whether this rank is to time the call that was counted last.
+    pub fn is_timed(&self) -> bool {
+        !self.is_sampled() || self.calls % TIMED == 0
+    }
+
+    /// What a call that was to be timed took on this rank. One that stands for others and took very long stands for
+    /// itself.
     pub fn add(&mut self, nanoseconds: u64) {
-        self.spent = self.spent.saturating_add(nanoseconds);
+        let calls = if self.is_sampled() && nanoseconds < 10 * SHORT { TIMED } else { 1 };
+        self.spent = self.spent.saturating_add(nanoseconds.saturating_mul(calls));
+    }
+
+    fn is_sampled(&self) -> bool {
+        self.calls > TIMED && self.spent < self.calls.saturating_mul(SHORT)
     }
 
     /// What the calls and asking took on this rank, nanoseconds; of asking 0 where it is not known.
@@ -82,18 +109,37 @@ impl Earning {
 
     /// Whether the calls before the one that begins have earned trials, by the longest of the [`Self::times`] of all
     /// ranks. `asking`: what it took to find these.
-    pub fn is_enough_after(&mut self, asking: Duration, [spent, longest_asking]: [u64; 2]) -> bool {
+    pub fn judge(&mut self, asking: Duration, [spent, longest_asking]: [u64; 2]) -> Verdict {
         let asking = (asking.as_nanos() as u64).max(1);
         self.asking = if self.asking == 0 { asking } else { self.asking.min(asking) };
-        let cost = longest_asking.saturating_mul(TRIALS);
-        let fifty = (spent / (self.calls - 1).max(1)).saturating_mul(50);
-        longest_asking > 0 && spent >= EARNED && (cost <= spent / PART || cost <= fifty / PART_OF_FIFTY)
+        self.asked += 1;
+        let calls = (self.calls - 1).max(1) as f64;
+        let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
+        let cost = in_calls(longest_asking.saturating_mul(TRIALS));
+        let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
+        let wanted = in_calls(EARNED).max(if is_little_of_fifty { 0.0 } else { (cost + EXCESS) / SHARE });
+        if longest_asking > 0 && calls >= wanted {
+            return Verdict::Enough;
+        }
+        if spent >= EARNED && self.asked < ASKED_AT_ONCE {
+            return Verdict::Again;
+        }
+        let [least, most] = ASKED_AGAIN;
+        self.next_asked = wanted.clamp(calls * least, calls * most).ceil() as u64;
+        Verdict::Later
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A call takes so many nanoseconds.
+    fn ran(earning: &mut Earning, nanoseconds: u64) {
+        if earning.is_timed() {
+            earning.add(nanoseconds);
+        }
+    }
 
     /// How many calls of so many nanoseconds run on the library, and how often ranks ask each other meanwhile, which
     /// takes so many. They were predicted to be half as long.
@@ -102,31 +148,38 @@ mod tests {
         let (mut calls, mut asked) = (0, 0);
         loop {
             if earning.next_call() {
-                asked += 1;
-                let times = earning.times();
-                if earning.is_enough_after(Duration::from_nanos(asking), times) {
+                let mut ask = || {
+                    asked += 1;
+                    let times = earning.times();
+                    earning.judge(Duration::from_nanos(asking), times)
+                };
+                let mut verdict = ask();
+                while verdict == Verdict::Again {
+                    verdict = ask();
+                }
+                if verdict == Verdict::Enough {
                     return (calls, asked);
                 }
             }
-            earning.add(nanoseconds);
+            ran(&mut earning, nanoseconds);
             calls += 1;
         }
     }
 
     #[test]
     fn long_calls_earn_it_soon_and_short_ones_late() {
-        assert_eq!(until_earned(100_000_000, 1_000_000), (2, 2));
+        assert_eq!(until_earned(100_000_000, 1_000_000), (1, 2));
         assert_eq!(until_earned(8_000_000, 10_000), (2, 2));
-        assert_eq!(until_earned(2_000_000, 10_000), (8, 3));
-        assert_eq!(until_earned(100_000, 10_000), (384, 5));
-        assert_eq!(until_earned(5_000, 10_000), (7680, 5));
+        assert_eq!(until_earned(2_000_000, 10_000), (8, 2));
+        assert_eq!(until_earned(100_000, 10_000), (150, 3));
+        assert_eq!(until_earned(5_000, 10_000), (3000, 3));
     }
 
     /// Fifty processes on two processors, say.
     #[test]
     fn where_asking_is_dear_trials_wait() {
-        assert_eq!(until_earned(3_000_000, 1_000_000), (128, 5));
-        assert_eq!(until_earned(15_000_000, 1_000_000), (2, 2));
+        assert_eq!(until_earned(3_000_000, 1_000_000), (124, 5));
+        assert_eq!(until_earned(15_000_000, 1_000_000), (1, 2));
     }
 
     /// What is predicted to be short is not asked about while it cannot have taken long.
@@ -161,10 +214,65 @@ mod tests {
         root.next_call();
         assert!(root.next_call());
         assert_eq!(root.times(), [0, 0]);
-        assert!(!root.is_enough_after(Duration::from_micros(3), [6_000_000, 0]));
-        assert!(root.next_call());
+        assert_eq!(root.judge(Duration::from_micros(3), [6_000_000, 0]), Verdict::Later);
+        // Two and a half times as many calls take 15 ms.
+        assert!(!root.next_call() && root.next_call());
         assert_eq!(root.times(), [0, 3_000]);
-        assert!(root.is_enough_after(Duration::from_micros(3), [30_000_000, 40_000]));
+        assert_eq!(root.judge(Duration::from_micros(3), [30_000_000, 40_000]), Verdict::Enough);
+    }
+
+    /// Who came first to the first call has waited there; it does not take that for what asking costs.
+    #[test]
+    fn late_ranks_do_not_make_asking_dear() {
+        let mut early = Earning::new(None, false);
+        assert!(!early.next_call() && early.next_call());
+        assert_eq!(early.judge(Duration::from_millis(900), [80_000_000, 0]), Verdict::Again);
+        assert_eq!(early.times(), [0, 900_000_000]);
+        assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 900_000_000]), Verdict::Again);
+        assert_eq!(early.times(), [0, 30_000]);
+        assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 40_000]), Verdict::Enough);
+        // Where it is dear indeed, they do not go on asking.
+        let mut dear = Earning::new(None, false);
+        assert!(!dear.next_call() && dear.next_call());
+        let verdicts =
+            [0, 900_000_000, 900_000_000].map(|asking| dear.judge(Duration::from_millis(900), [80_000_000, asking]));
+        assert_eq!(verdicts, [Verdict::Again, Verdict::Again, Verdict::Later]);
+    }
+
+    #[test]
+    fn of_short_calls_some_are_timed_and_stand_for_all() {
+        for (nanoseconds, least_timed) in [(1_000, 100), (300_000, 792)] {
+            let mut earning = Earning::new(Some(1.0), true);
+            let (mut calls, mut timed) = (0, 0);
+            while calls < 792 {
+                earning.next_call();
+                calls += 1;
+                if earning.is_timed() {
+                    // One in which the rank waited.
+                    earning.add(if timed == 50 { 500_000 } else { nanoseconds });
+                    timed += 1;
+                }
+            }
+            let expected = 791 * nanoseconds + 500_000;
+            assert!(earning.times()[0].abs_diff(expected) <= 8 * nanoseconds, "{:?}", earning.times());
+            assert!((least_timed..least_timed + 10).contains(&timed), "{timed}");
+        }
+    }
+
+    /// As programs do that begin with short messages.
+    #[test]
+    fn what_begins_short_is_asked_about_again() {
+        let mut earning = Earning::new(None, false);
+        let asked = (0..5000u64).filter(|_| {
+            let is_asked = earning.next_call();
+            if is_asked {
+                let times = earning.times();
+                assert_eq!(earning.judge(Duration::from_micros(2), times), Verdict::Later);
+            }
+            ran(&mut earning, 1_000);
+            is_asked
+        });
+        assert_eq!(asked.collect::<Vec<_>>(), [1, 16, 256, 4096]);
     }
 
     #[test]
@@ -172,9 +280,16 @@ mod tests {
         let (mut one, mut other) = (Earning::new(Some(1e5), false), Earning::new(Some(1e5), false));
         for call in 0..5000 {
             // Also where one looks first whether it is such a call.
-            assert_eq!(!one.next_unasked() && one.next_call(), other.next_call());
-            one.add(call);
-            other.add(1);
+            let is_asked = !one.next_unasked() && one.next_call();
+            assert_eq!(is_asked, other.next_call());
+            if is_asked {
+                let longest = std::array::from_fn(|which| one.times()[which].max(other.times()[which]));
+                let verdict = one.judge(Duration::from_micros(7), longest);
+                assert_eq!(verdict, other.judge(Duration::from_micros(1), longest));
+                assert_eq!(verdict, Verdict::Later);
+            }
+            ran(&mut one, call);
+            ran(&mut other, 1);
         }
     }
 }

@@ -17,7 +17,7 @@ mod earning;
 mod samples;
 mod watch;
 
-pub use earning::Earning;
+pub use earning::{Earning, Verdict};
 use samples::Samples;
 use watch::Watch;
 

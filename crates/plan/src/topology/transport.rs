@@ -26,12 +26,12 @@ impl Transport {
         matches!(self, Self::Rdma | Self::SharedMemory)
     }
 
-    /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 2 to
-    /// the next message; with RDMA 2 and 0.5, most of it software; in shared memory 1 and 2, since a message that is
-    /// copied once asks its receiver and calls the kernel.
+    /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 7 to
+    /// the next message of a host that sends and receives; with RDMA 2 and 0.5, most of it software; in shared memory 1
+    /// and 2, since a message that is copied once asks its receiver and calls the kernel.
     fn message(self) -> MessageCost {
         let (latency, gap) = match self {
-            Self::OpenMpiTcp | Self::Tcp => (20.0, 2.0),
+            Self::OpenMpiTcp | Self::Tcp => (20.0, 7.0),
             Self::Rdma => (2.0, 0.5),
             Self::SharedMemory => (1.0, 2.0),
         };
