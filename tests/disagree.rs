@@ -3,13 +3,14 @@
 
 use nagare_harness::{Job, Mpi, compile};
 
-const COLLECTIVES: [&str; 9] = [
+const COLLECTIVES: [&str; 10] = [
     "bcast",
     "reduce",
     "allreduce",
     "reduce_scatter_block",
     "reduce_scatter",
     "allgather",
+    "allgatherv",
     "alltoall",
     "alltoallv",
     "gather",

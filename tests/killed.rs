@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
 const NEWER: [(Mpi, u32); 2] = [(Mpi::OpenMpi5, 3), (Mpi::Mpich5, 3)];
-const COLLECTIVES: [&str; 9] = [
+const COLLECTIVES: [&str; 10] = [
     "bcast",
     "reduce",
     "allreduce",
     "reduce_scatter_block",
     "reduce_scatter",
     "allgather",
+    "allgatherv",
     "alltoall",
     "alltoallv",
     "gather",

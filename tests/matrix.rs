@@ -155,11 +155,11 @@ fn halves_on_tori() {
     ] {
         let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_TOPOLOGY", machine);
         let job = job.set("NAGARE_TORUS", torus).set("NAGARE_AGGREGATORS", aggregators).set("NAGARE_SEGMENT", "1K");
-        let only = "only=allreduce,allgather,reduce_scatter_block,reduce_scatter";
+        let only = "only=allreduce,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
         let job =
             job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&["avoid=none", only, "thin=16", sizes]);
         let outcome = job.run().verified("collectives");
-        for collective in ["allreduce", "allgather", "reduce_scatter_block", "reduce_scatter"] {
+        for collective in ["allreduce", "allgather", "allgatherv", "reduce_scatter_block", "reduce_scatter"] {
             assert!(outcome.report().calls(collective, "halving_doubling") > 0, "{:?}", outcome.report());
         }
         let left = outcome.report().reasons().into_iter().filter(|r| r != "one rank" && r != "no data");

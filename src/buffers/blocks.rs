@@ -1,4 +1,4 @@
-//! The blocks of Alltoallv: each rank has a count and a displacement of its own for every other.
+//! The blocks of Alltoallv and Allgatherv: a rank has a count and a displacement for every other.
 //!
 //! ```text
 //!   counts         3     0     2            offsets from the lowest block:  8·e  –  0
@@ -127,6 +127,13 @@ impl Side {
             Some((first, block.bytes))
         };
         self.blocks.iter().scan(0, next).collect()
+    }
+
+    /// Whether the blocks follow one another in rank order as plain bytes, so that no packed copy is needed.
+    pub fn is_packed(&self) -> bool {
+        let (_, table) = self.table();
+        let mut pairs = table.iter().zip(self.packed_table());
+        self.shape.plain && pairs.all(|(place, packed)| place.1 == 0 || *place == packed)
     }
 
     /// What a packed copy is made of.

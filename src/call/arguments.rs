@@ -42,6 +42,8 @@ pub enum Form {
     Moved,
     /// What is sent and what is received have a count and a place for every rank: Alltoallv.
     Blocks([Blocks; 2]),
+    /// What is received has a count and a place for every rank, the same counts on all ranks: Allgatherv.
+    GatheredBlocks(Blocks),
     /// Elements are combined: Reduce, Allreduce, Reduce_scatter_block.
     Combined(MPI_Op),
     /// Elements are combined, and every rank gets so many, the same numbers on all ranks: Reduce_scatter.
@@ -58,7 +60,7 @@ pub struct Sides {
 
 impl Arguments {
     /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has
-    /// blocks one of them, for Reduce_scatter their mean, rounded up.
+    /// blocks one of them, for Allgatherv and Reduce_scatter their mean, rounded up.
     ///
     /// # Errors
     /// The reason to leave the call to the library, where that is certain so far.
@@ -66,7 +68,9 @@ impl Arguments {
     pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
         match &self.form {
             Form::Blocks(blocks) => return self.bytes_sent(shim, blocks),
-            Form::CombinedBlocks(_, counts) => return self.mean_bytes(shim, *counts),
+            Form::CombinedBlocks(_, counts) | Form::GatheredBlocks(Blocks { counts, .. }) => {
+                return self.mean_bytes(shim, *counts);
+            }
             Form::Moved | Form::Combined(_) => {}
         }
         // The root of a Gather between groups has nothing to send: not even its type means anything.
@@ -139,13 +143,16 @@ impl Arguments {
     pub fn op(&self) -> Option<MPI_Op> {
         match self.form {
             Form::Combined(op) | Form::CombinedBlocks(op, _) => Some(op),
-            Form::Moved | Form::Blocks(_) => None,
+            Form::Moved | Form::Blocks(_) | Form::GatheredBlocks(_) => None,
         }
     }
 
     /// Elements of every rank's block, where they differ and are known to all ranks.
     fn counts(&self) -> Option<Numbers> {
-        if let Form::CombinedBlocks(_, counts) = self.form { Some(counts) } else { None }
+        match self.form {
+            Form::CombinedBlocks(_, counts) | Form::GatheredBlocks(Blocks { counts, .. }) => Some(counts),
+            Form::Moved | Form::Blocks(_) | Form::Combined(_) => None,
+        }
     }
 
     /// Bytes that all ranks know, which decisions may be made from: none where each knows its own only.
@@ -166,12 +173,12 @@ impl Arguments {
 
     /// Whether what is sent and what is received have a count and a type each.
     fn has_two_types(&self) -> bool {
-        matches!(self.collective, Collective::Alltoall | Collective::Gather | Collective::Allgather)
+        self.collective == Collective::Alltoall || self.gathers()
     }
 
     /// Whether this rank's contribution goes to its own place in the result.
     fn gathers(&self) -> bool {
-        matches!(self.collective, Collective::Gather | Collective::Allgather)
+        self.collective == Collective::Gather || self.collective.gathers_all()
     }
 
     /// Whether this rank's contribution is in the result buffer.
@@ -195,7 +202,9 @@ impl Arguments {
 
     /// The buffers with a type and a meaning on `rank`; for Alltoallv `sides` knows.
     pub fn typed(&self, rank: Rank) -> [Typed; 2] {
-        match (self.in_place(), self.has_output(rank)) {
+        // Nothing of a rank without a block of its own is gathered.
+        let is_empty = self.collective == Collective::Allgatherv && self.input.count == 0;
+        match (self.in_place() || is_empty, self.has_output(rank)) {
             (true, _) => [self.output; 2],
             (false, true) => [self.input, self.output],
             (false, false) => [self.input; 2],
@@ -211,10 +220,14 @@ impl Arguments {
         if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
             return wrong;
         }
-        // A rank without a block of its own may have any result buffer.
         // SAFETY: `bytes` has found an array, in which MPI demands an entry for every rank.
-        let has_block = self.counts().is_none_or(|counts| 0 < unsafe { counts.of(record.rank as usize) });
-        let has_output = self.has_output(record.rank) && has_block;
+        let own_count = self.counts().map(|counts| unsafe { counts.of(record.rank as usize) });
+        // A rank without a block of its own may have any buffer for it.
+        let has_block = own_count != Some(0);
+        let has_output = self.has_output(record.rank) && (has_block || self.gathers());
+        if matches!(&self.form, Form::GatheredBlocks(blocks) if blocks.displacements.is_null()) {
+            return wrong;
+        }
         if has_output && self.output.address.cast_const() == IN_PLACE
             || !self.has_output(record.rank) && self.in_place()
         {
@@ -235,9 +248,15 @@ impl Arguments {
             }
         }
         if self.has_two_types() && has_output && !self.in_place() {
-            let Typed { count, datatype, .. } = self.output;
-            let of_result = u64::try_from(count).ok().zip(datatype::size(shim.real, datatype));
-            if of_result.map(|(count, size)| count.saturating_mul(size)) != Some(bytes) {
+            let bytes_of =
+                |count: i64, of| Some(u64::try_from(count).ok()?.saturating_mul(datatype::size(shim.real, of)?));
+            let (count, datatype) = (own_count.unwrap_or(self.output.count), self.output.datatype);
+            let contributed = match own_count {
+                None => Some(bytes),
+                Some(0) if self.input.count == 0 => Some(0),
+                Some(_) => bytes_of(self.input.count, self.input.datatype),
+            };
+            if bytes_of(count, datatype) != contributed {
                 return wrong;
             }
         }
@@ -248,7 +267,8 @@ impl Arguments {
         }
         // A null address is right only with a type of absolute addresses, which is never plain.
         let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
-        let reads = self.collective != Collective::Bcast && !self.in_place();
+        let contributes = has_block || !self.gathers();
+        let reads = self.collective != Collective::Bcast && !self.in_place() && contributes;
         let uses_output = has_output || self.in_place();
         if reads && null(self.input) || uses_output && null(self.output) { wrong } else { Ok(()) }
     }
@@ -256,8 +276,25 @@ impl Arguments {
     /// The block of `rank`, which gathers, in its result.
     pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
         let Typed { address, count, datatype } = self.output;
-        let before = i64::from(rank).wrapping_mul(count).wrapping_mul(extent(real, datatype));
-        Typed { address: address.wrapping_byte_offset(before as isize), ..self.output }
+        let (elements_before, count) = match &self.form {
+            // SAFETY: `valid` has found both arrays, in which MPI demands an entry for every rank.
+            Form::GatheredBlocks(Blocks { counts, displacements }) => unsafe {
+                (displacements.of(rank as usize), counts.of(rank as usize))
+            },
+            _ => (i64::from(rank).wrapping_mul(count), count),
+        };
+        let before = elements_before.wrapping_mul(extent(real, datatype));
+        Typed { address: address.wrapping_byte_offset(before as isize), count, datatype }
+    }
+
+    /// The blocks of an Allgatherv on `ranks` ranks, `None` for other collectives.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`] where the library has an error to report.
+    pub fn gathered(&self, real: &Real, ranks: u32) -> Result<Option<Side>, Reason> {
+        let Form::GatheredBlocks(blocks) = &self.form else { return Ok(None) };
+        // SAFETY: MPI demands an entry for every rank.
+        unsafe { Side::new(real, self.output, blocks, ranks) }.map(Some)
     }
 
     /// Where the blocks of a result that is cut begin, in elements of the vector, and where the last one ends.

@@ -47,6 +47,22 @@ impl Arguments {
     }
 
     #[inline]
+    pub fn allgatherv(
+        send: *const c_void,
+        send_count: impl Into<i64>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_counts: impl Into<Numbers>,
+        displacements: impl Into<Numbers>,
+        receive_type: RawHandle,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, send_count, send_type), typed(receive, 0, receive_type));
+        let blocks = Blocks { counts: receive_counts.into(), displacements: displacements.into() };
+        Self { form: Form::GatheredBlocks(blocks), ..Self::moved(Collective::Allgatherv, input, output, comm) }
+    }
+
+    #[inline]
     pub fn alltoall(
         send: *const c_void,
         send_count: impl Into<i64>,

@@ -42,6 +42,7 @@ impl Staged {
             (Collective::Gather, _) => {
                 Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.call.bytes })
             }
+            (Collective::Allgatherv, _) => Self::allgatherv(packer, arguments, decision, plan),
             (Collective::Allgather, _) => {
                 let ranks = u64::from(decision.record.size);
                 let bounds: Option<Vec<u64>> = (0..=ranks).map(|rank| rank.checked_mul(decision.call.bytes)).collect();
@@ -116,6 +117,42 @@ impl Staged {
             unsafe { packer.pack(Piece { data: arguments.own_block(packer.real, rank), bytes }, own) }?;
         }
         staged.set(own, output);
+        Ok(staged)
+    }
+
+    fn allgatherv(
+        packer: &Packer,
+        arguments: &Arguments,
+        decision: &Decision,
+        plan: &RankPlan,
+    ) -> Result<Self, Failure> {
+        let (rank, ranks) = (decision.record.rank, decision.record.size);
+        let gathered = arguments.gathered(packer.real, ranks).ok().flatten().ok_or(Failure::Memory)?;
+        let table = gathered.packed_table();
+        let end = table.last().map_or(0, |&(first, bytes)| first + bytes);
+        let (first, bytes) = table[rank as usize];
+        let bounds: Vec<u64> = table.iter().map(|&(first, _)| first).chain([end]).collect();
+        let mut staged = Self::of_bytes(packer, Layout::cut(arguments.collective, bounds, plan));
+        let output = if gathered.is_packed() {
+            gathered.table().0
+        } else {
+            staged.output.insert(Packed::reserve(gathered.pieces())?).address()
+        };
+        let own = output.wrapping_add(first as usize);
+        if bytes == 0 {
+            staged.set(ptr::null(), output);
+        } else if !arguments.in_place() {
+            // Where the first block goes, another rank's contribution would be overwritten before it is copied.
+            let shared = arguments.input.address == arguments.output.address;
+            let input = staged.input_for(packer, Piece { data: arguments.input, bytes }, shared)?;
+            staged.set(input, output);
+        } else {
+            if staged.output.is_some() {
+                // SAFETY: the program's own buffer; the copy has room for a block of every rank.
+                unsafe { packer.pack(Piece { data: arguments.own_block(packer.real, rank), bytes }, own) }?;
+            }
+            staged.set(own, output);
+        }
         Ok(staged)
     }
 

@@ -24,9 +24,6 @@ macro_rules! others {
                 gatherv: MPI_Gatherv PMPI_Gatherv MPI_Gatherv_c PMPI_Gatherv_c (
                     send, send_count, send_type, receive, receive_counts, receive_at, receive_type, root, comm,
                 );
-                allgatherv: MPI_Allgatherv PMPI_Allgatherv MPI_Allgatherv_c PMPI_Allgatherv_c (
-                    send, send_count, send_type, receive, receive_counts, receive_at, receive_type, comm,
-                );
                 alltoallw: MPI_Alltoallw PMPI_Alltoallw MPI_Alltoallw_c PMPI_Alltoallw_c (
                     send, send_counts, send_at, send_types, receive, receive_counts, receive_at, receive_types, comm,
                 );

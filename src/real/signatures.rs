@@ -35,6 +35,11 @@ macro_rules! collectives {
                 send: *const c_void, send_count: Count, send_type: RawHandle,
                 receive: *mut c_void, receive_count: Count, receive_type: RawHandle, comm: RawHandle,
             );
+            allgatherv: MPI_Allgatherv PMPI_Allgatherv MPI_Allgatherv_c PMPI_Allgatherv_c (
+                send: *const c_void, send_count: Count, send_type: RawHandle,
+                receive: *mut c_void, receive_counts: *const Count, displacements: *const Displacement,
+                receive_type: RawHandle, comm: RawHandle,
+            );
             reduce_scatter_block:
                 MPI_Reduce_scatter_block PMPI_Reduce_scatter_block
                 MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c (

@@ -1,4 +1,4 @@
-"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Allgather, Reduce_scatter) on arrays
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Allgather(v), Reduce_scatter) on arrays
 and bytearrays: plain, in place, with derived types and MAXLOC pairs; every result is compared with what each rank
 computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
 
@@ -199,6 +199,22 @@ def allgather(count):
     whole.Free()
 
 
+def allgatherv(count):
+    counts = [count * ((rank + 1) % 3) for rank in range(SIZE)]
+    starts = [sum(counts[rank + 1 :]) for rank in range(SIZE)]
+    want = empty(sum(counts))
+    for rank in range(SIZE):
+        want[starts[rank] : starts[rank] + counts[rank]] = ints(rank, counts[rank])
+    mine, here = ints(RANK, counts[RANK]), slice(starts[RANK], starts[RANK] + counts[RANK])
+    got = empty(sum(counts))
+    COMM.Allgatherv(mine, [got, counts, starts, MPI.INT])
+    check(f"Allgatherv {count}", got, want)
+    got = empty(sum(counts))
+    got[here] = mine
+    COMM.Allgatherv(MPI.IN_PLACE, [got, counts, starts, MPI.INT])
+    check(f"Allgatherv in place {count}", got, want)
+
+
 def reduce_scatter(count):
     want = sums(count * SIZE)[count * RANK : count * (RANK + 1)]
     got = empty(count)
@@ -229,6 +245,7 @@ def main():
         alltoall(count)
         alltoallv(count)
         allgather(count)
+        allgatherv(count)
         reduce_scatter(count)
     if RANK:
         COMM.send(CASES, dest=0, tag=1)

@@ -1,11 +1,12 @@
-/* The nine collectives by name. */
+/* The collectives that Nagare carries out, by name. */
 #ifndef BY_NAME_H
 #define BY_NAME_H
 
 #include "check.h"
 
-static const char *const nine[] = {"bcast",     "reduce",   "allreduce", "reduce_scatter_block", "reduce_scatter",
-                                   "allgather", "alltoall", "alltoallv", "gather"};
+static const char *const by_name[] = {"bcast",          "reduce",    "allreduce",  "reduce_scatter_block",
+                                      "reduce_scatter", "allgather", "allgatherv", "alltoall",
+                                      "alltoallv",      "gather"};
 
 /* Calls collective `name` with `block` elements for or from every rank, or a vector of `whole`; sums, root 0. `in` and
    `out` have a block of every rank, and a vector. Returns what MPI returns. */
@@ -30,6 +31,8 @@ static int call_with(const char *name, int *in, int *out, int block, int whole, 
         return MPI_Reduce_scatter(in, out, counts, type, MPI_SUM, comm);
     if (strcmp(name, "allgather") == 0)
         return MPI_Allgather(in, block, type, out, block, type, comm);
+    if (strcmp(name, "allgatherv") == 0)
+        return MPI_Allgatherv(in, block, type, out, counts, starts, type, comm);
     if (strcmp(name, "alltoall") == 0)
         return MPI_Alltoall(in, block, type, out, block, type, comm);
     if (strcmp(name, "alltoallv") == 0)

@@ -15,6 +15,7 @@ typedef MPI_Aint displacement_t;
 #define CALL_ALLTOALLV MPI_Alltoallv_c
 #define CALL_GATHER MPI_Gather_c
 #define CALL_ALLGATHER MPI_Allgather_c
+#define CALL_ALLGATHERV MPI_Allgatherv_c
 #define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block_c
 #define CALL_REDUCE_SCATTER MPI_Reduce_scatter_c
 #else
@@ -27,6 +28,7 @@ typedef int displacement_t;
 #define CALL_ALLTOALLV MPI_Alltoallv
 #define CALL_GATHER MPI_Gather
 #define CALL_ALLGATHER MPI_Allgather
+#define CALL_ALLGATHERV MPI_Allgatherv
 #define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block
 #define CALL_REDUCE_SCATTER MPI_Reduce_scatter
 #endif

@@ -72,7 +72,7 @@ static void first_on_part(int count)
 
 static void on_self(int count)
 {
-    begin("all nine on MPI_COMM_SELF");
+    begin("every collective on MPI_COMM_SELF");
     int *mine = own_ints(count), *data = ints_new(count);
     MPI_Bcast(mine, count, MPI_INT, 0, MPI_COMM_SELF);
     MPI_Reduce(mine, data, count, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF);
@@ -84,6 +84,7 @@ static void on_self(int count)
     MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, 0, MPI_COMM_SELF);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Reduce_scatter_block(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, MPI_COMM_SELF);
     MPI_Reduce_scatter(MPI_IN_PLACE, data, &count, MPI_INT, MPI_SUM, MPI_COMM_SELF);
     for (int i = 0; i < count; i++) {
@@ -92,7 +93,7 @@ static void on_self(int count)
     }
     free(mine);
     free(data);
-    check_cases += 9;
+    check_cases += 10;
 }
 
 static void zero_counts(void)
@@ -107,11 +108,12 @@ static void zero_counts(void)
     int *nothing = calloc((size_t)check_size, sizeof *nothing);
     MPI_Alltoallv(&untouched, nothing, nothing, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgatherv(&untouched, 0, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
     MPI_Reduce_scatter_block(&untouched, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter(&untouched, NULL, nothing, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     free(nothing);
     expect(0, untouched, 42);
-    check_cases += 9;
+    check_cases += 10;
 }
 
 /* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
@@ -360,6 +362,18 @@ static void between_groups(int count)
         for (int i = 0; i < count; i++)
             expect(r * count + i, result[r * count + i], contribution(low ? middle + r : r, i));
 
+    begin("allgatherv on an intercommunicator");
+    int *starts = calloc((size_t)others, sizeof *starts);
+    for (int r = 0; r < others; r++) {
+        counts[r] = count;
+        starts[r] = (others - 1 - r) * count;
+    }
+    MPI_Allgatherv(data, count, MPI_INT, result, counts, starts, MPI_INT, inter);
+    for (int r = 0; r < others; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, result[starts[r] + i], contribution(low ? middle + r : r, i));
+    free(starts);
+
     /* The vector has an element for every pair of a rank here and a rank there. */
     const int ours = check_size - others, own = low ? check_rank : check_rank - middle;
     const int first_other = low ? middle : 0, last_other = low ? check_size - 1 : middle - 1;
@@ -383,7 +397,7 @@ static void between_groups(int count)
     free(result);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
-    check_cases += 9;
+    check_cases += 10;
 }
 
 /* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */

@@ -104,8 +104,8 @@ int main(int argc, char **argv)
     MPI_Comm_create_errhandler(on_error, &handler);
     const int fatal = strcmp(option(argc, argv, "handler", 2, "own"), "fatal") == 0;
     const int some = strcmp(option(argc, argv, "needed", 3, "all"), "some") == 0;
-    for (size_t k = 0; k < sizeof nine / sizeof *nine; k++) {
-        const char *name = nine[k];
+    for (size_t k = 0; k < sizeof by_name / sizeof *by_name; k++) {
+        const char *name = by_name[k];
         if (!listed(option(argc, argv, "collective", 1, "all"), name))
             continue;
         const int plain = some || strstr(name, "reduce"), step = plain ? 1 : 2;

@@ -66,9 +66,9 @@ int main(int argc, char **argv)
         fail("no thread");
     const int rounds = strcmp(when, "finalize") == 0 || strcmp(when, "never") == 0 ? 2 : -1;
     for (int i = 0; i != rounds; i++)
-        for (size_t k = 0; k < sizeof nine / sizeof *nine; k++)
-            if (listed(collective, nine[k]))
-                call_by_name(nine[k], in, out, block, MPI_INT, MPI_COMM_WORLD);
+        for (size_t k = 0; k < sizeof by_name / sizeof *by_name; k++)
+            if (listed(collective, by_name[k]))
+                call_by_name(by_name[k], in, out, block, MPI_INT, MPI_COMM_WORLD);
     /* The others are in MPI_Finalize, or on the way there, when this rank ends instead of following them. */
     if (check_rank == victim && strcmp(when, "never") != 0)
         wait_and_die(NULL);

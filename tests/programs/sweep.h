@@ -4,6 +4,7 @@
 #define SWEEP_H
 
 #include "case_allgather.h"
+#include "case_allgatherv.h"
 #include "case_alltoall.h"
 #include "case_alltoallv.h"
 #include "case_bcast.h"
@@ -151,6 +152,22 @@ static inline void sweep_allgather(const struct sweep *s, const struct member *m
         check_allgather_mixed(m, block, step);
 }
 
+/* Every layout with every way of sharing in turn. */
+static inline void sweep_allgatherv(const struct sweep *s, const struct member *m, int step, size_t count)
+{
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    for (int item = step % 3; item < LAYOUTS * (SHARES - 1); item += 3) {
+        const int l = item / (SHARES - 1), shares = S_EVEN + item % (SHARES - 1);
+        const size_t bytes = 2 * block * (size_t)layouts[l].extent * (size_t)m->size;
+        const int large = l == L_DOUBLE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD);
+        if (listed(s->types, layouts[l].name) &&
+            (count < LARGE ? selected(s, m, item / 3, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
+            check_allgatherv(m, &layouts[l], shares, bounded(l, block));
+    }
+    if (listed(s->types, "mixed"))
+        check_allgatherv_mixed(m, S_EVEN + (step + m->size) % (SHARES - 1), block);
+}
+
 /* Every reduction in one way of sharing at a time; the double sums in all of them. */
 static inline void sweep_reduce_scatter(const struct sweep *s, const struct member *m, int step, size_t count)
 {
@@ -193,6 +210,8 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
             sweep_gather(s, m, step, count, from, one_root ? 1 : n);
         if (listed(s->only, "allgather"))
             sweep_allgather(s, m, step, count);
+        if (listed(s->only, "allgatherv"))
+            sweep_allgatherv(s, m, step, count);
         sweep_reduce_scatter(s, m, step, count);
     }
 }
@@ -224,7 +243,8 @@ static inline void sweep_rules(struct sweep *s, const struct member *m, const ch
 static const char sweep_options[] = "sizes,roots,comms,only,rules,types,thin,avoid";
 
 /* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,…
-   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather, allgather,reduce_scatter_block,reduce_scatter
+   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,allgather,allgatherv,reduce_scatter_block,
+        reduce_scatter
    rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1
    avoid=stock|none (see calls.h) */
 static inline void sweep_run(int argc, char **argv, const char *default_sizes)

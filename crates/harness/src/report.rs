@@ -72,6 +72,7 @@ impl Report {
             ("alltoallv", "two_level_ring"),
             ("gather", "relay"),
             ("allgather", "halving_doubling"),
+            ("allgatherv", "halving_doubling"),
             ("reduce_scatter_block", "halving_doubling"),
             ("reduce_scatter", "halving_doubling"),
         ] {

@@ -23,6 +23,8 @@ pub enum Collective {
     Gather,
     /// `MPI_Allgather`: the block of every rank, in rank order, at every rank (MPI 4.0 section 6.7).
     Allgather,
+    /// `MPI_Allgatherv`: the same with blocks of any size, known to all (MPI 4.0 section 6.7).
+    Allgatherv,
     /// `MPI_Reduce_scatter_block`: of the combination of every rank's vector, block r at rank r; blocks of one size
     /// (MPI 4.0 section 6.10.1).
     ReduceScatterBlock,
@@ -32,7 +34,7 @@ pub enum Collective {
 
 impl Collective {
     /// Every collective, in the order in which reports and tables list them.
-    pub const ALL: [Collective; 9] = [
+    pub const ALL: [Collective; 10] = [
         Self::Reduce,
         Self::Bcast,
         Self::Allreduce,
@@ -40,6 +42,7 @@ impl Collective {
         Self::Alltoallv,
         Self::Gather,
         Self::Allgather,
+        Self::Allgatherv,
         Self::ReduceScatterBlock,
         Self::ReduceScatter,
     ];
@@ -54,6 +57,7 @@ impl Collective {
             Self::Alltoallv => "alltoallv",
             Self::Gather => "gather",
             Self::Allgather => "allgather",
+            Self::Allgatherv => "allgatherv",
             Self::ReduceScatterBlock => "reduce_scatter_block",
             Self::ReduceScatter => "reduce_scatter",
         }
@@ -79,9 +83,14 @@ impl Collective {
         matches!(self, Self::Reduce | Self::Allreduce) || self.scatters()
     }
 
-    /// Whether a block of every rank is a part of what all ranks share: Allgather and Reduce_scatter.
+    /// Whether a block of every rank is a part of what all ranks share: Allgather(v) and Reduce_scatter.
     pub const fn has_blocks_of_all(self) -> bool {
-        matches!(self, Self::Allgather) || self.scatters()
+        self.gathers_all() || self.scatters()
+    }
+
+    /// Whether all ranks get the blocks of all.
+    pub const fn gathers_all(self) -> bool {
+        matches!(self, Self::Allgather | Self::Allgatherv)
     }
 
     /// Whether the combination is cut in blocks, one for every rank.

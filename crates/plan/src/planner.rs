@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 const fn smallest_on_one_switch(collective: Collective) -> u64 {
     match collective {
         Collective::Allreduce => 128 << 10,
-        Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter => 8 << 10,
+        collective if collective.has_blocks_of_all() => 8 << 10,
         _ => 0,
     }
 }
@@ -137,8 +137,7 @@ impl Planner {
 
     /// Bytes of the whole vector in a call of `bytes`: what is gathered or scattered has a block for every rank.
     fn vector(&self, collective: Collective, bytes: u64) -> u64 {
-        let blocks = collective == Collective::Allgather || collective.scatters();
-        if blocks { bytes.saturating_mul(u64::from(self.topology().ranks())) } else { bytes }
+        if collective.has_blocks_of_all() { bytes.saturating_mul(u64::from(self.topology().ranks())) } else { bytes }
     }
 
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.

@@ -72,7 +72,7 @@ fn buffers(collective: Collective, input: usize, ranks: usize, plan: &RankPlan) 
         Collective::Alltoall => (Layout::Blocks { block }, input),
         Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
         Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
-        Collective::Allgather => {
+        Collective::Allgather | Collective::Allgatherv => {
             let bounds = (0..=ranks as u64).map(|r| r * input as u64).collect();
             (Layout::cut(collective, bounds, plan), input * ranks)
         }
@@ -111,7 +111,9 @@ fn every_algorithm_moves_real_data_between_threads() {
                                 Collective::Alltoall | Collective::Alltoallv => {
                                     value((i / length) as Rank, rank * length + i % length)
                                 }
-                                Collective::Gather | Collective::Allgather => value((i / length) as Rank, i % length),
+                                Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
+                                    value((i / length) as Rank, i % length)
+                                }
                                 Collective::ReduceScatterBlock | Collective::ReduceScatter => {
                                     (0..ranks).map(|r| value(r, rank * length + i)).sum()
                                 }

@@ -23,6 +23,7 @@ pub const SPEC: Spec = Spec {
     collectives: &[
         Collective::Allreduce,
         Collective::Allgather,
+        Collective::Allgatherv,
         Collective::ReduceScatterBlock,
         Collective::ReduceScatter,
     ],

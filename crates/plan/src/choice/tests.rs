@@ -88,7 +88,7 @@ fn errors_say_what_was_expected() {
         (
             "bcst=stock",
             "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, \
-             gather, allgather, reduce_scatter_block, reduce_scatter",
+             gather, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (
             "alltoallv=xor:1K-",

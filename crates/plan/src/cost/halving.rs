@@ -92,8 +92,8 @@ fn transfers(collective: Collective, rails: &Rails) -> Vec<Vec<Transfer>> {
     let back = |t: &Transfer| Transfer { from: t.to, to: t.from, positions: t.positions };
     let doubling = || halving.iter().rev().map(|step| step.iter().map(back).collect()).collect();
     match collective {
-        Collective::ReduceScatter | Collective::ReduceScatterBlock => halving,
-        Collective::Allgather => doubling(),
+        collective if collective.scatters() => halving,
+        collective if collective.gathers_all() => doubling(),
         _ => {
             let doubling: Vec<_> = doubling();
             halving.into_iter().chain(doubling).collect()

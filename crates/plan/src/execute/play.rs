@@ -76,11 +76,11 @@ impl Game<'_> {
         }
     }
 
-    /// Units of a rank's block, of Allgather and Reduce_scatter; in the latter some are empty and none is like the
-    /// next.
+    /// Units of a rank's block, of Allgather(v) and Reduce_scatter; where they differ some are empty and none is like
+    /// the next.
     fn share(&self, rank: Rank) -> u64 {
         match self.schedule.collective {
-            Collective::ReduceScatter => (weight(rank, 0) % 4) * self.units / 2,
+            Collective::ReduceScatter | Collective::Allgatherv => (weight(rank, 0) % 4) * self.units / 2,
             _ => self.units,
         }
     }
@@ -111,7 +111,10 @@ impl Game<'_> {
             Collective::Gather => {
                 (Layout::Blocks { block: self.units }, units, if self.has_output(rank) { all } else { 0 })
             }
-            collective @ (Collective::Allgather | Collective::ReduceScatterBlock | Collective::ReduceScatter) => {
+            collective @ (Collective::Allgather
+            | Collective::Allgatherv
+            | Collective::ReduceScatterBlock
+            | Collective::ReduceScatter) => {
                 let bounds = (0..=self.ranks()).map(|r| self.shares_before(r)).collect();
                 let layout = Layout::cut(collective, bounds, &self.schedule.plans[rank as usize]);
                 let (own, all) = (self.share(rank) as usize, self.shares_before(self.ranks()) as usize);
@@ -141,8 +144,9 @@ impl Game<'_> {
                 let sum = |unit: u64| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit as usize)));
                 own.map(sum).collect()
             }
-            Collective::Gather | Collective::Allgather => {
-                all.flat_map(|from| units.clone().map(move |unit| weight(from, unit))).collect()
+            Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
+                let of = |from| (0..self.share(from) as usize).map(move |unit| weight(from, unit));
+                all.flat_map(of).collect()
             }
             Collective::Alltoall | Collective::Alltoallv => {
                 let from_rank = |from| {

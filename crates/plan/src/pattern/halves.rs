@@ -17,7 +17,7 @@ pub fn half(
     rank: Rank,
 ) -> Option<RankPlan> {
     match collective {
-        Collective::Allgather => Some(allgather(node_ranks, rails, chunks, rank)),
+        c if c.gathers_all() => Some(allgather(node_ranks, rails, chunks, rank)),
         c if c.scatters() => Some(reduce_scatter(node_ranks, rails, chunks, rank)),
         _ => None,
     }
@@ -26,7 +26,7 @@ pub fn half(
 /// Names of its stages; `between`: of those between nodes, when blocks are scattered and when they are gathered.
 pub fn half_stages(collective: Collective, node_ranks: &NodeRanks, between: [&str; 2]) -> Option<Vec<String>> {
     match collective {
-        Collective::Allgather => Some(allgather_stages(node_ranks, between[1])),
+        c if c.gathers_all() => Some(allgather_stages(node_ranks, between[1])),
         c if c.scatters() => Some(reduce_scatter_stages(node_ranks, between[0])),
         _ => None,
     }

@@ -254,8 +254,7 @@ pub struct Move {
 impl Schedule {
     /// Parts of a block: 1 but for Allgather and Reduce_scatter.
     pub fn slices(&self) -> u32 {
-        let sliced = self.collective == Collective::Allgather || self.collective.scatters();
-        let parts = self.plans.first().filter(|_| sliced).map_or(0, |plan| plan.parts);
+        let parts = self.plans.first().filter(|_| self.collective.has_blocks_of_all()).map_or(0, |plan| plan.parts);
         (parts / (self.plans.len() as u32).max(1)).max(1)
     }
 

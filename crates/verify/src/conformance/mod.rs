@@ -19,7 +19,7 @@ use nagare_harness::Mpi;
 use std::time::Instant;
 
 /// The collectives that Nagare has algorithms for.
-const COLLECTIVES: [&str; 9] = [
+const COLLECTIVES: [&str; 10] = [
     "reduce",
     "bcast",
     "allreduce",
@@ -27,6 +27,7 @@ const COLLECTIVES: [&str; 9] = [
     "alltoallv",
     "gather",
     "allgather",
+    "allgatherv",
     "reduce_scatter_block",
     "reduce_scatter",
 ];
