@@ -11,7 +11,7 @@
 //! * [`statistics`]: medians, quartiles, when there are enough iterations.
 //! * [`operation`]: which collectives; [`counts`]: the blocks of those where they differ.
 //! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
-//! * [`rules`]: files that tell the library what was the fastest.
+//! * [`rules`]: files that tell the library what was the fastest; [`library`]: where the library is.
 //! * [`race`]: what falls behind is measured no further; [`tuning`]: a profile of what was the fastest.
 //! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
 //! * [`draw`](mod@draw): small networks drawn at random, which nothing was fitted to.
@@ -29,6 +29,7 @@ pub mod counts;
 pub mod draw;
 pub mod flow;
 pub mod guidelines;
+pub mod library;
 pub mod limit;
 pub mod load;
 pub mod operation;

@@ -45,6 +45,9 @@ pub struct Job {
     pub nagare: Option<String>,
     /// First line of what the MPI library says of itself.
     pub mpi: String,
+    /// The file of that library at rank 0; `None` where it is in the program itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// What Nagare calls the network; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,

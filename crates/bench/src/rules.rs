@@ -1,30 +1,23 @@
 //! Rules for an MPI library's own choice, from what it was told in a benchmark (`--oracle`): a better stock for calls
 //! that Nagare leaves to it.
 //!
-//! Open MPI's `coll/tuned` reads them from a file (`coll_tuned_dynamic_rules_filename`; 4.1 and 5.0, format without a
-//! version):
-//!
 //! ```text
-//!   1                  collectives
-//!   7                    number of one: 7 is Bcast
-//!   3                    numbers of ranks; each holds up to the next, and the first for fewer ranks too
-//!   1
-//!   1
-//!   0 0 0 0
-//!   16                     ranks
-//!   3                      sizes in bytes; each holds up to the next, the first is 0
-//!   0 0 0 0                  size, algorithm (0: its own choice), fan-out, segment
-//!   11586 3 0 8192
-//!   46341 0 0 0
-//!   17                     ranks: no longer what was measured
-//!   1
-//!   0 0 0 0
+//!   results ──► by_size: from which size on what was clearly faster ──┬─► open_mpi: a file of coll/tuned
+//!                                                                     └─► mpich: its own selections, with ours in them
+//!                                       selections: what the library holds ──────────┘
 //! ```
+
+mod mpich;
+mod open_mpi;
+mod selections;
+
+pub use mpich::{Selected, mpich};
+pub use open_mpi::{Rules, open_mpi};
+pub use selections::{Selections, Tree};
 
 use crate::operation::Operation;
 use crate::record::{Cell, Results, STOCK};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// A setting must be so much faster than the library's own choice to be told.
 const FASTER: f64 = 0.95;
@@ -34,7 +27,7 @@ const FASTER: f64 = 0.95;
 pub struct Told {
     /// The collective.
     pub collective: Operation,
-    /// Bytes, as the benchmark counts them and `coll/tuned` too: of the vector, or of all blocks together.
+    /// Bytes, as the benchmark counts them: of the vector, or of all blocks together.
     pub bytes: u64,
     /// The setting, as the benchmark names it.
     pub setting: String,
@@ -42,73 +35,15 @@ pub struct Told {
     pub gain: f64,
 }
 
-/// The text of a rules file, and what it tells.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rules {
-    /// The file.
-    pub text: String,
-    /// What differs from the library's own choice.
-    pub told: Vec<Told>,
-}
+/// What was set to what in a setting.
+type Variables = BTreeMap<String, String>;
 
-/// Numbers of a collective and of its algorithms in `coll/tuned`, in the order of these from 1 on.
-fn numbers(collective: Operation) -> Option<(u32, &'static [&'static str])> {
-    Some(match collective {
-        Operation::Allgather => (0, &["linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc"]),
-        Operation::Allreduce => {
-            (2, &["basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring", "rabenseifner"])
-        }
-        Operation::Alltoall => (3, &["linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"]),
-        Operation::Bcast => (
-            7,
-            &[
-                "basic_linear",
-                "chain",
-                "pipeline",
-                "split_binary_tree",
-                "binary_tree",
-                "binomial",
-                "knomial",
-                "scatter_allgather",
-                "scatter_allgather_ring",
-            ],
-        ),
-        Operation::Gather => (9, &["basic_linear", "binomial", "linear_sync"]),
-        Operation::Reduce => {
-            (11, &["linear", "chain", "pipeline", "binary", "binomial", "in-order_binary", "rabenseifner"])
-        }
-        Operation::ReduceScatter => (12, &["non-overlapping", "recursive_halving", "ring", "butterfly"]),
-        Operation::ReduceScatterBlock => {
-            (13, &["basic_linear", "recursive_doubling", "recursive_halving", "butterfly"])
-        }
-        // It has no size that all ranks know: one rule would hold for all.
-        Operation::Alltoallv | Operation::AlltoallvSparse => return None,
-    })
-}
-
-/// Algorithm, fan-out and segment of a setting, where a rule can say it; `variables`: what was set to what.
-fn numbered(collective: Operation, variables: &BTreeMap<String, String>) -> Option<[u64; 3]> {
-    let (_, algorithms) = numbers(collective)?;
-    let start = format!("coll_tuned_{}_algorithm", collective.function());
-    let mut rule = [0; 3];
-    for (variable, value) in variables {
-        match variable.strip_prefix(&start)? {
-            "" => rule[0] = algorithms.iter().position(|name| name == value)? as u64 + 1,
-            "_chain_fanout" => rule[1] = value.parse().ok()?,
-            "_segmentsize" => rule[2] = value.parse().ok()?,
-            "_max_requests" if value == "0" => {}
-            _ => return None,
-        }
-    }
-    (rule[0] > 0).then_some(rule)
-}
-
-/// The fastest setting of a cell that a rule can say, if it is clearly faster than the library's own choice.
-fn best(cell: &Cell) -> Option<([u64; 3], Told)> {
+/// The fastest setting of a cell that a rule can `say`, if it is clearly faster than the library's own choice.
+fn best<R>(cell: &Cell, say: impl Fn(&Variables) -> Option<R>) -> Option<(R, Told)> {
     let (stock, oracle) = (cell.timing(STOCK)?, cell.oracle.as_ref()?);
     let said = cell.timings.iter().filter_map(|timing| {
         let setting = timing.forced_stock()?;
-        Some((timing.median, setting, numbered(cell.collective, oracle.fastest.get(setting)?)?))
+        Some((timing.median, setting, say(oracle.fastest.get(setting)?)?))
     });
     let (median, setting, rule) = said.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let told = Told {
@@ -120,49 +55,34 @@ fn best(cell: &Cell) -> Option<([u64; 3], Told)> {
     (median <= FASTER * stock.median).then_some((rule, told))
 }
 
-/// The rules file of Open MPI for as many ranks as were measured: for sizes between two that were measured the nearer
-/// one's, by their ratio, and far outside of them the library's own choice.
-pub fn open_mpi(results: &Results) -> Rules {
-    let ranks = results.job.hosts.len();
+/// What holds from which size on (none: the library's own choice), beginning with size 0: for sizes between two that
+/// were measured the nearer one's, by their ratio, and far outside of them the library's own choice. Sizes are what
+/// `size` says of a cell.
+fn by_size<R: Clone + PartialEq>(
+    results: &Results,
+    collective: Operation,
+    size: impl Fn(&Cell) -> u64,
+    say: impl Fn(&Variables) -> Option<R>,
+) -> (Vec<(u64, Option<R>)>, Vec<Told>) {
     let mut told = Vec::new();
-    let mut sections = Vec::new();
-    for collective in Operation::ALL {
-        let Some((number, _)) = numbers(collective) else { continue };
-        let mut cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.collective == collective).collect();
-        cells.sort_by_key(|cell| cell.bytes);
-        let between = |a: u64, b: u64| (a as f64 * b as f64).sqrt().ceil() as u64;
-        let mut rules = vec![(0, [0; 3])];
-        for (at, cell) in cells.iter().enumerate() {
-            let before = if at > 0 { cells[at - 1].bytes } else { cell.bytes / 2 };
-            let (rule, setting) = best(cell).unzip();
-            told.extend(setting);
-            rules.push((between(before, cell.bytes), rule.unwrap_or_default()));
-        }
-        if let Some(last) = cells.last() {
-            rules.push((between(last.bytes, 2 * last.bytes), [0; 3]));
-        }
-        // A rule holds up to the next that says something else.
-        rules.dedup_by_key(|rule| rule.1);
-        if rules.len() > 1 {
-            sections.push((number, collective, rules));
-        }
+    let mut cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.collective == collective).collect();
+    cells.sort_by_key(|cell| size(cell));
+    // Vectors of several sizes have one block size where ranks are many: the first.
+    cells.dedup_by_key(|cell| size(cell));
+    let between = |a: u64, b: u64| (a as f64 * b as f64).sqrt().ceil() as u64;
+    let mut rules = vec![(0, None)];
+    for (at, cell) in cells.iter().enumerate() {
+        let before = if at > 0 { size(cells[at - 1]) } else { size(cell) / 2 };
+        let (rule, setting) = best(cell, &say).unzip();
+        told.extend(setting);
+        rules.push((between(before, size(cell)), rule));
     }
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let mut line = |words: std::fmt::Arguments| {
-        let _ = writeln!(text, "{words}");
-    };
-    line(format_args!("{} # collectives; measured with {} on {ranks} ranks", sections.len(), results.job.mpi));
-    for (number, collective, rules) in sections {
-        line(format_args!("{number} # {}", collective.name()));
-        line(format_args!("3 # numbers of ranks\n1 # and more: its own choice\n1\n0 0 0 0"));
-        line(format_args!("{ranks} # ranks\n{} # sizes", rules.len()));
-        for (from, [algorithm, fan_out, segment]) in rules {
-            line(format_args!("{from} {algorithm} {fan_out} {segment}"));
-        }
-        line(format_args!("{} # ranks and more: its own choice\n1\n0 0 0 0", ranks + 1));
+    if let Some(last) = cells.last() {
+        rules.push((between(size(last), 2 * size(last)), None));
     }
-    Rules { text, told }
+    // A rule holds up to the next that says something else.
+    rules.dedup_by(|next, rule| next.1 == rule.1);
+    (rules, told)
 }
 
 #[cfg(test)]
@@ -170,103 +90,45 @@ mod tests {
     use super::*;
     use crate::record::{Oracle, Timing, forced_stock};
 
-    /// A forced setting: its name, seconds, the ends of the names of its variables and their values.
-    type Forced<'a> = (&'a str, f64, &'a [(&'a str, &'a str)]);
+    /// A forced setting: its name, seconds, and its variables with their values.
+    pub(super) type Forced<'a> = (&'a str, f64, &'a [(&'a str, &'a str)]);
 
-    fn cell(collective: Operation, bytes: u64, settings: &[Forced]) -> Cell {
-        let mut cell = Cell::new(collective, bytes, bytes);
+    /// A cell in which the library's own choice takes a second; `variable`: the whole name of a variable.
+    pub(super) fn forced(
+        collective: Operation,
+        bytes: u64,
+        block: u64,
+        settings: &[Forced],
+        variable: impl Fn(&str) -> String,
+    ) -> Cell {
+        let mut cell = Cell::new(collective, bytes, block);
         cell.timings.push(Timing::without_spread(STOCK, 1.0));
         let mut oracle = Oracle::default();
         for (name, seconds, variables) in settings {
             cell.timings.push(Timing::without_spread(&forced_stock(name), *seconds));
-            let variable = |end: &str| format!("coll_tuned_{}_algorithm{end}", collective.function());
-            let variables = variables.iter().map(|(end, value)| (variable(end), (*value).to_owned())).collect();
+            let variables = variables.iter().map(|(name, value)| (variable(name), (*value).to_owned())).collect();
             oracle.fastest.insert((*name).to_owned(), variables);
         }
         cell.oracle = Some(oracle);
         cell
     }
 
-    fn results(cells: Vec<Cell>) -> Results {
+    /// What was measured on 16 ranks.
+    pub(super) fn results(mpi: &str, cells: Vec<Cell>) -> Results {
         let mut results = Results { cells, ..Results::default() };
         results.job.hosts = vec![String::new(); 16];
-        results.job.mpi = "Open MPI v4.1.4".to_owned();
+        results.job.mpi = mpi.to_owned();
         results
     }
 
-    /// What `coll/tuned` would run on, by its own rules: numbers in turn, comments left out.
-    fn looked_up(text: &str, collective: u64, ranks: u64, bytes: u64) -> [u64; 3] {
-        let words = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-        let mut numbers = words.flat_map(str::split_whitespace).map(|word| word.parse::<u64>().expect("a number"));
-        let mut next = || numbers.next().expect("a number");
-        let mut found = [0; 3];
-        for _ in 0..next() {
-            let of = next();
-            for first in (0..next()).map(|set| set == 0) {
-                // The library takes the first set where none fits.
-                let least = if first { next().min(1) } else { next() };
-                for number in 0..next() {
-                    let (size, rule) = (next(), [next(), next(), next()]);
-                    assert!(number > 0 || size == 0, "the first size is 0");
-                    if of == collective && least <= ranks && size <= bytes {
-                        found = rule;
-                    }
-                }
-            }
-        }
-        assert_eq!(numbers.next(), None);
-        found
-    }
-
     #[test]
-    fn the_library_is_told_what_was_clearly_faster() {
-        let pipeline: &[(&str, &str)] = &[("", "pipeline"), ("_segmentsize", "8192")];
-        let chain: &[(&str, &str)] = &[("", "chain"), ("_chain_fanout", "4"), ("_segmentsize", "0")];
-        let rules = open_mpi(&results(vec![
-            cell(Operation::Bcast, 1 << 20, &[("pipeline 8K", 0.5, pipeline), ("chain chain_fanout=4", 0.4, chain)]),
-            cell(Operation::Bcast, 1 << 16, &[("pipeline 8K", 0.7, pipeline), ("han", 0.1, &[])]),
-            cell(Operation::Bcast, 1 << 12, &[("pipeline 8K", 0.96, pipeline)]),
-            cell(Operation::Allreduce, 1 << 16, &[("ring", 0.97, &[("", "ring")])]),
-            cell(
-                Operation::Alltoall,
-                1 << 16,
-                &[("linear_sync max_requests=8", 0.5, &[("", "linear_sync"), ("_max_requests", "8")])],
-            ),
-            cell(Operation::Gather, 1 << 16, &[("binomial", 0.5, &[("", "binomial")])]),
-        ]));
-        let bcast = |ranks, bytes| looked_up(&rules.text, 7, ranks, bytes);
-        assert_eq!(bcast(16, 1 << 20), [2, 4, 0]);
-        assert_eq!(bcast(16, (1 << 18) - 1), [3, 0, 8192], "nearer to 64 KiB by ratio");
-        assert_eq!(bcast(16, 1 << 18), [2, 4, 0]);
-        assert_eq!((bcast(16, 1 << 16), bcast(16, 1 << 12)), ([3, 0, 8192], [0; 3]));
-        assert_eq!((bcast(16, 1 << 22), bcast(16, 1)), ([0; 3], [0; 3]), "far outside");
-        assert_eq!((bcast(15, 1 << 20), bcast(17, 1 << 20)), ([0; 3], [0; 3]), "other numbers of ranks");
-        assert_eq!(looked_up(&rules.text, 9, 16, 1 << 16), [2, 0, 0]);
-        // Not clearly faster, and what no rule can say.
-        for other in [2, 3] {
-            assert_eq!(looked_up(&rules.text, other, 16, 1 << 16), [0; 3]);
-        }
-        let told: Vec<_> = rules.told.iter().map(|told| (told.collective, told.bytes, told.setting.as_str())).collect();
-        assert_eq!(
-            told,
-            [
-                (Operation::Bcast, 1 << 16, "pipeline 8K"),
-                (Operation::Bcast, 1 << 20, "chain chain_fanout=4"),
-                (Operation::Gather, 1 << 16, "binomial"),
-            ]
-        );
-    }
-
-    #[test]
-    fn every_setting_that_is_tried_has_a_number_or_none_at_all() {
-        for collective in Operation::ALL.into_iter().filter(|&c| numbers(c).is_some()) {
-            for setting in crate::oracle::Family::OpenMpi.settings(collective, 1 << 20) {
-                let variables: BTreeMap<String, String> =
-                    setting.variables.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
-                let rule = numbered(collective, &variables);
-                let cannot = setting.component.is_some() || variables.keys().any(|name| name.ends_with("max_requests"));
-                assert!(rule.is_some() || cannot, "{collective:?} {}", setting.name);
-            }
-        }
+    fn a_block_that_several_vectors_have_counts_once() {
+        let cell = |bytes, seconds| {
+            forced(Operation::Alltoall, bytes, 64, &[("pairwise", seconds, &[("x", "y")])], str::to_owned)
+        };
+        let measured = results("MPICH", vec![cell(1024, 0.5), cell(1030, 2.0)]);
+        let (rules, told) = by_size(&measured, Operation::Alltoall, |cell| cell.block, |v| v.get("x").cloned());
+        assert_eq!(rules, [(0, None), (46, Some("y".to_owned())), (91, None)]);
+        assert_eq!(told.iter().map(|told| told.bytes).collect::<Vec<_>>(), [1024]);
     }
 }

@@ -6,8 +6,9 @@
 //!
 //! Two jobs, since segments are chosen by what messages cost: the algorithms are measured as they will run.
 
+mod written;
+
 use crate::bench::place::{Place, PlaceArgs, text};
-use crate::mpi::Family;
 use crate::output::print;
 use crate::own;
 use crate::profile::{gains, table};
@@ -15,24 +16,20 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use nagare_bench::arguments::Arguments;
 use nagare_bench::operation::Operation;
-use nagare_bench::oracle::DYNAMIC_RULES;
 use nagare_bench::record::{Results, STOCK};
-use nagare_bench::rules;
 use nagare_bench::statistics::median;
 use nagare_bench::tuning;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::profile::Profile;
-use nagare_plan::quoted;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, SystemTime};
+use written::Written;
 
 /// What is measured where nothing is said: vectors from 256 bytes to 4 MiB.
 const SIZES: &str = "256,1K,4K,16K,64K,256K,1M,4M";
-/// Rules of Open MPI's `coll/tuned`.
-const OPENMPI_RULES: &str = "openmpi-rules";
 /// All that a profile can say something about.
 const COLLECTIVES: &str = "bcast,reduce,allreduce,alltoall,gather,allgather,reduce_scatter_block,reduce_scatter";
 
@@ -57,51 +54,10 @@ pub struct TuneArgs {
     #[arg(long)]
     force: bool,
     /// Also measure what the MPI library can be told to run, in as much time again, and write a file that tells it:
-    /// openmpi-rules, which `coll_tuned_dynamic_rules_filename` names
+    /// openmpi-rules, which `coll_tuned_dynamic_rules_filename` names, or mpich-json, for
+    /// `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE`
     #[arg(long, num_args = 2, value_names = ["KIND", "FILE"])]
     write: Vec<String>,
-}
-
-/// A file for the MPI library.
-struct Written {
-    path: PathBuf,
-}
-
-impl Written {
-    fn new(args: &TuneArgs, family: Family) -> anyhow::Result<Option<Self>> {
-        let [kind, path] = args.write.as_slice() else { return Ok(None) };
-        ensure!(kind == OPENMPI_RULES, "--write {}; expected {OPENMPI_RULES}", quoted(kind));
-        ensure!(family == Family::Openmpi, "--write {OPENMPI_RULES}; expected ranks of Open MPI");
-        let path = std::path::absolute(path).with_context(|| path.clone())?;
-        let there = path.symlink_metadata().is_ok();
-        ensure!(args.force || !there, "{} exists; --force replaces it", path.display());
-        Ok(Some(Self { path }))
-    }
-
-    /// Measures and writes; what it is worth, in words.
-    fn write(&self, args: &TuneArgs, cells: usize) -> anyhow::Result<String> {
-        let each = (args.budget.as_secs_f64() / cells.max(1) as f64 / 2.0).max(0.05).to_string();
-        let words = ["--sizes", &args.sizes, "--collectives", &args.collectives, "--algorithms", STOCK, "--oracle"];
-        let budgets = ["--budget", &each, "--oracle-budget", &each];
-        let results = measured(&args.place, &self.path, &[&words[..], &budgets].concat())?;
-        let rules = rules::open_mpi(&results);
-        fs::write(&self.path, &rules.text).with_context(|| self.path.display().to_string())?;
-        let gains: Vec<f64> = rules.told.iter().map(|told| told.gain).collect();
-        let worth = if gains.is_empty() {
-            "the library's own choice is the fastest of all that a rule can say".to_owned()
-        } else {
-            format!(
-                "{} collectives and sizes run {:.2} times as fast as by its own choice (median)",
-                gains.len(),
-                median(&gains)
-            )
-        };
-        let shown = self.path.display();
-        Ok(format!(
-            "\nOpen MPI told what to run: {worth}\n\nwritten: {shown}\nused with OMPI_MCA_{DYNAMIC_RULES}=1 \
-             OMPI_MCA_coll_tuned_dynamic_rules_filename={shown}\n"
-        ))
-    }
 }
 
 /// Measures, and writes the profile.
@@ -153,15 +109,17 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let written = Written::new(args, place.family())?;
     let cells = able.iter().filter(|operation| is_told(operation)).count() * asked.sizes.len();
     let outcome = (|| {
+        eprintln!("nagare: first what messages cost and what hosts send");
+        let network = network(&args.place, &file)?;
+        let profile = profile_of(&network, date)?;
         let told = match &written {
             Some(written) => {
+                let written = written.known(&network.job)?;
                 eprintln!("nagare: what the MPI library can be told to run");
                 Some(written.write(args, cells)?)
             }
             None => None,
         };
-        eprintln!("nagare: first what messages cost and what hosts send");
-        let profile = profile_of(&network(&args.place, &file)?, date)?;
         fs::write(&costs, profile.to_toml()).with_context(|| costs.display().to_string())?;
         eprintln!("nagare: then the MPI library and the algorithms, in turn");
         fs::write(&lines, "").with_context(|| lines.display().to_string())?;

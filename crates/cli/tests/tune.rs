@@ -3,10 +3,13 @@
 
 use crate::bench::{limited, missing};
 use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
+use nagare_bench::operation::Operation;
+use nagare_bench::record::{Cell, Oracle, Results, Timing, forced_stock};
+use nagare_bench::rules::{self, Selections};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const BEFORE: &str = r#"schema = 1
 [measured]
@@ -104,6 +107,8 @@ fn mistakes_are_told_before_anything_starts() {
         (vec!["tune", "--sizes", "8Q"], "'8Q' is not"),
         (vec!["tune", "--sizes", "none"], "expected at least one size"),
         (vec!["tune", "--collectives", "alltoallv"], "a profile says nothing of these"),
+        (vec!["tune", "--write", "rules", "f"], "--write rules; expected openmpi-rules or mpich-json"),
+        (vec!["tune", "--write", "mpich-json", "f"], "expected ranks of MPICH"),
         (vec!["tune", "--out", "/nonexistent/p.toml"], "/nonexistent"),
     ] {
         let (code, message) = failure_of(&[&words[..], &launcher].concat());
@@ -112,7 +117,6 @@ fn mistakes_are_told_before_anything_starts() {
     assert_eq!(std::fs::read_to_string(&there).unwrap(), BEFORE);
 }
 
-/// On two pretended nodes of this machine: the profile holds what was printed, and a job that is given it runs that.
 #[test]
 fn open_mpi_takes_the_rules_that_are_written() {
     if missing() {
@@ -143,22 +147,119 @@ fn open_mpi_takes_the_rules_that_are_written() {
     for (rules, works) in [(text, true), (of_bcast("3"), true), (of_bcast("99"), false), (other_ranks, true)] {
         let file = write(scratch.path(), "rules.txt", &rules);
         let mut job = nagare(&["run", "--", "mpirun.openmpi", "--oversubscribe", "-np", "2"]);
-        job.arg(hello(scratch.path())).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        job.arg(hello(scratch.path(), "mpicc.openmpi"))
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         job.env("OMPI_MCA_coll_tuned_use_dynamic_rules", "1").env("OMPI_MCA_coll_tuned_dynamic_rules_filename", file);
         let ended = limited(&job);
         assert_eq!(ended.status.success(), works, "{rules}\n{}", stderr(&ended));
     }
 }
 
+/// Whether there is nothing of MPICH to measure with; the reason is printed.
+fn lacks_mpich() -> bool {
+    let found = Command::new("sh").args(["-c", "command -v mpicc.mpich"]).output().unwrap().status.success();
+    let target = Path::new(env!("CARGO_BIN_EXE_nagare")).ancestors().nth(2).unwrap().join("mpich/release");
+    let lacks = !found || ["nagare-bench", "libnagare.so"].iter().any(|name| !target.join(name).is_file());
+    if lacks {
+        eprintln!("skipped: no mpicc.mpich, or nothing built in {} (`make` does it)", target.display());
+    }
+    lacks
+}
+
+/// A job of two ranks of MPICH that reads these files for its selections.
+fn ran_with(program: &Path, [algorithms, device]: &[PathBuf; 2]) -> Output {
+    let mut job = nagare(&["run", "--", "mpiexec.mpich", "-n", "2"]);
+    job.arg(program).env("NAGARE_ALGORITHM", "all=stock");
+    job.env("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", algorithms);
+    job.env("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", device);
+    limited(&job)
+}
+
+#[test]
+fn mpich_takes_the_selections_that_are_written() {
+    if lacks_mpich() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let what = ["--sizes", "64K,1M", "--collectives", "bcast,allreduce,alltoall", "--budget", "1s", "--out", "p.toml"];
+    let launcher = ["--", "mpiexec.mpich", "-n", "2"];
+    let mut tune = nagare(&[&["tune", "--write", "mpich-json", "select.json"], &what[..], &launcher].concat());
+    tune.env("NAGARE_TOPOLOGY", "synthetic:node:2 core:1").current_dir(scratch.path());
+    let tuned = limited(&tune);
+    assert!(tuned.status.success(), "{}", stderr(&tuned));
+    let files = ["select.json", "select.json.ch4"].map(|name| scratch.path().join(name));
+    for (variable, file) in ["COLL", "CH4_COLL"].iter().zip(&files) {
+        let used = format!("MPIR_CVAR_{variable}_SELECTION_TUNING_JSON_FILE={}", file.display());
+        assert!(stdout(&tuned).contains(&used), "{}", stdout(&tuned));
+    }
+    let ended = ran_with(&hello(scratch.path(), "mpicc.mpich"), &files);
+    assert!(ended.status.success(), "{}", stderr(&ended));
+}
+
+/// Whatever is the fastest here: of what is told for a Bcast the library runs what is told for as many ranks and bytes,
+/// and nothing else. What it is told is made to be of another collective, which ends the job where it would run.
+#[test]
+fn mpich_runs_what_is_selected_for_ranks_and_sizes() {
+    if lacks_mpich() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut bench = nagare(&["bench", "--sizes", "none", "--name", "b", "--", "mpiexec.mpich", "-n", "2"]);
+    let ended = limited(bench.current_dir(scratch.path()));
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let mut results: Results = serde_json::from_slice(&std::fs::read(scratch.path().join("b.json")).unwrap()).unwrap();
+    let library = std::fs::read(results.job.library.as_ref().unwrap()).unwrap();
+    let own = Selections::of_library(&library).unwrap();
+    let program = hello(scratch.path(), "mpicc.mpich");
+    let files = ["select.json", "select.json.ch4"].map(|name| scratch.path().join(name));
+    // The program broadcasts 256 KiB.
+    for (ranks, bytes, is_told) in [(2, 256 << 10, true), (3, 256 << 10, false), (2, 16 << 20, false)] {
+        results.job.hosts = vec!["here".to_owned(); ranks];
+        results.cells = vec![told("nb", bytes)];
+        let selected = rules::mpich(&results, &own);
+        assert_eq!(selected.told.len(), 1, "{:?}", own.algorithms);
+        let nonblocking = "algorithm=MPIR_Bcast_allcomm_nb";
+        assert!(selected.algorithms.contains(nonblocking), "{}", selected.algorithms);
+        std::fs::write(&files[1], selected.device.unwrap()).unwrap();
+        for (name, works) in [(nonblocking, true), ("algorithm=MPIR_Allgather_intra_ring", !is_told)] {
+            std::fs::write(&files[0], selected.algorithms.replace(nonblocking, name)).unwrap();
+            let ended = ran_with(&program, &files);
+            assert_eq!(ended.status.success(), works, "{ranks} {bytes} {name}: {}", stderr(&ended));
+        }
+    }
+}
+
+/// A Bcast that was twice as fast with an algorithm of MPICH's.
+fn told(algorithm: &str, bytes: u64) -> Cell {
+    let timing = |configuration: &str, median: f64| Timing {
+        configuration: configuration.to_owned(),
+        ran: String::new(),
+        iterations: 3,
+        median,
+        quartile1: median,
+        quartile3: median,
+        fastest: median,
+    };
+    let variables = [("MPIR_CVAR_BCAST_INTRA_ALGORITHM", algorithm), ("MPIR_CVAR_DEVICE_COLLECTIVES", "none")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let mut cell = Cell::new(Operation::Bcast, bytes, bytes);
+    cell.timings = vec![timing("stock", 2.0), timing(&forced_stock("forced"), 1.0)];
+    let fastest = BTreeMap::from([("forced".to_owned(), BTreeMap::from(variables))]);
+    cell.oracle = Some(Oracle { fastest, ..Oracle::default() });
+    cell
+}
+
 /// A program that calls MPI_Bcast among others.
-fn hello(directory: &Path) -> PathBuf {
+fn hello(directory: &Path, compiler: &str) -> PathBuf {
     let (program, source) =
         (directory.join("hello"), Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hello.c"));
-    let compiled = Command::new("mpicc.openmpi").arg("-o").arg(&program).arg(source).status().unwrap();
+    let compiled = Command::new(compiler).arg("-o").arg(&program).arg(source).status().unwrap();
     assert!(compiled.success());
     program
 }
 
+/// On two pretended nodes of this machine: the profile holds what was printed, and a job that is given it runs that.
 #[test]
 fn what_is_measured_is_what_later_jobs_run() {
     if missing() {

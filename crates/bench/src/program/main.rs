@@ -23,6 +23,7 @@ use measure::Setup;
 use mpi::traits::{AsRaw, Communicator};
 use nagare::Nagare;
 use nagare_bench::arguments::Arguments;
+use nagare_bench::library;
 use nagare_bench::operation::Operation;
 use nagare_bench::progress::{duration, remaining};
 use nagare_bench::race::share;
@@ -96,6 +97,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let described = nagare.as_ref().and_then(|nagare| nagare.description(together.world.as_raw()));
     let nodes = described.as_ref().map(|known| known.nodes);
     let (network, placement) = described.as_ref().map(|known| (known.network.clone(), known.placement.clone())).unzip();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let job = Job {
         network,
         transport: described.and_then(|known| known.transport),
@@ -103,6 +105,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
         nodes,
         nagare: version,
         mpi: mpi.clone(),
+        library: library::mapped(&maps).map(str::to_owned),
         hosts: hosts_of_ranks,
         congestion,
         root: arguments.root,
