@@ -98,6 +98,40 @@ fn calls_are_told_apart_by_the_ranks_of_communicators() {
     }
 }
 
+/// By the names of communicators of equal size; those that the library makes up are none.
+#[test]
+fn calls_are_told_apart_by_the_names_of_communicators() {
+    for mpi in Mpi::ALL {
+        let program = compile(mpi, "tests/programs/named.c");
+        let job = Job::forced(&program, 4).arguments(&["temporary=70"]);
+        let report = job.run().verified("named").report().clone();
+        let rows = report.0["communicators"].as_array().expect("rows");
+        let calls = |name: Option<&str>, ranks: Option<u64>| -> u64 {
+            let is = |row: &&Value| (row["name"].as_str(), row["communicator_ranks"].as_u64()) == (name, ranks);
+            rows.iter().filter(is).map(|row| row["total_calls"].as_u64().expect("a number")).sum()
+        };
+        let of = [(Some("rows"), Some(2)), (Some("columns, of the grid"), Some(2)), (Some("MPI_COMM_WORLD"), Some(4))];
+        assert_eq!(of.map(|(name, ranks)| calls(name, ranks)), [3, 5, 7].map(|calls| 4 * calls), "{rows:?}");
+        assert_eq!((calls(None, Some(4)), calls(None, Some(2))), (4 * 11, 0), "{rows:?}");
+        // Of many names those with the most time, and the others together.
+        let named = rows.iter().filter(|row| row["name"].as_str().is_some_and(|name| name.starts_with("temporary")));
+        let named: u64 = named.map(|row| row["total_calls"].as_u64().expect("a number")).sum();
+        assert!(named <= 4 * 32 && named + calls(None, None) == 4 * 70, "{rows:?}");
+
+        let text = scratch_directory();
+        let file = text.path().join("report");
+        let job = Job::forced(&program, 4).set("NAGARE_REPORT", file.to_str().expect("UTF-8"));
+        job.run().verified("named");
+        let text = std::fs::read_to_string(file).expect("a report");
+        let words = |start: &str| {
+            let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}\n{text}"));
+            line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(words("rows ")[1..5], ["2", "allreduce", "Nagare", "3"]);
+        assert_eq!(words("columns, of the grid ")[4..8], ["2", "allreduce", "Nagare", "5"]);
+    }
+}
+
 /// A report of a job before stays, and names tell jobs apart.
 #[test]
 fn reports_that_are_there_stay() {

@@ -227,3 +227,58 @@ fn jobs_of_a_real_slurm() {
         assert!(row.is_some(), "{report}");
     }
 }
+
+/// Prints which build of the library fits each program, as the plugin finds out.
+const READER: &str = r#"
+int main(int count, char **programs)
+{
+    for (int i = 1; i < count; i++) {
+        const char *family = family_named(programs[i]);
+        printf("%s\n", family == NULL ? "cannot be loaded" : *family == '\0' ? "not said" : family);
+    }
+    return 0;
+}
+"#;
+
+/// Programs that need a library of the name and contents that different MPIs have.
+#[test]
+#[ignore = "make test-all, which installs Slurm's headers"]
+fn the_mpi_library_that_a_program_needs() {
+    const OF_OPEN_MPI: &str = "int MPI_Init(int *a, char ***b) { return !a + !b; }\nchar ompi_mpi_comm_world[8];\n";
+    const OF_MPICH: &str = "int MPI_Init(int *a, char ***b) { return !a + !b; }\n";
+    // As C and Fortran programs of each: Open MPI 1.6, 1.8, 2, 3 to 5, MPICH and what shares its interface.
+    let cases = [
+        ("libmpi.so.1", OF_OPEN_MPI, "not said"),
+        ("libmpi.so.12", OF_OPEN_MPI, "not said"),
+        ("libmpi.so.20", OF_OPEN_MPI, "not said"),
+        ("libmpi.so.40", OF_OPEN_MPI, "openmpi"),
+        ("libmpi_mpifh.so.40", OF_OPEN_MPI, "openmpi"),
+        ("libmpich.so.12", OF_MPICH, "mpich"),
+        ("libmpi.so.12", OF_MPICH, "mpich"),
+        ("libmpifort.so.12", OF_MPICH, "mpich"),
+        ("libother.so.40", OF_MPICH, "not said"),
+    ];
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let plugin = root_directory().join("packaging/slurm/nagare_spank.c");
+    fs::write(path("reader.c"), format!("#include \"{}\"\n{READER}", plugin.display())).expect("a file");
+    cc("-O2 -Wl,--unresolved-symbols=ignore-all -o", &path("reader"), &path("reader.c"));
+    let mut reader = Command::new(path("reader"));
+    for (number, (name, library, _)) in cases.into_iter().enumerate() {
+        let (source, built) = (path(&format!("{number}.c")), path(&format!("{number}.so")));
+        fs::write(&source, library).expect("a file");
+        cc(&format!("-shared -fPIC -Wl,-soname,{name} -o"), &built, &source);
+        let world = if library == OF_OPEN_MPI { "ompi_mpi_comm_world[0]" } else { "0" };
+        let program = format!(
+            "int MPI_Init(int *, char ***); extern char ompi_mpi_comm_world[8];\n\
+             int main(int n, char **words) {{ return MPI_Init(&n, &words) + {world}; }}\n"
+        );
+        fs::write(&source, program).expect("a file");
+        cc(&format!("-Wl,--no-as-needed {} -o", built.display()), &path(&number.to_string()), &source);
+        reader.arg(path(&number.to_string()));
+    }
+    reader.arg(path("reader.c")).arg(path("none"));
+    let ended = run_limited(&mut reader, Duration::from_secs(60));
+    let expected = cases.map(|(_, _, expected)| expected).into_iter().chain(["not said"; 2]);
+    assert_eq!(ended.stdout.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{}", ended.output());
+}

@@ -108,7 +108,9 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     if let Some(class) = measured {
         decision.record.learning().took(class, elapsed);
     }
-    let ranks = decision.record.size;
+    if shim.timed.load(Ordering::Relaxed) {
+        decision.record.counted.count(collective, true, elapsed);
+    }
     // The program's error handler may call and use it again, or never come back.
     drop((decision, private, watched));
     let code = match outcome {
@@ -116,9 +118,6 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Err(failure) => raise(shim, arguments, failure),
     };
     shim.statistics.count(collective, Choice::Run(algorithm), bytes, elapsed);
-    if shim.timed.load(Ordering::Relaxed) {
-        shim.statistics.count_ranks(collective, true, ranks, elapsed);
-    }
     code
 }
 
@@ -170,8 +169,8 @@ fn passed_on(shim: &Shim, arguments: &Arguments, reason: Reason, bytes: u64, for
     let code = forward();
     let elapsed = start.elapsed().as_nanos() as u64;
     shim.statistics.count(collective, choice, bytes, elapsed);
-    if let Some(ranks) = (code == 0).then(|| registry::ranks_of(shim, arguments.comm)).flatten() {
-        shim.statistics.count_ranks(collective, false, ranks, elapsed);
+    if code == 0 {
+        registry::count(shim, arguments.comm, collective, elapsed);
     }
     code
 }

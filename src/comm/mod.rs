@@ -4,12 +4,14 @@
 //!   registry ─► record ─► placement ─► cartesian   which record a handle has; where its ranks are
 //!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
 //!                   ├─► duplicates                 private communicators so far
-//!                   └─► learning                   what its calls have taught
+//!                   ├─► learning                   what its calls have taught
+//!                   └─► counted                    its calls, and its name, for the report
 //! ```
 //!
 //! May enter: what is known of one communicator whatever is called on it. May not: arguments and buffers of a call.
 
 mod cartesian;
+mod counted;
 mod duplicates;
 pub mod learning;
 pub mod placement;

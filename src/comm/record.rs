@@ -1,5 +1,6 @@
 //! What is kept of one communicator.
 
+use super::counted::Counted;
 use super::duplicates::DUPLICATES;
 use super::learning::Learning;
 use super::placement::Placement;
@@ -50,6 +51,8 @@ pub struct Communicator {
     /// Rules set at run time, before those of the environment.
     rules: Mutex<Option<Arc<Rules>>>,
     learning: Mutex<Learning>,
+    /// Its calls, for the report.
+    pub counted: Counted,
     /// What the watch calls this communicator, and the collectives that it has seen on it.
     watched: (OnceCell<u64>, AtomicU64),
 }
@@ -92,6 +95,7 @@ impl Communicator {
             programs: Programs::default(),
             rules: Mutex::new(None),
             learning: Mutex::default(),
+            counted: Counted::default(),
             watched: (OnceCell::new(), AtomicU64::new(0)),
         }
     }

@@ -12,10 +12,12 @@ use super::witness::Witness;
 use crate::boundary::panics::guard;
 use crate::boundary::thread_list::ThreadList;
 use crate::real::Real;
+use crate::report::kinds::Kinds;
 use crate::report::learned::Learned;
 use crate::world::shim::{Shim, shim};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
+use nagare_plan::collective::Collective;
 use nagare_plan::schedule::Rank;
 use once_cell::sync::OnceCell;
 use parking_lot::{Mutex, RwLock};
@@ -131,6 +133,21 @@ pub fn learned(shim: &Shim) -> Vec<Learned> {
     shim.learned.with(records.flat_map(Communicator::learned))
 }
 
+/// The timed calls so far by kinds of communicators, also on those that are freed.
+pub fn kinds(shim: &Shim) -> Kinds {
+    let known = REGISTRY.known.read();
+    let mut kinds = shim.statistics.kinds();
+    for &address in known.values() {
+        // SAFETY: as above, and so is the communicator, whose attribute the record is.
+        unsafe {
+            let record = &*(address as *const Communicator);
+            let add = |kind, calls: &_| kinds.add(Some(kind), calls);
+            record.counted.tell(shim.real, (record.handle, record.size), add);
+        }
+    }
+    kinds
+}
+
 impl Registry {
     fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
         self.keyval
@@ -176,6 +193,12 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
         let record = unsafe { Box::from_raw(value.cast::<Communicator>()) };
         REGISTRY.leave(&record);
         shim.learned.keep(record.learned().into_iter());
+        // Later there is no report, and the library may be closing.
+        if shim.is_open() {
+            let keep = |kind, calls: &_| shim.statistics.keep(kind, calls);
+            // SAFETY: the library deletes the attributes of a communicator before it frees it.
+            unsafe { record.counted.tell(shim.real, (record.handle, record.size), keep) };
+        }
         DUPLICATES.leave(value as usize);
         shim.note_rules(value as usize, None);
         record.free_private(shim.real);
@@ -203,25 +226,17 @@ pub unsafe fn of<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Communicator, Re
     Ok(record)
 }
 
-/// Ranks of the communicator of a call that has returned without an error; `None` where that may be none, because an
-/// error handler of the program said what the call returned.
-pub fn ranks_of(shim: &Shim, comm: MPI_Comm) -> Option<u32> {
+/// Counts, by communicator, a timed call that the library has carried out, and that has returned without an error.
+pub fn count(shim: &Shim, comm: MPI_Comm, collective: Collective, nanoseconds: u64) {
     if !shim.is_open() || comm == shim.real.handles.comm_null {
-        return None;
+        return;
     }
-    let recent = RECENT.get();
-    if recent.comm == comm.0 as usize && recent.deletions == DELETIONS.load(Ordering::Acquire) {
-        // SAFETY: the record was this communicator's when no fewer records had been deleted, so it still is.
-        return Some(unsafe { (*recent.record).size });
+    // SAFETY: the communicator is valid, or a handler of the program said what the call returned, which only MPICH
+    // lets it: there the library says whether the handle is one.
+    match unsafe { of(shim, comm) } {
+        Ok(record) => record.counted.count(collective, false, nanoseconds),
+        Err(_) => shim.statistics.count_elsewhere(collective, false, nanoseconds),
     }
-    if REGISTRY.witness.get().is_some_and(|witness| !witness.accepts(shim.real, comm)) {
-        return None;
-    }
-    let mut ranks = 0;
-    // SAFETY: where there is no witness, no handler changes what a call returns: the communicator is valid. Otherwise
-    // the library has just accepted it.
-    let code = unsafe { (shim.real.mpi.comm_size)(comm.into(), &raw mut ranks) };
-    (code == 0).then_some(ranks as u32)
 }
 
 /// # Safety

@@ -99,6 +99,7 @@ macro_rules! table {
 
             comm_size: PMPI_Comm_size (RawHandle, *mut c_int);
             comm_rank: PMPI_Comm_rank (MPI_Comm, *mut c_int);
+            comm_get_name: PMPI_Comm_get_name (MPI_Comm, *mut c_char, *mut c_int);
             comm_get_parent: PMPI_Comm_get_parent (*mut MPI_Comm);
             comm_test_inter: PMPI_Comm_test_inter (RawHandle, *mut c_int);
             #[cfg(mpi_family = "mpich")]

@@ -1,10 +1,8 @@
 //! The report: which algorithm ran for which calls, or why the library's own did, over all ranks.
 
+use super::by_communicator::{CommunicatorRow, communicators};
 use super::learned::Learned;
-use super::rows::{
-    CollectiveRow, CommunicatorRow, OtherRow, Ranks, ReportRow, SizeRow, all, collectives, communicators, hosts,
-    others, rows, sizes,
-};
+use super::rows::{CollectiveRow, OtherRow, Ranks, ReportRow, SizeRow, all, collectives, hosts, others, rows, sizes};
 use super::snapshot::Snapshot;
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -54,8 +52,8 @@ pub struct Report {
     pub(super) rows: Vec<ReportRow>,
     /// The same calls by size.
     sizes: Vec<SizeRow>,
-    /// The same calls by the communicators' numbers of ranks.
-    communicators: Vec<CommunicatorRow>,
+    /// The same calls by communicator.
+    pub(super) communicators: Vec<CommunicatorRow>,
     /// Collectives that Nagare does not carry out.
     pub(super) others: Vec<OtherRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

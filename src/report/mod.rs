@@ -2,8 +2,11 @@
 //!
 //! May enter: numbers and words. May not: MPI; `world/collect.rs` gathers the counters and passes them on.
 
+mod by_communicator;
 pub mod content;
+mod counter;
 pub mod destination;
+pub mod kinds;
 pub mod learned;
 mod rows;
 mod snapshot;

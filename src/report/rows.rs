@@ -1,11 +1,10 @@
-//! The rows of a report: what was called, what ran, by size, by the communicators' ranks, what was passed on; each
-//! over all ranks.
+//! The rows of a report: what was called, what ran, by size, what was passed on; each over all ranks.
 
 use super::snapshot::{CLASSES, Counted, OUTCOMES, Snapshot, outcome_name};
 use crate::real::OTHERS;
 use nagare_plan::collective::Collective;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// Calls, bytes and time of one kind of calls on several ranks.
 #[derive(Debug, Serialize)]
@@ -64,19 +63,6 @@ pub struct SizeRow {
     pub ranks: Ranks,
 }
 
-/// The timed calls of one collective on communicators with so many ranks.
-#[derive(Debug, Serialize)]
-pub struct CommunicatorRow {
-    /// None for those of more numbers than are told apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub communicator_ranks: Option<u64>,
-    pub collective: &'static str,
-    /// Whether they ran on Nagare.
-    pub nagare: bool,
-    #[serde(flatten)]
-    pub ranks: Ranks,
-}
-
 /// Calls of a collective that was passed on; of a nonblocking one the time of its start.
 #[derive(Debug, Serialize)]
 pub struct OtherRow {
@@ -87,7 +73,7 @@ pub struct OtherRow {
 
 impl Ranks {
     /// Over the ranks that made such calls; `None` if there are none.
-    fn over(counted: impl Iterator<Item = Counted>) -> Option<Self> {
+    pub fn over(counted: impl Iterator<Item = Counted>) -> Option<Self> {
         let counted: Vec<Counted> = counted.filter(|counted| counted.calls > 0).collect();
         let seconds = || counted.iter().map(|counted| counted.nanoseconds as f64 * 1e-9);
         Some(Self {
@@ -159,24 +145,6 @@ pub fn sizes(ranks: &[Snapshot]) -> Vec<SizeRow> {
     rows
 }
 
-/// The same by the communicators' ranks, the largest first.
-pub fn communicators(ranks: &[Snapshot]) -> Vec<CommunicatorRow> {
-    let numbers: BTreeSet<_> = ranks.iter().flat_map(|rank| rank.communicator_ranks()).collect();
-    let mut rows = Vec::new();
-    for number in numbers.into_iter().rev() {
-        for (c, collective) in Collective::ALL.iter().enumerate() {
-            for nagare in [false, true] {
-                let counted = ranks.iter().map(|rank| rank.communicators(number, c, nagare));
-                if let Some(ranks) = Ranks::over(counted) {
-                    let (communicator_ranks, collective) = (number, collective.name());
-                    rows.push(CommunicatorRow { communicator_ranks, collective, nagare, ranks });
-                }
-            }
-        }
-    }
-    rows
-}
-
 /// What was passed on.
 pub fn others(ranks: &[Snapshot]) -> Vec<OtherRow> {
     let row = |(index, &collective)| {
@@ -203,7 +171,7 @@ mod tests {
                 (0..calls).for_each(|_| statistics.count(Collective::Allgather, choice, 8, 1_000_000_000));
             }
             statistics.count_other(Other::barrier, 500_000_000 * on_ours);
-            statistics.snapshot(host)
+            statistics.snapshot(host, &statistics.kinds())
         });
         let numbers = numbers.concat();
         let ranks: Vec<Snapshot> = Snapshot::each(&numbers).collect();

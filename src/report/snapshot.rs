@@ -1,11 +1,13 @@
 //! The counters of one process as numbers, in the order in which ranks tell them to rank 0.
 //!
 //! ```text
-//!   rows                  sizes                     ranks   communicators             others     elapsed  host
-//!   collective × outcome  collective × class × two  16      17 × collective × two     each       1        8
-//!   × 5 values            × calls, time                     × calls, time             × calls, time
+//!   rows                  sizes                     kinds of communicators               others         elapsed  host
+//!   collective × outcome  collective × class × two  32 names, 33 × collective × two      each           1        8
+//!   × 5 values            × calls, time             × calls, time (kinds.rs)             × calls, time
 //! ```
 
+use super::counter;
+use super::kinds::{self, KIND, KINDS, Kind, NUMBERS};
 use crate::real::OTHERS;
 use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::choice::{Choice, Reason};
@@ -20,23 +22,20 @@ const VALUES: usize = 5;
 /// Classes of sizes: the bytes of one are at least a power of four, and less than the next.
 pub const CLASSES: usize = 16;
 
-/// Numbers of ranks that communicators of one process have, which are told apart; calls on others are counted together.
-pub const RANKS: usize = 16;
-
 /// What one rank has counted, as it tells rank 0: so many numbers.
 #[derive(Clone, Copy)]
 pub struct Snapshot<'a>(&'a [u64]);
 
 const SIZES_AT: usize = Collective::ALL.len() * OUTCOMES * VALUES;
-const RANKS_AT: usize = SIZES_AT + Collective::ALL.len() * CLASSES * 2 * 2;
-const COMMUNICATORS_AT: usize = RANKS_AT + RANKS;
-const OTHERS_AT: usize = COMMUNICATORS_AT + (RANKS + 1) * Collective::ALL.len() * 2 * 2;
+const KINDS_AT: usize = SIZES_AT + Collective::ALL.len() * CLASSES * 2 * 2;
+const ON_KINDS_AT: usize = KINDS_AT + KINDS * KIND;
+const OTHERS_AT: usize = ON_KINDS_AT + (KINDS + 1) * NUMBERS;
 const ELAPSED_AT: usize = OTHERS_AT + OTHERS.len() * 2;
 const HOST_AT: usize = ELAPSED_AT + 1;
 const PER_RANK: usize = HOST_AT + HOST;
 
 /// Numbers that the name of a host takes: Linux has none of more than 64 bytes (gethostname(2)).
-const HOST: usize = 8;
+pub const HOST: usize = 8;
 
 /// Calls of one kind on one rank.
 #[derive(Clone, Copy, Default)]
@@ -66,7 +65,7 @@ impl Counted {
     }
 
     /// Several together; nothing of none.
-    fn sum(several: impl Iterator<Item = Self>) -> Self {
+    pub fn sum(several: impl Iterator<Item = Self>) -> Self {
         several.filter(|counted| counted.calls > 0).reduce(Self::and).unwrap_or_default()
     }
 }
@@ -100,18 +99,17 @@ impl<'a> Snapshot<'a> {
         self.calls(SIZES_AT + size_index(collective, class, on_nagare) * 2)
     }
 
-    /// The numbers of ranks that this rank's communicators have; the last stands for all others.
-    pub fn communicator_ranks(self) -> impl Iterator<Item = Option<u64>> {
-        self.0[RANKS_AT..COMMUNICATORS_AT].iter().copied().filter(|&ranks| ranks > 0).map(Some).chain([None])
+    /// The kinds of this rank's communicators, and the place of each.
+    pub fn kinds(self) -> impl Iterator<Item = (Kind, Option<usize>)> {
+        let words = self.0[KINDS_AT..ON_KINDS_AT].chunks_exact(KIND);
+        words.enumerate().filter_map(|(place, words)| Some((Kind::of(words)?, Some(place))))
     }
 
-    /// Timed calls of a collective on communicators with so many ranks, on Nagare or on the MPI library.
-    pub fn communicators(self, ranks: Option<u64>, collective: usize, on_nagare: bool) -> Counted {
-        let known = &self.0[RANKS_AT..COMMUNICATORS_AT];
-        let place = ranks.map_or(Some(RANKS), |ranks| known.iter().position(|&known| known == ranks));
-        place.map_or_else(Counted::default, |place| {
-            self.calls(COMMUNICATORS_AT + communicator_index(place, collective, on_nagare) * 2)
-        })
+    /// Timed calls of a collective on communicators of the kind at a place, or on all that are not told apart, on Nagare
+    /// or on the MPI library.
+    pub fn on_kind(self, place: Option<usize>, collective: usize, on_nagare: bool) -> Counted {
+        let at = ON_KINDS_AT + place.unwrap_or(KINDS) * NUMBERS;
+        self.calls(at + kinds::index(collective, on_nagare) * 2)
     }
 
     /// Calls of one of the collectives that are passed on.
@@ -126,8 +124,7 @@ impl<'a> Snapshot<'a> {
 
     /// The rank's host.
     pub fn host(self) -> String {
-        let bytes: Vec<u8> = self.0[HOST_AT..PER_RANK].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+        counter::name(&self.0[HOST_AT..PER_RANK])
     }
 
     fn calls(self, at: usize) -> Counted {
@@ -135,21 +132,9 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// The name of a host as numbers.
-pub fn host_words(host: &str) -> [u64; HOST] {
-    let mut bytes = [[0; size_of::<u64>()]; HOST];
-    bytes.as_flattened_mut().iter_mut().zip(host.bytes()).for_each(|(byte, letter)| *byte = letter);
-    bytes.map(u64::from_ne_bytes)
-}
-
 /// Where calls of a class of sizes are counted.
 pub fn size_index(collective: usize, class: usize, on_nagare: bool) -> usize {
     (collective * CLASSES + class) * 2 + usize::from(on_nagare)
-}
-
-/// Where calls on communicators of a number of ranks are counted.
-pub fn communicator_index(place: usize, collective: usize, on_nagare: bool) -> usize {
-    (place * Collective::ALL.len() + collective) * 2 + usize::from(on_nagare)
 }
 
 /// Index of an outcome.

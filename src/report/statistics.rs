@@ -1,12 +1,15 @@
-//! Counting calls: by collective and by what ran, with size range and time; by class of size; by the communicator's
-//! ranks; what is passed on.
+//! Counting calls: by collective and by what ran, with size range and time; by class of size; on communicators that are
+//! no more; what is passed on.
 
-use super::snapshot::{CLASSES, OUTCOMES, RANKS, communicator_index, host_words, outcome, size_index};
+use super::counter::{Calls, words};
+use super::kinds::{Counters, Kind, Kinds};
+use super::snapshot::{CLASSES, HOST, OUTCOMES, outcome, size_index};
 use crate::real::{OTHERS, Other};
 use nagare_plan::choice::Choice;
 use nagare_plan::collective::Collective;
 use once_cell::sync::OnceCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 /// Counters of one process.
@@ -16,10 +19,10 @@ pub struct Statistics {
     rows: Box<[Row]>,
     /// By collective, then by class of size, then what ran on the MPI library and on Nagare.
     sizes: Box<[Calls]>,
-    /// Numbers of ranks, in the order of their first calls; 0 where there are no more.
-    ranks: [AtomicU32; RANKS],
-    /// By the number of ranks, that of the others last; by collective; what ran on the MPI library and on Nagare.
-    communicators: Box<[Calls]>,
+    /// Calls on communicators that are freed.
+    kinds: Mutex<Kinds>,
+    /// Calls on communicators that have no record.
+    elsewhere: Counters,
     /// The collectives that are passed on.
     others: Box<[Calls]>,
     /// When the world began.
@@ -36,19 +39,6 @@ struct Row {
     nanoseconds: AtomicU64,
 }
 
-#[derive(Default)]
-struct Calls {
-    calls: AtomicU64,
-    nanoseconds: AtomicU64,
-}
-
-impl Calls {
-    fn count(&self, nanoseconds: u64) {
-        self.calls.fetch_add(1, Relaxed);
-        self.nanoseconds.fetch_add(nanoseconds, Relaxed);
-    }
-}
-
 /// The class of so many bytes.
 fn class(bytes: u64) -> usize {
     (bytes.max(1).ilog2() as usize / 2).min(CLASSES - 1)
@@ -60,8 +50,8 @@ impl Default for Statistics {
         Self {
             rows: (0..collectives * OUTCOMES).map(|_| Row::default()).collect(),
             sizes: (0..collectives * CLASSES * 2).map(|_| Calls::default()).collect(),
-            ranks: Default::default(),
-            communicators: (0..(RANKS + 1) * collectives * 2).map(|_| Calls::default()).collect(),
+            kinds: Mutex::default(),
+            elsewhere: Counters::default(),
             others: OTHERS.iter().map(|_| Calls::default()).collect(),
             start: OnceCell::new(),
         }
@@ -95,15 +85,21 @@ impl Statistics {
         }
     }
 
-    /// Counts the same call, which was timed, on a communicator of so many ranks.
-    pub fn count_ranks(&self, collective: Collective, on_nagare: bool, ranks: u32, nanoseconds: u64) {
-        let is_its = |place: &AtomicU32| match place.load(Relaxed) {
-            // What another thread has put there meanwhile may be the same.
-            0 => place.compare_exchange(0, ranks, Relaxed, Relaxed).map_or_else(|other| other == ranks, |_| true),
-            known => known == ranks,
-        };
-        let place = self.ranks.iter().position(is_its).unwrap_or(RANKS);
-        self.communicators[communicator_index(place, collective as usize, on_nagare)].count(nanoseconds);
+    /// Counts the same call, which was timed, on a communicator that has no record.
+    pub fn count_elsewhere(&self, collective: Collective, on_nagare: bool, nanoseconds: u64) {
+        self.elsewhere.count(collective, on_nagare, nanoseconds);
+    }
+
+    /// Keeps what was counted on a communicator of this kind, which is freed.
+    pub fn keep(&self, kind: Kind, calls: &Counters) {
+        self.kinds.lock().add(Some(kind), calls);
+    }
+
+    /// Calls by kinds of communicators, without those on communicators that live.
+    pub fn kinds(&self) -> Kinds {
+        let mut kinds = self.kinds.lock().clone();
+        kinds.add(None, &self.elsewhere);
+        kinds
     }
 
     /// Counts one call of a collective that is passed on.
@@ -111,23 +107,19 @@ impl Statistics {
         self.others[which as usize].count(nanoseconds);
     }
 
-    /// All counters, in the order of the snapshot, of a rank on `host`.
-    pub fn snapshot(&self, host: &str) -> Vec<u64> {
+    /// All counters, in the order of the snapshot, of a rank on `host`; `kinds`: of all communicators.
+    pub fn snapshot(&self, host: &str, kinds: &Kinds) -> Vec<u64> {
         let rows = self.rows.iter();
         let rows = rows.flat_map(|r| [&r.calls, &r.bytes, &r.least, &r.most, &r.nanoseconds].map(|v| v.load(Relaxed)));
-        let numbers = |calls: &[Calls]| -> Vec<u64> {
-            calls.iter().flat_map(|c| [&c.calls, &c.nanoseconds].map(|v| v.load(Relaxed))).collect()
-        };
-        let ranks = self.ranks.iter().map(|ranks| u64::from(ranks.load(Relaxed)));
-        let communicators = numbers(&self.communicators);
         let elapsed = self.start.get().map_or(0, |start| start.elapsed().as_nanos() as u64);
-        let rows = rows.chain(numbers(&self.sizes)).chain(ranks).chain(communicators);
-        rows.chain(numbers(&self.others)).chain([elapsed]).chain(host_words(host)).collect()
+        let rows = rows.chain(Calls::numbers(&self.sizes)).chain(kinds.words()).chain(Calls::numbers(&self.others));
+        rows.chain([elapsed]).chain(words::<HOST>(host)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::kinds::KINDS;
     use super::super::snapshot::Snapshot;
     use super::*;
     use nagare_plan::algorithm::ALGORITHMS;
@@ -141,10 +133,18 @@ mod tests {
             statistics.count(Collective::Reduce, choice, bytes, time);
         }
         statistics.count_other(Other::iexscan, 11);
-        // More numbers of ranks than are told apart.
-        (1..=RANKS as u32 + 2).for_each(|ranks| statistics.count_ranks(Collective::Reduce, true, ranks, 2));
-        statistics.count_ranks(Collective::Reduce, true, 3, 5);
-        let (one, empty) = (statistics.snapshot("node7"), Statistics::default().snapshot(&"n".repeat(80)));
+        // More kinds than are told apart: the first ones have the least time.
+        for ranks in 1..=KINDS as u32 + 2 {
+            let calls = Counters::default();
+            calls.count(Collective::Reduce, true, ranks.into());
+            statistics.keep(Kind::new(ranks, if ranks == 9 { "nine" } else { "" }), &calls);
+        }
+        let more = Counters::default();
+        more.count(Collective::Reduce, true, 5);
+        statistics.keep(Kind::new(9, "nine"), &more);
+        statistics.count_elsewhere(Collective::Reduce, false, 100);
+        let one = statistics.snapshot("node7", &statistics.kinds());
+        let empty = Statistics::default().snapshot(&"n".repeat(80), &Kinds::default());
         let numbers = [empty, one].concat();
         let [before, after] = Snapshot::each(&numbers).collect::<Vec<_>>()[..] else { panic!("two ranks") };
         let reduce = Collective::Reduce as usize;
@@ -159,9 +159,13 @@ mod tests {
         let size = |class, ours| (after.size(reduce, class, ours).calls, after.size(reduce, class, ours).nanoseconds);
         assert_eq!([size(3, true), size(4, true), size(3, false)], [(2, 12), (1, 3), (0, 0)]);
         assert_eq!(after.other(Other::iexscan as usize).nanoseconds, 11);
-        let of_ranks = |ranks| after.communicators(ranks, reduce, true).nanoseconds;
-        assert_eq!([Some(3), Some(16), None, Some(17)].map(of_ranks), [7, 2, 4, 0]);
-        assert_eq!(after.communicator_ranks().count(), RANKS + 1);
+        let place = |kind| after.kinds().find(|&(other, _)| other == kind).and_then(|(_, place)| place);
+        let on =
+            |place, ours| (after.on_kind(place, reduce, ours).calls, after.on_kind(place, reduce, ours).nanoseconds);
+        assert_eq!([Kind::new(9, "nine"), Kind::new(3, "")].map(|kind| on(place(kind), true)), [(2, 14), (1, 3)]);
+        assert_eq!([Kind::new(9, ""), Kind::new(2, "")].map(place), [None; 2]);
+        assert_eq!([on(None, true), on(None, false)], [(2, 3), (1, 100)]);
+        assert_eq!((after.kinds().count(), before.kinds().count()), (KINDS, 0));
         assert_eq!((before.row(reduce, outcome(ours)).calls, before.other(Other::iexscan as usize).calls), (0, 0));
     }
 

@@ -1,5 +1,6 @@
 //! The report as text: header lines and tables, of as few columns as they can have.
 
+use super::by_communicator;
 use super::content::Report;
 use super::learned;
 use super::rows::Ranks;
@@ -42,6 +43,7 @@ impl Report {
         }
         text + &table(["collective", "ran", "size", "calls", "bytes", "s", "s least"], &self.lines(), &[2, 3, 4, 5, 6])
             + MEANING
+            + &by_communicator::text(&self.communicators)
             + &learned::text(&self.learned)
     }
 

@@ -4,12 +4,13 @@ use super::setup::host_name;
 use super::shim::Shim;
 use crate::report::content::{Known, Report};
 use crate::report::destination::job;
+use crate::report::kinds::Kinds;
 use crate::report::learned::Learned;
 use std::ffi::c_int;
 
-/// The report on what this rank has counted so far, and what calls have taught it.
-pub fn report(shim: &Shim, learned: Vec<Learned>) -> Report {
-    on(shim, &shim.statistics.snapshot(&host_name()), learned, false)
+/// The report on what this rank has counted so far, by kinds of communicators as well, and what calls have taught it.
+pub fn report(shim: &Shim, kinds: &Kinds, learned: Vec<Learned>) -> Report {
+    on(shim, &shim.statistics.snapshot(&host_name(), kinds), learned, false)
 }
 
 /// The report on `snapshots` of some ranks of this world, one after another.
@@ -25,11 +26,11 @@ fn on(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>, has_ended: bool) ->
 }
 
 /// Collects the counters of all ranks and writes the report, if some rank wants one; collective over the world.
-/// `learned`: what calls have taught, asked where the report is written.
-pub fn at_finalize(shim: &Shim, learned: impl FnOnce() -> Vec<Learned>) {
+/// `kinds`: the calls by kinds of communicators; `learned`: what calls have taught, asked where the report is written.
+pub fn at_finalize(shim: &Shim, kinds: impl FnOnce() -> Kinds, learned: impl FnOnce() -> Vec<Learned>) {
     let Some(world) = shim.world().filter(|world| world.report) else { return };
     let Some(rank) = shim.world_rank() else { return };
-    let own = shim.statistics.snapshot(&host_name());
+    let own = shim.statistics.snapshot(&host_name(), &kinds());
     let mpi = &shim.real.mpi;
     let mut size = 0;
     // SAFETY: the world is a valid communicator until finalisation.

@@ -31,7 +31,7 @@ enum Action {
     #[command(after_help = "Example:
   NAGARE_REPORT=r.json nagare run -- mpirun -np 16 ./app
   nagare report show r.json
-  nagare report show r.json --by ranks")]
+  nagare report show r.json --by communicator")]
     Show {
         /// A report: what NAGARE_REPORT=NAME.json writes, which is itself the JSON form of what is shown
         file: PathBuf,
@@ -46,6 +46,9 @@ enum Action {
         /// Reports in JSON
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Show a table of the calls instead, told apart by this
+        #[arg(long, value_enum)]
+        by: Option<By>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -60,6 +63,9 @@ enum Action {
         before: PathBuf,
         /// The report of another
         after: PathBuf,
+        /// Tell calls apart by this as well
+        #[arg(long, value_enum)]
+        by: Option<By>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -78,28 +84,33 @@ enum Action {
 pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let text = match &args.action {
         Action::Show { file, by: None } => wrapped(&words::explained(&read(file)?), width(), 4),
-        Action::Show { file, by: Some(by) } => parts::shown(&read(file)?, *by),
-        Action::Sum { files, json } => {
+        Action::Show { file, by: Some(by) } => parts::shown(&parts::all_parts(&read(file)?, *by), *by),
+        Action::Sum { files, by, json } => {
             let reports = files.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
-            if *json {
-                print_json(&summed(&reports))?;
-                return Ok(ExitCode::SUCCESS);
+            match (by, json) {
+                (None, false) => sum(&reports),
+                (None, true) => return in_json(&summed(&reports)),
+                (Some(by), false) => parts::shown(&parts::summed(&reports, *by), *by),
+                (Some(by), true) => return in_json(&parts::summed(&reports, *by)),
             }
-            sum(&reports)
         }
         Action::Html { files } => {
             let reports = files.iter().map(|file| Ok((file.as_path(), read(file)?)));
             html::page(&reports.collect::<anyhow::Result<Vec<_>>>()?)
         }
-        Action::Diff { before, after, json } => {
+        Action::Diff { before, after, by, json } => {
             let reports = [&read(before)?, &read(after)?];
             if *json {
-                print_json(&compared(reports))?;
-                return Ok(ExitCode::SUCCESS);
+                return in_json(&compared(reports, *by));
             }
-            diff(reports)
+            diff(reports, *by)
         }
     };
     print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_json(value: &impl serde::Serialize) -> anyhow::Result<ExitCode> {
+    print_json(value)?;
     Ok(ExitCode::SUCCESS)
 }

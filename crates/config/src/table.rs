@@ -28,7 +28,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "NAGARE_ALGORITHM",
-        values: "`collective=algorithm[:min-max]`, separated by `;`",
+        values: "`collective=algorithm[:min-max]`, several divided by semicolons",
         default: "by size and cost, docs/algorithms.md",
         help: "forces algorithms by collective and bytes (suffixes K, M, G), also on one node; \
                `all` stands for every collective, `stock` for the MPI library. \

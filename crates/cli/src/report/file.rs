@@ -56,7 +56,7 @@ pub struct Report {
     /// The same by size.
     #[serde(default)]
     pub sizes: Vec<Size>,
-    /// The same by the communicators' ranks.
+    /// The same by communicator.
     #[serde(default)]
     pub communicators: Vec<Communicators>,
     /// What was passed on.
@@ -104,9 +104,11 @@ pub struct Size {
     pub max_seconds: f64,
 }
 
-/// Timed calls of one collective on communicators with so many ranks.
+/// Timed calls of one collective on communicators with the same name and number of ranks.
 #[derive(Clone, Deserialize)]
 pub struct Communicators {
+    /// What the program or the standard calls them, if they do.
+    pub name: Option<String>,
     /// None for all that the report does not tell apart.
     pub communicator_ranks: Option<u64>,
     pub collective: String,

@@ -9,6 +9,7 @@ use super::file::{Learned, Report, Row};
 use super::parts::{By, parts};
 use super::words::{meaning, ran_since, saving, seconds, size_range};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use nagare_plan::counted;
 use std::path::Path;
 
 const STYLE: &str = include_str!("page.css");
@@ -45,8 +46,8 @@ fn job(path: &Path, report: &Report) -> Markup {
             h1 { (if report.program.is_empty() { &file } else { &report.program }) }
             p.quiet {
                 @if let Some(job) = &report.job { "job " (job) " · " }
-                (report.ranks) " ranks"
-                @if let Some(nodes) = report.nodes { " on " (nodes) " nodes" }
+                (counted(report.ranks, "rank"))
+                @if let Some(nodes) = report.nodes { " on " (counted(nodes, "node")) }
                 @if !report.levels.is_empty() { ", " (report.levels.join(" > ")) " (" (report.topology_from) ")" }
                 " · " (report.mpi) " · Nagare " (report.nagare)
                 @if !report.host.is_empty() { " · " (report.place()) }
@@ -64,7 +65,7 @@ fn job(path: &Path, report: &Report) -> Markup {
             }
             (collectives(report))
             (in_parts(report, "Time by size", By::Size))
-            (in_parts(report, "Time by the ranks of communicators", By::Ranks))
+            (in_parts(report, "Time by communicator", By::Communicator))
             @if !report.learned.is_empty() { (measured(&report.learned)) }
         }
     }
@@ -158,7 +159,7 @@ fn track(class: &str, shortest: f64, longest: f64, most: f64) -> Markup {
     }
 }
 
-/// Bars of the calls by size or by ranks; nothing where that tells nothing apart.
+/// Bars of the calls by size or by communicator; nothing where that tells nothing apart.
 fn in_parts(report: &Report, title: &str, by: By) -> Markup {
     let parts = parts(report, by);
     if parts.iter().all(|part| part.key == parts[0].key) {
@@ -198,7 +199,7 @@ fn measured(learned: &[Learned]) -> Markup {
                     tr.first[index == 0] {
                         td { @if index == 0 {
                             (class.collective)
-                            div.quiet { (class.range()) ", " (class.ranks) " ranks on " (class.nodes) " nodes" }
+                            div.quiet { (class.range()) ", " (counted(class.ranks, "rank")) " on " (counted(class.nodes, "node")) }
                         } }
                         td.n { (way.samples) }
                         td { (way.algorithm) }

@@ -4,8 +4,8 @@ use super::file::{Calls, Report, Row, add};
 use super::words::saving;
 use crate::output::{bytes, table, width};
 use comfy_table::{ColumnConstraint, ContentArrangement};
-use nagare_plan::quoted;
 use nagare_plan::text::wrapped;
+use nagare_plan::{counted, quoted};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -81,8 +81,9 @@ pub fn sum(reports: &[Report]) -> String {
     }
     let mut text = wrapped(
         &format!(
-            "{jobs} jobs together; calls: of the rank that made most, in each line by itself, also where it says all; \
-             s: of the rank that was longest in them, and of all"
+            "{} together; calls: of the rank that made most, in each line by itself, also where it says all; \
+             s: of the rank that was longest in them, and of all",
+            counted(jobs, "job")
         ),
         width(),
         0,

@@ -3,7 +3,7 @@
 use super::file::{Calls, Learned, Report, Row, Way};
 use crate::output::bytes;
 use nagare_plan::choice::Reason;
-use nagare_plan::quoted;
+use nagare_plan::{counted, quoted};
 use std::fmt::Write;
 
 /// The MPI library's own.
@@ -16,9 +16,10 @@ pub fn explained(report: &Report) -> String {
     macro_rules! line {
         ($($format:tt)*) => { { let _ = writeln!(text, $($format)*); } };
     }
-    let nodes = report.nodes.map_or_else(String::new, |nodes| format!(" on {nodes} nodes"));
+    let nodes = report.nodes.map_or_else(String::new, |nodes| format!(" on {}", counted(nodes, "node")));
     let levels: Vec<String> = report.levels.iter().map(|level| quoted(level)).collect();
-    line!("Nagare {}, {}, {} ranks{nodes}", quoted(&report.nagare), quoted(&report.mpi), report.ranks);
+    let ranks = counted(report.ranks, "rank");
+    line!("Nagare {}, {}, {ranks}{nodes}", quoted(&report.nagare), quoted(&report.mpi));
     if !report.program.is_empty() {
         let job = report.job.as_ref().map_or_else(String::new, |job| format!(", job {}", quoted(job)));
         line!("{}{job}, {}", quoted(&report.program), report.place());
@@ -44,11 +45,15 @@ pub fn explained(report: &Report) -> String {
         "\nCalls are of the rank that made most, times of the rank that was longest in them, in each line by itself."
     );
     for Calls { collective, calls, max_seconds, .. } in report.handled() {
-        line!("\n{}, {}: {}", quoted(&collective), counted(calls), seconds(max_seconds));
+        line!("\n{}, {}: {}", quoted(&collective), counted(calls, "call"), seconds(max_seconds));
         let rows = report.rows.iter().filter(|row| row.collective == collective);
         rows.for_each(|row| line!("  {}", row.explained()));
     }
     text += &passed_on(&report.others);
+    let is_named = |name: &Option<String>| name.as_ref().is_some_and(|name| !name.starts_with("MPI_COMM_"));
+    if report.communicators.iter().any(|part| is_named(&part.name)) {
+        line!("\nThe program names communicators: --by communicator tells the calls on them apart.");
+    }
     if !report.learned.is_empty() {
         line!("\nMeasured in the program's own calls:");
         report.learned.iter().for_each(|learned| line!("  {}", learned.explained()));
@@ -67,14 +72,9 @@ fn passed_on(others: &[Calls]) -> String {
     let mut others: Vec<&Calls> = others.iter().collect();
     others.sort_by(|a, b| b.max_seconds.total_cmp(&a.max_seconds));
     for Calls { collective, calls, max_seconds, .. } in others {
-        let _ = writeln!(text, "  {}, {}: {}", quoted(collective), counted(*calls), seconds(*max_seconds));
+        let _ = writeln!(text, "  {}, {}: {}", quoted(collective), counted(*calls, "call"), seconds(*max_seconds));
     }
     text
-}
-
-/// `1 call`.
-fn counted(calls: u64) -> String {
-    format!("{calls} {}", if calls == 1 { "call" } else { "calls" })
 }
 
 impl Row {
@@ -93,7 +93,7 @@ impl Row {
             }
             _ => String::new(),
         };
-        format!("{} of {size} bytes {on}: {}{waited}", counted(self.calls), seconds(self.max_seconds))
+        format!("{} of {size} bytes {on}: {}{waited}", counted(self.calls, "call"), seconds(self.max_seconds))
     }
 }
 
@@ -117,11 +117,11 @@ impl Learned {
         };
         let measured: Vec<String> = self.ways.iter().filter_map(Way::explained).collect();
         format!(
-            "{} of {} ({} ranks on {} nodes{communicators}): {runs}, {}\n      {}",
+            "{} of {} ({} on {}{communicators}): {runs}, {}\n      {}",
             quoted(&self.collective),
             self.range(),
-            self.ranks,
-            self.nodes,
+            counted(self.ranks, "rank"),
+            counted(self.nodes, "node"),
             saving(self.saved_seconds),
             measured.join("; ")
         )
@@ -210,6 +210,8 @@ mod tests {
                 {"collective": "ibcast", "calls": 1, "total_calls": 16, "max_seconds": 1e-5, "min_seconds": 1e-6},
                 {"collective": "barrier", "calls": 9, "total_calls": 144, "max_seconds": 0.04, "min_seconds": 1e-6},
             ],
+            "communicators": [{"name": "rows", "communicator_ranks": 4, "collective": "bcast", "nagare": true,
+                "calls": 90, "max_seconds": 0.81}],
             "learned": [
                 {"collective": "bcast", "min_bytes": 65536, "ranks": 16, "nodes": 8, "communicators": 1,
                  "runs": "chain", "saved_seconds": 4.125, "ways": [
@@ -234,6 +236,8 @@ bcast, 90 calls: 810 ms
 Collectives that Nagare leaves to the MPI library:
   barrier, 9 calls: 40.0 ms
   ibcast, 1 call: 10.0 us
+
+The program names communicators: --by communicator tells the calls on them apart.
 
 Measured in the program's own calls:
   bcast of 64K to 128K bytes (16 ranks on 8 nodes): since then chain, saved about 4.12 s
