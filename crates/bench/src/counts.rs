@@ -1,5 +1,5 @@
-//! How much each rank has for each other in Alltoallv, and how much of the combination each gets in Reduce_scatter:
-//! near a mean and without order, as where keys are sorted, and the same in every run.
+//! How much each rank has for each other in Alltoallv, for all in Allgatherv, and how much of the combination each gets
+//! in Reduce_scatter: near a mean and without order, as where keys are sorted, and the same in every run.
 
 use crate::operation::Operation;
 
@@ -11,7 +11,7 @@ const SPREAD: u64 = 10;
 const EMPTY: u64 = 4;
 
 /// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`. Of Reduce_scatter every
-/// rank has as many for `to`.
+/// rank has as many for `to`, and in Allgatherv `from` has as many for every rank.
 pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
     let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
     match operation {
@@ -19,6 +19,7 @@ pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
         Operation::AlltoallvSparse if (drawn >> 32).is_multiple_of(EMPTY) => 0,
         Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
         Operation::ReduceScatter => spread(mean, scrambled(u64::from(to))),
+        Operation::Allgatherv => spread(mean, scrambled(u64::from(from))),
         _ => mean,
     }
 }

@@ -59,7 +59,7 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             let link_bytes = 2.0 * n * tree_links(fabric, root, &hosts);
             Limit { seconds: slowest.fold(0.0, f64::max), link_bytes }
         }
-        Operation::Allgather | Operation::ReduceScatterBlock | Operation::ReduceScatter => {
+        Operation::Allgather | Operation::Allgatherv | Operation::ReduceScatterBlock | Operation::ReduceScatter => {
             let mut blocks = BTreeMap::new();
             for (rank, &host) in (0..).zip(placement.hosts()) {
                 // As many at every rank that has a part of them.

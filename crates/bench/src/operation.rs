@@ -23,6 +23,8 @@ pub enum Operation {
     Gather,
     /// `MPI_Allgather`.
     Allgather,
+    /// `MPI_Allgatherv` with counts near their mean ([`crate::counts`]).
+    Allgatherv,
     /// `MPI_Reduce_scatter_block`.
     ReduceScatterBlock,
     /// `MPI_Reduce_scatter` with counts near their mean ([`crate::counts`]).
@@ -42,7 +44,7 @@ pub enum Unit {
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 10] = [
+    pub const ALL: [Operation; 11] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -51,6 +53,7 @@ impl Operation {
         Self::AlltoallvSparse,
         Self::Gather,
         Self::Allgather,
+        Self::Allgatherv,
         Self::ReduceScatterBlock,
         Self::ReduceScatter,
     ];
@@ -78,6 +81,7 @@ impl Operation {
             Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
             Self::Gather => "gather",
             Self::Allgather => "allgather",
+            Self::Allgatherv => "allgatherv",
             Self::ReduceScatterBlock => "reduce_scatter_block",
             Self::ReduceScatter => "reduce_scatter",
         }
@@ -98,13 +102,13 @@ impl Operation {
         match self {
             Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
             Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather => Unit::Pair,
-            Self::Allgather | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
+            Self::Allgather | Self::Allgatherv | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
         }
     }
 
     /// Whether blocks differ in length: then sizes are means.
     pub const fn varies(self) -> bool {
-        matches!(self, Self::Alltoallv | Self::AlltoallvSparse | Self::ReduceScatter)
+        matches!(self, Self::Alltoallv | Self::AlltoallvSparse | Self::Allgatherv | Self::ReduceScatter)
     }
 }
 

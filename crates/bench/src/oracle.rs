@@ -158,6 +158,7 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
         Operation::Allgather => {
             ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
         }
+        Operation::Allgatherv => ["ring", "neighbor", "bruck", "default"].into_iter().map(plain).collect(),
         Operation::ReduceScatterBlock => {
             ["recursive_halving", "butterfly", "recursive_doubling", "basic_linear"].into_iter().map(plain).collect()
         }
@@ -200,7 +201,7 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
         Operation::Allreduce | Operation::Gather | Operation::Allgather => &["han"],
         Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => &[],
-        Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
+        Operation::Allgatherv | Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };
     settings.extend(components.iter().map(|&component| {
         let name = component.to_owned();
@@ -282,6 +283,9 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("nb", &[(IALLGATHER, Value::Item("tsp_recexch_halving"), "tsp_recexch_halving")]),
             Intra("nb", &[(IALLGATHER, Value::Item("tsp_brucks"), "tsp_brucks")]),
         ],
+        Operation::Allgatherv => {
+            &[Intra("ring", &[]), Intra("recursive_doubling", &[]), Intra("brucks", &[]), Intra("nb", &[])]
+        }
         Operation::ReduceScatterBlock => &[
             Intra("recursive_halving", &[]),
             Intra("pairwise", &[]),

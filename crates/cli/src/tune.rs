@@ -31,7 +31,8 @@ use written::Written;
 /// What is measured where nothing is said: vectors from 256 bytes to 4 MiB.
 const SIZES: &str = "256,1K,4K,16K,64K,256K,1M,4M";
 /// All that a profile can say something about.
-const COLLECTIVES: &str = "bcast,reduce,allreduce,alltoall,gather,allgather,reduce_scatter_block,reduce_scatter";
+const COLLECTIVES: &str =
+    "bcast,reduce,allreduce,alltoall,gather,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
 
 #[derive(Args)]
 pub struct TuneArgs {

@@ -145,7 +145,8 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     let (k, block) = (65536, 16384);
     let mut expected: Vec<(&str, u64, u64)> =
         ["bcast", "reduce", "allreduce"].iter().flat_map(|&name| [(name, 8, 8), (name, k, k)]).collect();
-    let blocks = ["alltoall", "alltoallv", "gather", "allgather", "reduce_scatter_block", "reduce_scatter"];
+    let blocks =
+        ["alltoall", "alltoallv", "gather", "allgather", "allgatherv", "reduce_scatter_block", "reduce_scatter"];
     expected.extend(blocks.map(|name| (name, k, block)));
     assert_eq!(cells, expected);
     // Seconds for one byte at 100 Mbit/s with 1448 bytes of data in a frame of 1514.
@@ -164,7 +165,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             _ => 0.75 * n,
         };
         // Each block of these is up to a tenth longer or shorter than the mean.
-        let tolerance = if ["alltoallv", "reduce_scatter"].contains(&name) { 0.1 } else { 1e-6 };
+        let tolerance = if ["alltoallv", "allgatherv", "reduce_scatter"].contains(&name) { 0.1 } else { 1e-6 };
         assert!((number(cell, "limit") / (links * byte) - 1.0).abs() < tolerance, "{name}: {}", cell["limit"]);
         let mut configurations = BTreeSet::new();
         for timing in list(cell, "timings") {
@@ -179,7 +180,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
         }
         let wanted: &[&str] = match name {
             "gather" | "alltoallv" => &["stock"],
-            "allgather" | "reduce_scatter_block" | "reduce_scatter" => {
+            "allgather" | "allgatherv" | "reduce_scatter_block" | "reduce_scatter" => {
                 &["stock", "default", "halving_doubling", "ring"]
             }
             "alltoall" => &["stock", "default", "xor"],
@@ -256,7 +257,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
     if missing() {
         return;
     }
-    let collectives = "bcast,alltoallv,gather,allgather,reduce_scatter_block,reduce_scatter";
+    let collectives = "bcast,alltoallv,gather,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
     let options = ["--sizes", "16K", "--collectives", collectives, "--budget", "0.2", "--name", "o"];
     let Some(output) = bench.run(&[&options[..], &["--oracle", "--oracle-budget", "5"]].concat()) else { return };
     bench.assert_nothing_stays();
@@ -268,6 +269,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
             "bcast" => &["pipeline 8K", "chain 4K chain_fanout=4", "scatter_allgather", "binomial", "han"],
             "alltoallv" => &["pairwise", "basic_linear"],
             "allgather" => &["ring", "neighbor", "recursive_doubling", "bruck", "linear", "han"],
+            "allgatherv" => &["ring", "neighbor", "bruck", "default"],
             "reduce_scatter_block" => &["recursive_halving", "butterfly", "recursive_doubling", "basic_linear"],
             "reduce_scatter" => &["ring", "recursive_halving", "butterfly", "non-overlapping"],
             _ => &["basic_linear", "binomial", "linear_sync", "han"],
@@ -413,7 +415,7 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
         (
             &["--collectives", "scatter"],
             "'scatter' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, \
-             reduce_scatter_block, reduce_scatter",
+             allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
         (

@@ -73,7 +73,7 @@ fn algorithms_with_what_they_implement() {
     assert_eq!(implements("grouped_two_tree"), "reduce, bcast, allreduce");
     assert_eq!(implements("xor"), "alltoall, alltoallv");
     for halved in ["ring", "halving_doubling"] {
-        assert_eq!(implements(halved), "allreduce, allgather, reduce_scatter_block, reduce_scatter");
+        assert_eq!(implements(halved), "allreduce, allgather, allgatherv, reduce_scatter_block, reduce_scatter");
     }
     assert_eq!(implements("aggregated"), "alltoall");
     assert_eq!(implements("contention_free"), "alltoall, alltoallv");

@@ -135,6 +135,9 @@ impl<N: Number> Buffers<N> {
             Operation::Gather if rank == root => (one(), Blocks::new((0..size).map(|_| elements))),
             Operation::Gather => (one(), nothing()),
             Operation::Allgather => (one(), Blocks::new((0..size).map(|_| elements))),
+            Operation::Allgatherv => {
+                (Blocks::new([between(rank, rank)]), Blocks::new((0..size).map(|from| between(from, from))))
+            }
             Operation::ReduceScatterBlock | Operation::ReduceScatter => {
                 (Blocks::new((0..size).map(|to| between(rank, to))), Blocks::new([between(rank, rank)]))
             }
@@ -171,6 +174,10 @@ impl<N: Number> Data for Buffers<N> {
             Operation::Gather if is_root => root.gather_into_root(send, receive),
             Operation::Gather => root.gather_into(send),
             Operation::Allgather => comm.all_gather_into(send, receive),
+            Operation::Allgatherv => {
+                let (counts, starts) = (&self.receive.counts[..], &self.receive.starts[..]);
+                comm.all_gather_varcount_into(send, &mut PartitionMut::new(receive, counts, starts));
+            }
             Operation::ReduceScatterBlock => comm.reduce_scatter_block_into(send, receive, SystemOperation::sum()),
             Operation::ReduceScatter => reduce_scatter(send, receive, &self.send.counts, comm),
             Operation::Alltoall => comm.all_to_all_into(send, receive),
@@ -189,7 +196,7 @@ impl<N: Number> Data for Buffers<N> {
                 let expected = match self.collective {
                     Operation::Bcast => value(self.root, 0, i),
                     // Senders of Gather and Allgather number their one block 0.
-                    Operation::Gather | Operation::Allgather => value(from, 0, i),
+                    Operation::Gather | Operation::Allgather | Operation::Allgatherv => value(from, 0, i),
                     Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => {
                         value(from, self.rank, i)
                     }

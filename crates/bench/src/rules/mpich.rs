@@ -62,7 +62,9 @@ fn capitalised(collective: Operation) -> String {
 fn size_of(collective: Operation) -> Option<&'static str> {
     match collective {
         Operation::Bcast | Operation::Reduce | Operation::Allreduce | Operation::Alltoall => Some("avg_msg_size"),
-        Operation::Allgather | Operation::ReduceScatterBlock | Operation::ReduceScatter => Some("total_msg_size"),
+        Operation::Allgather | Operation::Allgatherv | Operation::ReduceScatterBlock | Operation::ReduceScatter => {
+            Some("total_msg_size")
+        }
         Operation::Gather | Operation::Alltoallv | Operation::AlltoallvSparse => None,
     }
 }

@@ -37,6 +37,7 @@ pub struct Rules {
 fn numbers(collective: Operation) -> Option<(u32, &'static [&'static str])> {
     Some(match collective {
         Operation::Allgather => (0, &["linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc"]),
+        Operation::Allgatherv => (1, &["default", "bruck", "ring", "neighbor", "two_proc"]),
         Operation::Allreduce => {
             (2, &["basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring", "rabenseifner"])
         }
