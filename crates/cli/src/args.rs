@@ -77,7 +77,7 @@ pub struct PredictArgs {
     /// Levels in place of a network, such as `synthetic:group:4 node:2 core:4`; ranks fill the places in order
     #[arg(long, short, value_name = "synthetic:LEVEL:N …", conflicts_with_all = ["fabric", "ppn"])]
     pub topology: Option<String>,
-    /// Bytes of the vector, separated by commas, with suffix K, M or G
+    /// Bytes of the vector, or of a block where every rank has one, separated by commas, with suffix K, M or G
     #[arg(
         long,
         value_delimiter = ',',
@@ -89,7 +89,7 @@ pub struct PredictArgs {
     /// Largest segment, which the MPI library's transport bounds: 65280 is Open MPI's over TCP; others carry 1M
     #[arg(long, default_value = "65280", value_parser = byte_count)]
     pub segment: u64,
-    /// The MPI library with whose own algorithms they are compared, where these are known: for reductions
+    /// The MPI library with whose own algorithms they are compared
     #[arg(long, value_enum, default_value_t = StockLibrary::Openmpi4)]
     pub library: StockLibrary,
     /// Print JSON

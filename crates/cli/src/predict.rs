@@ -43,7 +43,7 @@ struct Size {
     begins: BySize,
     /// Predicted, of the algorithms that have a prediction.
     algorithms_ms: BTreeMap<&'static str, f64>,
-    /// Predicted of the MPI library's own, where that is known.
+    /// Predicted of the MPI library's own, unless there are too many ranks.
     stock_ms: Option<f64>,
     /// The least that the links allow, on a fabric.
     limit_ms: Option<f64>,
@@ -104,8 +104,8 @@ fn untold(collective: Collective, sizes: &[Size]) -> String {
             text += &wrapped(&format!("{}: {why}", names.join(", ")), width(), 2);
         }
     }
-    if !collective.reduces() {
-        text += "stock: predicted for reductions only\n";
+    if sizes.iter().all(|size| size.stock_ms.is_none()) {
+        text += "stock: not predicted on so many ranks\n";
     }
     text
 }

@@ -185,6 +185,36 @@ mod tests {
         assert!(decide(256 << 10, u64::MAX, true).is_ok(), "measured calls tell");
     }
 
+    /// What is predicted of the library counts for sums alone: of all else measured calls tell, and where nobody
+    /// measures, what runs is what ran before anything was predicted.
+    #[test]
+    fn what_the_library_takes_to_move_data_decides_nothing() {
+        let moving = Collective::ALL.into_iter().filter(|collective| !collective.reduces());
+        let mut faster = 0;
+        for (collective, nodes) in moving.flat_map(|collective| [2, 8, 16].map(|nodes| (collective, nodes))) {
+            let ranks = nodes * 2;
+            let planner =
+                || Planner::new(Topology::of_nodes((0..ranks).map(|rank| rank / 2).collect()).expect("nodes"));
+            for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich] {
+                let beside = planner().with_stock(Stock::new(library, 65280));
+                for bytes in (10..24).map(|power| 1 << power) {
+                    let call = Call { collective, bytes, ranks, nodes };
+                    let limits = Limits { message: 65280, ..FREE };
+                    let decide = |planner: &Planner, is_measured| {
+                        Decision::new(planner, &Rules::default(), &call, &limits, is_measured)
+                    };
+                    let alone = decide(&planner(), false);
+                    assert_eq!(decide(&beside, false), alone, "{library:?} {call:?}");
+                    assert_eq!(decide(&beside, true), alone, "{library:?} {call:?}");
+                    let stock = beside.stock_time(collective, bytes).expect("predicted");
+                    let ours = alone.ok().and_then(|decision| decision.prediction);
+                    faster += u32::from(ours.is_some_and(|ours| ours.time > stock));
+                }
+            }
+        }
+        assert!(faster > 0, "the predictions of the library matter somewhere");
+    }
+
     #[test]
     fn reasons_are_those_of_the_rules() {
         assert_eq!(decide("bcast=stock", Collective::Bcast, 1 << 20, &FREE), Err(Reason::Asked));

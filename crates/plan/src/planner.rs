@@ -286,16 +286,15 @@ impl Planner {
     }
 
     /// Nanoseconds that the MPI library's own are predicted to take for a call of `bytes`; `None` where it is not known
-    /// what it does.
+    /// what it does, or too much to look at.
     pub fn stock_time(&self, collective: Collective, bytes: u64) -> Option<f64> {
-        let time =
-            |stock: &Stock| stock.time(&self.context, self.message(), collective, self.vector(collective, bytes));
-        self.stock_times.answer((collective, bytes), || time(self.stock.as_ref()?))
+        let time = || self.stock.as_ref()?.time(&self.context, self.message(), collective, bytes);
+        self.stock_times.answer((collective, bytes), time)
     }
 
     /// Whether `algorithm`, with the segment of `prediction`, is predicted to be clearly faster than the MPI library's
-    /// own; `true` where it is not known what that does. Where nobody has said how fast links are, it must be faster on
-    /// slow links too.
+    /// own; `true` where it is not known what that does, and for what only moves data, of which measured calls tell.
+    /// Where nobody has said how fast links are, it must be faster on slow links too.
     pub fn is_preferred(
         &self,
         collective: Collective,
@@ -303,6 +302,9 @@ impl Planner {
         bytes: u64,
         prediction: Prediction,
     ) -> bool {
+        if !collective.reduces() {
+            return true;
+        }
         let Some(stock) = self.stock_time(collective, bytes) else { return true };
         if prediction.time > stock * PREFERRED {
             return false;
@@ -313,10 +315,10 @@ impl Planner {
         // Links that are so many times slower are messages that cost so many times less, in other units.
         let message = self.message();
         let message = Message { latency: message.latency / SLOWER, gap: message.gap / SLOWER };
-        let vector = self.vector(collective, bytes);
-        let time = |demand: &Demand| demand.time(message, vector as f64, prediction.segment as f64);
+        let vector = self.vector(collective, bytes) as f64;
+        let time = |demand: &Demand| demand.time(message, vector, prediction.segment as f64);
         let ours = self.demand(collective, algorithm).map(time);
-        let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, vector));
+        let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, bytes));
         ours.zip(stock).is_none_or(|(ours, stock)| ours <= stock * PREFERRED)
     }
 

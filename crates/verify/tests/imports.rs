@@ -138,11 +138,15 @@ fn graph(root: &Path, folder: &Path, place: &[&str]) -> Graph {
         let mut files = if below.is_dir() { sources(&below) } else { Vec::new() };
         files.extend(Some(folder.join(format!("{module}.rs"))).filter(|file| file.is_file()));
         assert!(!files.is_empty(), "{}: no file for `mod {module}`", root.display());
-        for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
+        for file in files {
             let path = file.with_extension("");
+            // `tests.rs`, or what is in a folder of that name.
+            if path.strip_prefix(folder).unwrap().iter().any(|name| name == "tests") {
+                continue;
+            }
             let names = path.strip_prefix(folder).unwrap().iter().map(|name| name.to_str().unwrap());
             let own: Vec<&str> = place.iter().copied().chain(names.filter(|&name| name != "mod")).collect();
-            for import in imports(&code(&fs::read_to_string(file).unwrap()), &own) {
+            for import in imports(&code(&fs::read_to_string(&file).unwrap()), &own) {
                 let Some(&name) = import.strip_prefix(place).and_then(<[&str]>::first) else { continue };
                 // A name that is re-exported belongs to the module it comes from.
                 let known = graph.contains_key(name);
