@@ -25,6 +25,7 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64, is_han: bool) -> 
         Collective::Alltoallv => alltoallv(ranks),
         Collective::Gather => gather(ranks, block),
         Collective::Allgather => allgather(ranks, block),
+        Collective::Allgatherv => allgatherv(ranks, block),
         Collective::ReduceScatter => reduce_scatter(ranks, bytes),
         Collective::ReduceScatterBlock => match reduce_scatter_block(ranks, block) {
             Some(scheme) => scheme,
@@ -128,6 +129,18 @@ fn allgather(ranks: u32, block: u64) -> Scheme {
     };
     // Neighbors are pairs.
     if ring || ranks % 2 == 1 { Scheme::RingOnce } else { Scheme::Neighbor }
+}
+
+/// By the mean block; from 1 KiB on.
+fn allgatherv(ranks: u32, block: u64) -> Scheme {
+    let neighbor = match (ranks, block >> 10) {
+        (3..8, ..4 | 8..16 | 256..) | (128..256, 1..64) | (512..1024, 4..1024) | (1024.., 4..) => true,
+        (3..8, 16..256) | (8..16, _) | (16..32, ..256) | (32..64, ..8) | (64..128, ..4) => return Scheme::GatherBruck,
+        (128..512, ..1) | (512.., ..4) => return Scheme::GatherBruck,
+        _ => false,
+    };
+    // Neighbors are pairs.
+    if neighbor && ranks.is_multiple_of(2) { Scheme::Neighbor } else { Scheme::RingOnce }
 }
 
 fn reduce_scatter(ranks: u32, bytes: u64) -> Scheme {

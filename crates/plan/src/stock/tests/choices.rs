@@ -1,7 +1,8 @@
 //! Which algorithms libraries choose.
 
 use crate::collective::Collective::{
-    self, Allgather, Allreduce, Alltoall, Alltoallv, Bcast, Gather, Reduce, ReduceScatter, ReduceScatterBlock,
+    self, Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Bcast, Gather, Reduce, ReduceScatter,
+    ReduceScatterBlock,
 };
 use crate::stock::choice::{
     Library::{self, Mpich, OpenMpi4, OpenMpi5},
@@ -120,6 +121,14 @@ fn choices_of_open_mpi_for_what_moves_data() {
         (Allgather, 128, 1 << 20, Scheme::RingOnce),
         (Allgather, 1024, 1 << 10, Scheme::GatherDoubling),
         (Allgather, 1024, 1 << 20, Scheme::Neighbor),
+        (Allgatherv, 2, 1 << 20, Scheme::RingOnce),
+        (Allgatherv, 6, 8 << 10, Scheme::Neighbor),
+        (Allgatherv, 7, 1 << 20, Scheme::RingOnce),
+        (Allgatherv, 8, 1 << 20, Scheme::GatherBruck),
+        (Allgatherv, 16, 255 << 10, Scheme::GatherBruck),
+        (Allgatherv, 16, 256 << 10, Scheme::RingOnce),
+        (Allgatherv, 128, 4 << 10, Scheme::Neighbor),
+        (Allgatherv, 1024, 1 << 20, Scheme::Neighbor),
     ] {
         assert_eq!(of(collective, ranks, block * u64::from(ranks)), scheme, "{collective}, {ranks} ranks, {block}");
     }
