@@ -210,7 +210,7 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
     if json {
         let of_world = |world: Arc<World>| {
             let facts = world.facts.as_ref().ok()?;
-            Some((facts.network.clone(), facts.transport.clone()))
+            Some((facts.network.clone(), facts.transport.clone(), facts.eager))
         };
         let known = shim.world().and_then(of_world);
         let rules = record.rules();
@@ -223,8 +223,9 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             "rank": record.rank,
             "nodes": place.nodes,
             "message_bytes": place.message,
-            "network": known.as_ref().map(|(network, _)| network),
-            "transport": known.as_ref().map(|(_, transport)| transport),
+            "network": known.as_ref().map(|(network, ..)| network),
+            "transport": known.as_ref().map(|(_, transport, _)| transport),
+            "eager": known.as_ref().map(|(.., eager)| json!({ "local": eager.local, "remote": eager.remote })),
             "placement": topology.arrangement(),
             "topology": topology,
             "plans": plans,

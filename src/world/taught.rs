@@ -83,7 +83,8 @@ fn add(measured: Measured, cells: &[Cell]) -> Result<PathBuf, String> {
         .ok_or("neither XDG_CONFIG_HOME nor HOME is an absolute path; expected one of the two")?;
     let path = directory.join(name(&measured));
     let shown = quoted(&path.to_string_lossy());
-    let mut profile = Profile { measured, costs: Costs::default(), cells: Vec::new() };
+    let mut profile =
+        Profile { measured, costs: Costs::default(), pairs: Vec::new(), reduction: None, cells: Vec::new() };
     if path.exists() {
         let text = read_text(&path, MAX_FILE_BYTES, "a profile (TOML)")?;
         let old = Profile::from_toml(&text, &path.to_string_lossy()).map_err(|error| error.to_string())?;

@@ -13,6 +13,7 @@
 //! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
 //! * [`rules`]: files that tell the library what was the fastest; [`library`]: where the library is.
 //! * [`race`]: what falls behind is measured no further; [`tuning`]: a profile of what was the fastest.
+//! * [`pairs`]: pairs of ranks that stand for all.
 //! * [`load`]: what other programs use of the processors; [`progress`]: how long it will still take.
 //! * [`draw`](mod@draw): small networks drawn at random, which nothing was fitted to.
 //! * [`limit`]: the least time a collective can take on a fabric; [`flow`] finds the thinnest cut.
@@ -34,6 +35,7 @@ pub mod limit;
 pub mod load;
 pub mod operation;
 pub mod oracle;
+pub mod pairs;
 pub mod plot;
 pub mod progress;
 pub mod race;

@@ -4,6 +4,7 @@
 //! `nagare bench` makes one [`Results`] of them.
 
 use crate::operation::Operation;
+use crate::pairs::{Pair, Reduction};
 use nagare_plan::algorithm::{ALGORITHMS, FORMER};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +28,10 @@ pub enum Line {
     Goodput(Goodput),
     /// What a message costs whatever its size.
     Message(Message),
+    /// What a pair of ranks can do.
+    Pair(Pair),
+    /// What a sum costs.
+    Reduction(Reduction),
     /// What other programs did during the tests of the network.
     Others {
         /// [`Results::others`].
@@ -241,6 +246,12 @@ pub struct Results {
     /// What messages cost.
     #[serde(default)]
     pub messages: Vec<Message>,
+    /// What pairs of ranks can do, where the network alone was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<Pair>,
+    /// What a sum costs, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reduction>,
     /// Collectives and sizes in the order measured.
     pub cells: Vec<Cell>,
 }

@@ -1,6 +1,7 @@
 //! From what was measured to a profile.
 
 use crate::operation::Operation;
+use crate::pairs::{Pair, Reduction};
 use crate::record::{Cell, GAP, LATENCY, Results, STOCK, Timing};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
@@ -37,7 +38,8 @@ pub fn profile(results: &Results, date: &str) -> Option<Profile> {
             cells.push(cell);
         }
     }
-    Some(Profile { measured, costs: costs(results), cells })
+    let pairs = results.pairs.iter().map(pair).collect();
+    Some(Profile { measured, costs: costs(results), pairs, reduction: results.reduction.map(reduction), cells })
 }
 
 /// What messages cost, and what a host sends to another: the best of one pair alone and all hosts at once.
@@ -46,6 +48,26 @@ fn costs(results: &Results) -> Costs {
     let message =
         MessageCost { latency_us: results.message(LATENCY).map(rounded), gap_us: results.message(GAP).map(rounded) };
     Costs { message, host_goodput: results.goodput.iter().map(per_host).reduce(f64::max).map(rounded) }
+}
+
+/// Numbers of a profile are at least this.
+const LEAST: f64 = 1e-3;
+
+fn pair(measured: &Pair) -> profile::Pair {
+    profile::Pair {
+        within: measured.within.clone(),
+        latency_us: rounded(measured.latency).max(LEAST),
+        goodput: rounded(measured.goodput).max(LEAST),
+        eager: measured.eager,
+        // What costs nothing that could be measured is left out.
+        rendezvous_us: measured.rendezvous.map(rounded).filter(|&more| more >= LEAST),
+        assumed: measured.assumed,
+    }
+}
+
+fn reduction(measured: Reduction) -> profile::Reduction {
+    let least = |value: f64| rounded(value).max(LEAST);
+    profile::Reduction { int_ns: least(measured.int), double_ns: least(measured.double) }
 }
 
 /// Whether a profile says something about it: of sizes that differ by rank, a rank knows its own only.
@@ -134,6 +156,29 @@ mod tests {
         assert_eq!(found.costs.host_goodput, Some(100.0));
         let cell = found.cells[0];
         assert_eq!((cell.bytes, cell.stock_us, cell.fastest_us), (65536, 500.0, 250.0));
+    }
+
+    #[test]
+    fn what_pairs_and_sums_cost_is_told_where_it_was_measured() {
+        let mut measured = results(Vec::new());
+        let none = profile(&measured, "2026-11-23").expect("a profile");
+        assert_eq!((none.pairs, none.reduction), (Vec::new(), None));
+        let pair = |rendezvous| Pair {
+            within: "node".to_owned(),
+            ranks: (0, 2),
+            latency: 0.51239,
+            goodput: 41000.0,
+            eager: Some(4064),
+            rendezvous: Some(rendezvous),
+            assumed: Some(3840),
+        };
+        measured.pairs = vec![pair(1.5), pair(-0.2)];
+        measured.reduction = Some(Reduction { int: 0.0, double: 0.25 });
+        let found = profile(&measured, "2026-11-23").expect("a profile");
+        assert_eq!(found.pairs.iter().map(|pair| pair.rendezvous_us).collect::<Vec<_>>(), [Some(1.5), None]);
+        assert_eq!((found.pairs[0].latency_us, found.pairs[0].eager), (0.512, Some(4064)));
+        assert_eq!(found.reduction, Some(profile::Reduction { int_ns: 1e-3, double_ns: 0.25 }));
+        assert_eq!(Profile::from_toml(&found.to_toml(), "p.toml"), Ok(found));
     }
 
     #[test]

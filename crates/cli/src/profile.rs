@@ -1,6 +1,7 @@
 //! `nagare profile`: what is in profiles.
 
 mod diff;
+mod measures;
 
 use crate::output::{bytes, print, print_json, table as boxed};
 use clap::{Args, Subcommand};
@@ -32,7 +33,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Show in what two profiles differ: what is the fastest, and times by more than a tenth
+    /// Show in what two profiles differ: what is the fastest, times and costs by more than a tenth
     #[command(after_help = "Example:\n  nagare profile diff before.toml after.toml")]
     Diff {
         /// A profile
@@ -62,13 +63,15 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         Action::Show { file, json: false } => print(&table(&read(file)?))?,
         Action::Diff { before, after, json } => {
             let profiles = [read(before)?, read(after)?];
-            let cells = diff::compared(&profiles);
+            let (costs, cells) = (measures::changed(&profiles), diff::compared(&profiles));
             if *json {
                 let [before, after] = [as_data(&profiles[0])?, as_data(&profiles[1])?];
                 let [before, after] = [&before["measured"], &after["measured"]];
-                print_json(&json!({ "schema": 1, "before": before, "after": after, "differing": cells }))?;
+                let differing = json!({ "schema": 1, "before": before, "after": after, "differing": cells,
+                    "costs": costs });
+                print_json(&differing)?;
             } else {
-                print(&diff::shown(&profiles, &cells))?;
+                print(&diff::shown(&profiles, &costs, &cells))?;
             }
         }
         Action::Check { files, json } => return check(files, *json),
@@ -153,6 +156,7 @@ pub fn table(profile: &Profile) -> String {
             let _ = writeln!(text, "{what}: {value} {unit}");
         }
     }
+    text += &measures::shown(profile);
     let mut table = boxed(["collective", "bytes", "fastest", "ms", "stock ms", "× stock"]);
     for cell in &profile.cells {
         table.add_row([

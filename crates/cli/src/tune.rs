@@ -126,7 +126,8 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         fs::write(&lines, "").with_context(|| lines.display().to_string())?;
         let code = place.start(raced, vec![set("NAGARE_LEARN", "off"), set("NAGARE_PROFILE", &text(&costs)?)])?;
         let results = place.results(&lines, place.name(), code == ExitCode::SUCCESS)?;
-        let profile = profile_of(&results, date)?;
+        let alone = profile;
+        let profile = Profile { pairs: alone.pairs, reduction: alone.reduction, ..profile_of(&results, date)? };
         ensure!(!profile.cells.is_empty(), "nothing was measured: the job ended before");
         fs::write(&new, profile.to_toml()).with_context(|| new.display().to_string())?;
         // At once: another job may be reading it.

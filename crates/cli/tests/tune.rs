@@ -63,6 +63,31 @@ fn profiles_are_shown_compared_and_checked() {
 }
 
 #[test]
+fn costs_of_pairs_and_sums_are_shown_and_compared() {
+    let scratch = tempfile::tempdir().unwrap();
+    let pair = "[[pair]]\nwithin = \"node\"\nlatency = 0.5\ngoodput = 41000\neager = 4064\nrendezvous = 1.5\n\
+                assumed = 3840\n[reduction]\nint = 0.2\ndouble = 0.25\n";
+    let before = write(scratch.path(), "before.toml", &[BEFORE, pair].concat());
+    let shown = stdout_of(&["profile", "show", &before]);
+    for part in
+        ["within a node: 0.5 µs, 41000 Mbit/s, up to 4064 bytes", "1.5 µs more", "0.2 ns of int, 0.25 ns of double"]
+    {
+        assert!(shown.contains(part), "no {part} in {shown}");
+    }
+    // A tenth is the same; what only one of them has is told.
+    let changed = pair.replace("0.5", "0.52").replace("4064", "8128").replace("rendezvous = 1.5\n", "");
+    let after = write(scratch.path(), "after.toml", &[BEFORE, &changed].concat());
+    let difference = stdout_of(&["profile", "diff", &before, &after]);
+    for line in ["within a node: eager, bytes: 4064 -> 8128\n", "within a node: one byte more, µs: 1.5 -> unknown\n"] {
+        assert!(difference.contains(line), "no {line} in {difference}");
+    }
+    assert!(!difference.contains("latency") && difference.ends_with("0 of 2 differ\n"), "{difference}");
+    let json: Value = serde_json::from_str(&stdout_of(&["profile", "diff", "--json", &before, &after])).unwrap();
+    let costs = json["costs"].as_array().unwrap();
+    assert_eq!((costs.len(), &costs[0]["before"], &costs[0]["after"]), (2, &4064.0.into(), &8128.0.into()), "{json}");
+}
+
+#[test]
 fn profiles_are_json_too() {
     let scratch = tempfile::tempdir().unwrap();
     let before = write(scratch.path(), "before.toml", BEFORE);
@@ -281,7 +306,10 @@ fn what_is_measured_is_what_later_jobs_run() {
     let written = std::fs::read_to_string(out).unwrap();
     // With the rate of this machine's link, where it tells one.
     let shape = ["network = \"levels node in shared memory\"", "transport = \"tcp", "placement = \"node 2 x 1\""];
-    for line in shape.into_iter().chain(["ranks = 2", "nodes = 2", "collective = \"alltoall\"\nbytes = 32768"]) {
+    let pairs = ["[[pair]]\nwithin = \"job\"", "[reduction]"];
+    for line in
+        shape.into_iter().chain(pairs).chain(["ranks = 2", "nodes = 2", "collective = \"alltoall\"\nbytes = 32768"])
+    {
         assert!(written.contains(line), "no {line} in {written}");
     }
     assert_eq!(written.matches("[[fastest]]").count(), 6, "{written}");

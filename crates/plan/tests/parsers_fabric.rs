@@ -99,6 +99,16 @@ date = "2026-11-23"
 [network]
 message_latency = 66.5
 host_goodput = 95
+[[pair]]
+within = "node"
+latency = 0.5
+goodput = 41000
+eager = 4064
+rendezvous = 1.5
+assumed = 3840
+[reduction]
+int = 0.2
+double = 0.25
 [[fastest]]
 collective = "bcast"
 bytes = 65536

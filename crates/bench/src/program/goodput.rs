@@ -36,7 +36,11 @@ pub fn firsts(hosts: &[String]) -> Vec<i32> {
     firsts
 }
 
-fn test(together: &Together, name: &str, flows: &[(i32, i32)]) -> Result<Goodput, String> {
+/// What so many messages at once take.
+///
+/// # Errors
+/// If what arrives is not what was sent.
+pub fn test(together: &Together, name: &str, flows: &[(i32, i32)]) -> Result<Goodput, String> {
     let to = flows.iter().find(|flow| flow.0 == together.rank).map(|flow| together.world.process_at_rank(flow.1));
     let from = flows.iter().find(|flow| flow.1 == together.rank).map(|flow| together.world.process_at_rank(flow.0));
     let send = vec![together.rank as u8; BYTES];

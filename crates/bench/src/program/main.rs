@@ -14,6 +14,8 @@ mod goodput;
 mod measure;
 mod messages;
 mod nagare;
+mod pairs;
+mod reductions;
 mod sweep;
 mod together;
 mod tuner;
@@ -100,7 +102,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let job = Job {
         network,
-        transport: described.and_then(|known| known.transport),
+        transport: described.as_ref().and_then(|known| known.transport.clone()),
         placement,
         nodes,
         nagare: version,
@@ -120,6 +122,13 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     }
     for message in messages::measure(together, &hosts) {
         out.write(&Line::Message(message))?;
+    }
+    // Where the network alone is measured: it takes a second or two.
+    if arguments.sizes.is_empty() {
+        for pair in pairs::measure(together, &hosts, described.as_ref())? {
+            out.write(&Line::Pair(pair))?;
+        }
+        out.write(&Line::Reduction(reductions::measure(together)))?;
     }
     if let Some(processors) = watch.others(&since) {
         out.write(&Line::Others { processors })?;

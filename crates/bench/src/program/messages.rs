@@ -10,9 +10,9 @@ use nagare_bench::statistics::median;
 use std::time::Instant;
 
 /// Bytes of a message that goes back and forth.
-const PING: usize = 8;
+pub const PING: u64 = 8;
 /// Round trips of one repetition.
-const TRIPS: usize = 200;
+pub const TRIPS: usize = 200;
 /// Bytes of a message of a stream.
 const SMALL: usize = 64;
 /// Messages of a stream on their way at a time.
@@ -54,14 +54,15 @@ fn message(test: &str, flows: Vec<(i32, i32)>, bytes: usize, seconds: f64) -> Me
     Message { test: test.to_owned(), flows, bytes: bytes as u64, microseconds: seconds * 1e6 }
 }
 
-fn latency(together: &Together, pair: Vec<(i32, i32)>) -> Message {
-    let (a, b) = pair[0];
+/// Seconds that a message of so many bytes takes one way, half a round trip between two ranks, all others waiting; the
+/// same at all ranks.
+pub fn one_way(together: &Together, (a, b): (i32, i32), bytes: u64, trips: usize) -> f64 {
     // The pair's own clock: the others' way through the barriers is none of its.
     let mut own = Vec::new();
+    let mut data = vec![0u8; bytes as usize];
     repeated(together, || {
         let start = Instant::now();
-        let mut data = [0u8; PING];
-        for _ in 0..TRIPS {
+        for _ in 0..trips {
             if together.rank == a {
                 together.world.process_at_rank(b).send(&data[..]);
                 together.world.process_at_rank(b).receive_into(&mut data[..]);
@@ -70,11 +71,15 @@ fn latency(together: &Together, pair: Vec<(i32, i32)>) -> Message {
                 together.world.process_at_rank(a).send(&data[..]);
             }
         }
-        own.push(start.elapsed().as_secs_f64() / (2.0 * TRIPS as f64));
+        own.push(start.elapsed().as_secs_f64() / (2.0 * trips as f64));
     });
     // The first repetition opened the connection. The others have waited less than the pair has taken.
-    let seconds = together.largest(median(&own[1..]));
-    message(LATENCY, pair, PING, seconds)
+    together.largest(median(&own[1..]))
+}
+
+fn latency(together: &Together, pair: Vec<(i32, i32)>) -> Message {
+    let seconds = one_way(together, pair[0], PING, TRIPS);
+    message(LATENCY, pair, PING as usize, seconds)
 }
 
 fn gap(together: &Together, flows: Vec<(i32, i32)>) -> Message {

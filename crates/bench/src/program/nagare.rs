@@ -34,6 +34,28 @@ pub struct Description {
     pub placement: String,
     /// Nodes of the communicator.
     pub nodes: u32,
+    /// In which groups its ranks are.
+    pub topology: Levels,
+    /// What Nagare takes for the longest eager messages.
+    pub eager: Option<Eager>,
+}
+
+/// Levels from the widest to the node, with the group of every rank.
+#[derive(Deserialize)]
+pub struct Levels {
+    /// What they are called.
+    pub names: Vec<String>,
+    /// Of each level the groups.
+    pub groups: Vec<Vec<u32>>,
+}
+
+/// Bytes of the longest messages that Nagare takes for eager.
+#[derive(Clone, Copy, Deserialize)]
+pub struct Eager {
+    /// Within a node.
+    pub local: u64,
+    /// Between nodes.
+    pub remote: u64,
 }
 
 #[derive(Deserialize)]

@@ -164,6 +164,8 @@ impl<'a> Place<'a> {
             job: Default::default(),
             goodput: Vec::new(),
             messages: Vec::new(),
+            pairs: Vec::new(),
+            reduction: None,
             cells: Vec::new(),
         };
         for line in read {
@@ -171,6 +173,8 @@ impl<'a> Place<'a> {
                 Line::Job(job) => results.job = job,
                 Line::Goodput(goodput) => results.goodput.push(goodput),
                 Line::Message(message) => results.messages.push(message),
+                Line::Pair(pair) => results.pairs.push(pair),
+                Line::Reduction(reduction) => results.reduction = Some(reduction),
                 Line::Others { processors } => results.others = Some(processors),
                 Line::Cell(cell) => results.cells.push(cell),
                 Line::End => {}

@@ -1,5 +1,6 @@
 //! `nagare profile diff`: in what two profiles differ.
 
+use super::measures::Changed;
 use super::{name, summary, unit};
 use crate::output::bytes;
 use nagare_plan::profile::{Cell, Profile};
@@ -57,8 +58,12 @@ fn differing(old: Option<Cell>, new: Option<Cell>) -> Option<Differing> {
 }
 
 /// The same in words.
-pub fn shown([before, after]: &[Profile; 2], cells: &[Differing]) -> String {
+pub fn shown([before, after]: &[Profile; 2], costs: &[Changed], cells: &[Differing]) -> String {
     let mut text = format!("before: {}\nafter:  {}\n", summary(before), summary(after));
+    for cost in costs {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", cost.told());
+    }
     let told = |fastest: &Fastest| format!("{} {:.3} ms", fastest.algorithm, fastest.us * 1e-3);
     for Differing { what, before, after, .. } in cells {
         // Writing to a String cannot fail.

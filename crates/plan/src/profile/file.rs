@@ -19,6 +19,8 @@
 //! message_gap = 65             # microseconds between the messages of a host
 //! host_goodput = 95.2          # Mbit/s of data that a host sends while all do
 //!
+//! # [[pair]] and [reduction]: measures.rs
+//!
 //! [[fastest]]
 //! collective = "bcast"
 //! bytes = 65536                # of the vector; of a block, where ranks have blocks
@@ -27,6 +29,7 @@
 //! stock_us = 61000
 //! ```
 
+use super::measures::{self, MOST_PAIRS, RawPair, RawReduction};
 use super::{Cell, Measured, Profile};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
@@ -68,6 +71,9 @@ struct RawProfile {
     measured: RawMeasured,
     #[serde(default)]
     network: RawNetwork,
+    #[serde(default)]
+    pair: Vec<RawPair>,
+    reduction: Option<RawReduction>,
     #[serde(default)]
     fastest: Vec<RawCell>,
 }
@@ -152,6 +158,11 @@ impl Profile {
             },
             host_goodput: optional(&raw.network.host_goodput, 1e9)?,
         };
+        if raw.pair.len() > MOST_PAIRS {
+            return Err(error(None, format!("{} times [[pair]]; expected at most {MOST_PAIRS}", raw.pair.len())));
+        }
+        let pairs = raw.pair.into_iter().map(|pair| pair.checked(within)).collect::<Result<_, _>>()?;
+        let reduction = raw.reduction.map(|reduction| reduction.checked(within)).transpose()?;
         let cell = |raw: &RawCell| {
             let name = raw.collective.as_ref();
             let collective = Collective::from_name(name).ok_or_else(|| {
@@ -189,7 +200,7 @@ impl Profile {
         }
         let RawMeasured { mpi, network, transport, placement, ranks, nodes, nagare, date, command } = raw.measured;
         let measured = Measured { mpi, network, transport, placement, ranks, nodes, nagare, date, command };
-        Ok(Self { measured, costs, cells })
+        Ok(Self { measured, costs, pairs, reduction, cells })
     }
 
     /// The text of its file.
@@ -220,6 +231,7 @@ impl Profile {
                 line!("{key} = {value:?}   # {unit}");
             }
         }
+        let _ = measures::write(&mut text, &self.pairs, self.reduction);
         for Cell { collective, bytes, most, fastest, stock_us, fastest_us } in &self.cells {
             let algorithm = fastest.map_or(STOCK, Algorithm::name);
             line!("\n[[fastest]]\ncollective = \"{collective}\"\nbytes = {bytes}");
@@ -236,6 +248,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::super::tests::profile;
+    use super::super::{Pair, Reduction};
     use super::*;
 
     #[test]
@@ -246,6 +259,17 @@ mod tests {
         written.measured.command = "nagare tune \"a b\" \\ \n".to_owned();
         written.costs.message.latency_us = Some(66.25);
         written.costs.host_goodput = Some(1e5);
+        let pair = Pair {
+            within: "node \"x\"".to_owned(),
+            latency_us: 0.5,
+            goodput: 41e3,
+            eager: Some(4064),
+            rendezvous_us: Some(1.5),
+            assumed: Some(3840),
+        };
+        let least = Pair { within: "job".to_owned(), eager: None, rendezvous_us: None, assumed: None, ..pair.clone() };
+        written.pairs = vec![pair, least];
+        written.reduction = Some(Reduction { int_ns: 0.2, double_ns: 0.25 });
         let text = written.to_toml();
         assert_eq!(Profile::from_toml(&text, "p.toml"), Ok(written), "{text}");
     }
@@ -270,6 +294,12 @@ mod tests {
             ("ranks = 16", "ranks = \"x\"", "p.toml:9: "),
             ("ranks = 16", "rank = 16", "p.toml:9: unknown field `rank`"),
             ("bytes = 65536", "bytes = -1", "p.toml:19: "),
+            (
+                "\n[[fastest]]",
+                "\n[[pair]]\nwithin = \"node\"\nlatency = 0\ngoodput = 1\n[[fastest]]",
+                "p.toml:19: 0; expected",
+            ),
+            ("\n[[fastest]]", "\n[reduction]\nint = 1\ndouble = inf\n[[fastest]]", "p.toml:19: inf; expected"),
         ] {
             let error = Profile::from_toml(&text.replacen(from, to, 1), "p.toml").expect_err(to).to_string();
             assert!(error.starts_with(expected), "{to}: {error}\n{text}");

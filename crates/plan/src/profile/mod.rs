@@ -9,8 +9,10 @@
 //! them may carry out floating-point sums.
 
 mod file;
+mod measures;
 
 pub use file::{MAX_FILE_BYTES, ProfileError};
+pub use measures::{Pair, Reduction};
 
 use crate::algorithm::Algorithm;
 use crate::choice::{Prescription, Rule};
@@ -25,6 +27,10 @@ pub struct Profile {
     pub measured: Measured,
     /// What messages and links cost there.
     pub costs: Costs,
+    /// What pairs of ranks can do, the closest first.
+    pub pairs: Vec<Pair>,
+    /// What a sum costs.
+    pub reduction: Option<Reduction>,
     /// What was the fastest, by collective and bytes.
     pub cells: Vec<Cell>,
 }
@@ -156,7 +162,8 @@ mod tests {
             date: "2026-11-23".to_owned(),
             command: "nagare tune -- mpirun -np 16".to_owned(),
         };
-        Profile { measured, costs: Costs::default(), cells: cells.iter().map(cell).collect() }
+        let cells = cells.iter().map(cell).collect();
+        Profile { measured, costs: Costs::default(), pairs: Vec::new(), reduction: None, cells }
     }
 
     /// Sizes beside them are left to others.
