@@ -150,22 +150,31 @@ fn set(name: &str, value: &str) -> (String, String) {
 }
 
 /// What the network is, by a run of `nagare bench` without any size, in a process of its own: one that has been in a
-/// testbed does not leave it. Its file is beside `file` until it is read.
+/// testbed does not leave it.
 fn network(place: &PlaceArgs, file: &Path) -> anyhow::Result<Results> {
     measured(place, file, &["--sizes", "none"])
 }
 
-/// What a run of `nagare bench` with these words measures.
+/// What a run of `nagare bench` with these words measures. Its files are in a directory beside `file` until they are
+/// read.
 fn measured(place: &PlaceArgs, file: &Path, words: &[&str]) -> anyhow::Result<Results> {
-    let (directory, name) = (file.parent().unwrap_or(Path::new(".")), format!("nagare-tune-{}", std::process::id()));
+    let beside = file.parent().unwrap_or(Path::new("."));
+    let directory = beside.join(format!("nagare-tune-{}", std::process::id()));
+    fs::create_dir(&directory).with_context(|| directory.display().to_string())?;
+    let results = measured_in(&directory, place, words);
+    fs::remove_dir_all(&directory).with_context(|| directory.display().to_string())?;
+    results
+}
+
+fn measured_in(directory: &Path, place: &PlaceArgs, words: &[&str]) -> anyhow::Result<Results> {
+    let name = "results";
     let (options, last) = place.words()?;
     let out = directory.join(format!("{name}.json"));
     let mut command = Command::new(own::file()?);
-    command.arg("bench").args(words).args(["--name", &name, "--out"]).arg(directory).args(options).args(last);
+    command.arg("bench").args(words).args(["--name", name, "--out"]).arg(directory).args(options).args(last);
     let status = command.env("NAGARE_PROFILE", "off").stdout(Stdio::null()).status().context("nagare bench")?;
     ensure!(status.success(), "it could not be measured; what was said of it is above");
     let text = fs::read_to_string(&out).with_context(|| out.display().to_string())?;
-    fs::remove_file(&out).with_context(|| out.display().to_string())?;
     serde_json::from_str(&text).with_context(|| out.display().to_string())
 }
 

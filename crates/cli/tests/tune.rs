@@ -218,6 +218,9 @@ fn mpich_takes_the_selections_that_are_written() {
         let used = format!("MPIR_CVAR_{variable}_SELECTION_TUNING_JSON_FILE={}", file.display());
         assert!(stdout(&tuned).contains(&used), "{}", stdout(&tuned));
     }
+    let mut left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["p.toml", "select.json", "select.json.ch4"]);
     let ended = ran_with(&hello(scratch.path(), "mpicc.mpich"), &files);
     assert!(ended.status.success(), "{}", stderr(&ended));
 }

@@ -1,8 +1,9 @@
 //! What one pair of ranks of every level can do alone: latency, bytes per second, and from which size on a sender waits
 //! for its receiver.
 //!
-//! An eager message leaves before its receiver has asked for it, a longer one does not. So the receiver waits for a word
-//! of the sender before it posts the receive, and the sender gives it once the send has ended, or has had time enough.
+//! An eager message leaves before its receiver has asked for it, a longer one does not. So the receiver waits for a
+//! word of the sender before it posts the receive, and the sender gives it once the send has ended, or has had time
+//! enough.
 
 use crate::goodput;
 use crate::messages::{PING, TRIPS, one_way};
@@ -26,7 +27,8 @@ const LONGEST: u64 = 4 << 20;
 /// Round trips of one repetition, with messages of some size.
 const LONGER_TRIPS: usize = 20;
 
-/// Measures a pair of every level in turn, all other ranks waiting: of the levels that Nagare knows, otherwise of hosts.
+/// Measures a pair of every level in turn, all other ranks waiting: of the levels that Nagare knows, otherwise of the
+/// hosts.
 ///
 /// # Errors
 /// If what arrives is not what was sent.
