@@ -112,7 +112,7 @@ impl Family {
     pub fn settings(self, operation: Operation, bytes: u64) -> Vec<Setting> {
         match self {
             Self::OpenMpi => open_mpi(operation, bytes),
-            Self::Mpich => mpich(operation),
+            Self::Mpich => mpich(operation, bytes),
         }
     }
 }
@@ -213,10 +213,26 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
 }
 
 /// An algorithm of MPICH: its name, and further variables with the words that tell them apart.
-struct Intra(&'static str, &'static [(&'static str, Value, &'static str)]);
+struct Intra(&'static str, &'static [Further]);
+
+/// A further variable, its value, and the words that tell it apart; none where it is always the same.
+type Further = (&'static str, Value, &'static str);
+
+/// Parameters of MPICH 5's pipelined trees: children of a rank (a chain has 1), and KiB of a chunk; all others as they
+/// are by default.
+const fn pipelined(children: i32, kib: i32, words: &'static str) -> [Further; 4] {
+    [
+        ("MPIR_CVAR_BCAST_TREE_KVAL", Value::Number(children), words),
+        (CHUNK, Value::Number(kib << 10), ""),
+        ("MPIR_CVAR_BCAST_IS_NON_BLOCKING", Value::Number(1), ""),
+        ("MPIR_CVAR_BCAST_RECV_PRE_POST", Value::Number(0), ""),
+    ]
+}
 
 /// How many messages a rank of `scattered` has on their way at a time.
 const THROTTLE: &str = "MPIR_CVAR_ALLTOALL_THROTTLE";
+/// Bytes of a chunk of a pipelined tree.
+const CHUNK: &str = "MPIR_CVAR_BCAST_TREE_PIPELINE_CHUNK_SIZE";
 const IGATHER: &str = "MPIR_CVAR_IGATHER_INTRA_ALGORITHM";
 const IGATHER_FANOUT: &str = "MPIR_CVAR_IGATHER_TREE_KVAL";
 const IALLTOALLV: &str = "MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM";
@@ -231,7 +247,10 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("scatter_recursive_doubling_allgather", &[]),
             Intra("binomial", &[]),
             Intra("smp", &[]),
-            Intra("pipelined_tree", &[]),
+            Intra("pipelined_tree", const { &pipelined(1, 8, "chain 8K") }),
+            Intra("pipelined_tree", const { &pipelined(2, 8, "k=2 8K") }),
+            Intra("pipelined_tree", const { &pipelined(1, 32, "chain 32K") }),
+            Intra("pipelined_tree", const { &pipelined(2, 32, "k=2 32K") }),
             Intra("nb", &[]),
         ],
         Operation::Reduce => {
@@ -303,14 +322,16 @@ fn intra(operation: Operation) -> &'static [Intra] {
     }
 }
 
-fn mpich(operation: Operation) -> Vec<Setting> {
+fn mpich(operation: Operation, bytes: u64) -> Vec<Setting> {
     let variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", operation.function().to_uppercase());
     let setting = |&Intra(algorithm, further): &Intra, device: bool| {
         let mut variables = vec![(variable.clone(), Value::Item(algorithm))];
         let mut name = algorithm.to_owned();
         for &(variable, value, words) in further {
             variables.push((variable.to_owned(), value));
-            name += &format!(" {words}");
+            if !words.is_empty() {
+                name += &format!(" {words}");
+            }
         }
         if !device {
             variables.push(("MPIR_CVAR_DEVICE_COLLECTIVES".to_owned(), Value::Item("none")));
@@ -319,7 +340,11 @@ fn mpich(operation: Operation) -> Vec<Setting> {
         Setting { name, variables, component: None }
     };
     // Its own choice with its device is what stock is.
-    let pairs = intra(operation).iter().flat_map(|algorithm| [(algorithm, true), (algorithm, false)]);
+    let is_cut = |&(variable, value, _): &Further| {
+        variable != CHUNK || matches!(value, Value::Number(chunk) if (chunk as u64) < bytes)
+    };
+    let fitting = intra(operation).iter().filter(|Intra(_, further)| further.iter().all(is_cut));
+    let pairs = fitting.flat_map(|algorithm| [(algorithm, true), (algorithm, false)]);
     pairs.chain([(&Intra("auto", &[]), false)]).map(|(algorithm, device)| setting(algorithm, device)).collect()
 }
 

@@ -22,10 +22,16 @@ const PATIENCE: f64 = 3.0;
 /// Tags of the message and of the word.
 const DATA: i32 = 1;
 const GO: i32 = 2;
-/// Longest message that is tried.
+/// Longest message that is tried, and on slow links …
 const LONGEST: u64 = 4 << 20;
+/// … the longest that takes so many seconds, but at least …
+const LONG: f64 = 0.1;
+/// … so many bytes.
+const LEAST: u64 = 256 << 10;
 /// Round trips of one repetition, with messages of some size.
 const LONGER_TRIPS: usize = 20;
+/// Seconds of one repetition: where messages are slow, there are fewer round trips.
+const REPETITION: f64 = 0.1;
 
 /// Measures a pair of every level in turn, all other ranks waiting: of the levels that Nagare knows, otherwise of the
 /// hosts.
@@ -50,9 +56,12 @@ fn one(together: &Together, Chosen { within, ranks }: &Chosen, assumed: Option<u
     let latency = 1e6 * one_way(together, (from, to), PING, TRIPS);
     let goodput = goodput::test(together, within, &[(from, to)])?;
     let wait = |bytes| WAIT + Duration::from_secs_f64(PATIENCE * seconds_of(&goodput, bytes));
-    let eager = largest(LONGEST, |bytes| leaves_at_once(together, from, to, bytes, wait(bytes)));
+    // The same at all ranks, as these times are.
+    let most = ((LONG / seconds_of(&goodput, 1)) as u64).clamp(LEAST, LONGEST);
+    let eager = largest(most, |bytes| leaves_at_once(together, from, to, bytes, wait(bytes)));
     // One byte more, and the receiver is asked first.
-    let microseconds = |bytes| 1e6 * one_way(together, (from, to), bytes, LONGER_TRIPS);
+    let trips = |bytes| (REPETITION / 2.0 / (latency * 1e-6 + seconds_of(&goodput, bytes))) as usize;
+    let microseconds = |bytes| 1e6 * one_way(together, (from, to), bytes, trips(bytes).clamp(1, LONGER_TRIPS));
     let rendezvous = eager.map(|eager| microseconds(eager + 1) - microseconds(eager));
     Ok(Pair {
         within: within.clone(),

@@ -42,9 +42,17 @@ pub struct Selected {
 struct Choice {
     /// `algorithm=…`; none: the library's own choice, without the device.
     algorithm: Option<String>,
+    /// What it needs beside its name.
+    parameters: Vec<String>,
 }
 
 impl Choice {
+    /// As the file has it, if it is an algorithm.
+    fn selected(&self) -> Option<Tree> {
+        let parameters = self.parameters.iter().map(|parameter| (parameter.clone(), Tree::default())).collect();
+        Some(Tree::one(self.algorithm.clone()?, Tree(parameters)))
+    }
+
     /// Whether it is an algorithm for communicators with several ranks on a node of several.
     fn needs_nodes(&self) -> bool {
         self.algorithm.as_deref().is_some_and(|name| name.ends_with("_smp"))
@@ -79,6 +87,20 @@ fn plain_composition(collective: Operation) -> Option<&'static str> {
     }
 }
 
+/// What a parameter of `pipelined_tree` is called in a file, by the name of its variable.
+fn parameter(variable: &str) -> Option<&'static str> {
+    match variable {
+        "MPIR_CVAR_BCAST_TREE_KVAL" => Some("k"),
+        "MPIR_CVAR_BCAST_TREE_PIPELINE_CHUNK_SIZE" => Some("chunk_size"),
+        "MPIR_CVAR_BCAST_IS_NON_BLOCKING" => Some("is_non_blocking"),
+        "MPIR_CVAR_BCAST_RECV_PRE_POST" => Some("recv_pre_posted"),
+        _ => None,
+    }
+}
+
+/// Parameters of `pipelined_tree`: what a file leaves out is not set to anything.
+const PARAMETERS: usize = 5;
+
 /// Algorithms for numbers of ranks that are powers of two.
 fn needs_power(algorithm: &str) -> bool {
     matches!(
@@ -90,28 +112,34 @@ fn needs_power(algorithm: &str) -> bool {
 
 /// What a setting says, if a file can say it; `plain`: whether the device adds nothing to this collective.
 fn choice(collective: Operation, variables: &Variables, own: &Selections, ranks: usize, plain: bool) -> Option<Choice> {
+    let own_variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", collective.function().to_uppercase());
     let mut algorithm = None;
+    let mut parameters = Vec::new();
     let mut without_device = plain;
     for (variable, value) in variables {
         match variable.as_str() {
             "MPIR_CVAR_DEVICE_COLLECTIVES" if value == "none" => without_device = true,
-            // Parameters are for all calls and not in the file.
-            other if other != format!("MPIR_CVAR_{}_INTRA_ALGORITHM", collective.function().to_uppercase()) => {
-                return None;
-            }
-            _ => algorithm = Some(value.as_str()),
+            name if name == own_variable => algorithm = Some(value.as_str()),
+            // Others are for all calls and not in the file.
+            other => parameters.push(format!("{}={value}", parameter(other)?)),
+        }
+    }
+    let algorithm = algorithm?;
+    if !parameters.is_empty() || algorithm == "pipelined_tree" {
+        // As the variable is by default, which is read at the start only.
+        parameters.push("tree_type=kary".to_owned());
+        if algorithm != "pipelined_tree" || parameters.len() != PARAMETERS {
+            return None;
         }
     }
     let name = capitalised(collective);
-    let algorithm = match algorithm? {
+    let algorithm = match algorithm {
         "auto" => None,
-        // It has parameters, which the file would have to name.
-        "pipelined_tree" => return None,
         "nb" => Some(format!("algorithm=MPIR_{name}_allcomm_nb")),
         other => Some(format!("algorithm=MPIR_{name}_intra_{other}")),
     };
     let able = |name: &String| own.knows(name) && (ranks.is_power_of_two() || !needs_power(name));
-    (without_device && algorithm.iter().all(able)).then_some(Choice { algorithm })
+    (without_device && algorithm.iter().all(able)).then_some(Choice { algorithm, parameters })
 }
 
 /// `run` where a call is of the kind that was measured and the algorithm can run it, and `own` elsewhere.
@@ -222,7 +250,7 @@ pub fn mpich(results: &Results, own: &Selections) -> Selected {
             by_size(results, collective, bytes, |variables| choice(collective, variables, own, ranks, plain));
         let rules = Rules { collective, size, by_size };
         if !settings.is_empty() {
-            rules.put(&mut algorithms, ranks, |choice| Some(Tree::one(choice.algorithm.clone()?, Tree::default())));
+            rules.put(&mut algorithms, ranks, Choice::selected);
             if let (Some(device), Some(name), false) = (&mut device, composition, plain) {
                 rules.put(device, ranks, |_| Some(Tree::one(name, Tree::default())));
             }

@@ -36,6 +36,7 @@ fn own() -> Selections {
         "algorithm=MPIR_Bcast_intra_binomial",
         "algorithm=MPIR_Bcast_intra_smp",
         "algorithm=MPIR_Bcast_allcomm_nb",
+        "algorithm=MPIR_Bcast_intra_pipelined_tree",
         "algorithm=MPIR_Reduce_intra_reduce_scatter_gather",
         "algorithm=MPIR_Alltoall_intra_pairwise",
         "algorithm=MPIR_Allgather_intra_recursive_doubling",
@@ -211,6 +212,34 @@ fn what_a_file_cannot_say_is_not_told() {
     ]);
     let own = own();
     assert_eq!((algorithms, Some(device), told), (own.algorithms, own.device, Vec::new()));
+}
+
+#[test]
+fn trees_are_told_with_all_their_parameters() {
+    let settings = crate::oracle::Family::Mpich.settings(Operation::Bcast, 1 << 16);
+    let chain =
+        settings.iter().find(|setting| setting.name == "pipelined_tree chain 32K no-device").expect("a setting");
+    let variables: Vec<_> = chain.variables.iter().map(|(name, value)| (name.as_str(), value.to_string())).collect();
+    let told_of = |variables: &[(&str, String)]| {
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        told(vec![cell(Operation::Bcast, 1 << 16, &[("tree", 0.5, &variables)])]).0
+    };
+    let text = serde_json::to_string(&told_of(&variables)).expect("a tree");
+    let selected = r#""algorithm=MPIR_Bcast_intra_pipelined_tree":{"#;
+    let parameters = text.split(selected).nth(1).and_then(|rest| rest.split("}}").next()).expect("it is told");
+    let mut parameters: Vec<_> = parameters.trim_end_matches(":{").split(":{},").collect();
+    parameters.sort_unstable();
+    let expected = [
+        r#""chunk_size=32768""#,
+        r#""is_non_blocking=1""#,
+        r#""k=1""#,
+        r#""recv_pre_posted=0""#,
+        r#""tree_type=kary""#,
+    ];
+    assert_eq!(parameters, expected);
+    // One of them is missing.
+    let fewer: Vec<_> = variables.iter().filter(|(name, _)| !name.ends_with("_KVAL")).cloned().collect();
+    assert_eq!(told_of(&fewer), own().algorithms);
 }
 
 #[test]
