@@ -113,10 +113,10 @@ mod tests {
         cell
     }
 
-    /// What was measured on 16 ranks.
+    /// What was measured on 16 ranks, two on each host.
     pub(super) fn results(mpi: &str, cells: Vec<Cell>) -> Results {
         let mut results = Results { cells, ..Results::default() };
-        results.job.hosts = vec![String::new(); 16];
+        results.job.hosts = (0..16).map(|rank| format!("n{}", rank / 2)).collect();
         results.job.mpi = mpi.to_owned();
         results
     }

@@ -18,6 +18,7 @@ use super::selections::{Selections, Tree};
 use super::{Told, Variables, by_size};
 use crate::operation::{Operation, Unit};
 use crate::record::Results;
+use std::collections::BTreeSet;
 
 /// The library maps a file to memory and reads on to a zero byte: a page must have room for one.
 const PAGE: usize = 4096;
@@ -110,8 +111,15 @@ fn needs_power(algorithm: &str) -> bool {
     )
 }
 
-/// What a setting says, if a file can say it; `plain`: whether the device adds nothing to this collective.
-fn choice(collective: Operation, variables: &Variables, own: &Selections, ranks: usize, plain: bool) -> Option<Choice> {
+/// What a setting says, if a file can say it; `plain`: whether the device adds nothing to this collective; `nodes`:
+/// whether some of several nodes has several ranks.
+fn choice(
+    collective: Operation,
+    variables: &Variables,
+    own: &Selections,
+    ranks: usize,
+    [plain, nodes]: [bool; 2],
+) -> Option<Choice> {
     let own_variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", collective.function().to_uppercase());
     let mut algorithm = None;
     let mut parameters = Vec::new();
@@ -134,6 +142,10 @@ fn choice(collective: Operation, variables: &Variables, own: &Selections, ranks:
     }
     let name = capitalised(collective);
     let algorithm = match algorithm {
+        // Without a device that adds something it is what the library does anyway, and so is what needs nodes of
+        // several ranks where there are none.
+        "auto" if plain => return None,
+        "smp" if !nodes => return None,
         "auto" => None,
         "nb" => Some(format!("algorithm=MPIR_{name}_allcomm_nb")),
         other => Some(format!("algorithm=MPIR_{name}_intra_{other}")),
@@ -229,13 +241,15 @@ fn text(tree: &Tree) -> String {
 /// measured.
 pub fn mpich(results: &Results, own: &Selections) -> Selected {
     let ranks = results.job.hosts.len();
+    let hosts: BTreeSet<&str> = results.job.hosts.iter().map(String::as_str).collect();
+    let nodes = hosts.len() > 1 && hosts.len() < ranks;
     let (mut algorithms, mut device) = (own.algorithms.clone(), own.device.clone());
     let mut told = Vec::new();
     for collective in Operation::ALL {
         let Some(size) = size_of(collective) else { continue };
         let key = format!("collective={}", collective.function());
         let composed = own.device.as_ref().and_then(|tree| tree.under(&key)?.under("comm_type=intra"));
-        let plain = composed.is_none_or(|tree| tree.name().is_some());
+        let plain = composed.is_none_or(|tree| tree.name().is_some()) || hosts.len() == ranks;
         let composition = plain_composition(collective).filter(|name| own.knows(name));
         if ranks == 0 || !(plain || composition.is_some()) {
             continue;
@@ -247,7 +261,7 @@ pub fn mpich(results: &Results, own: &Selections) -> Selected {
             Unit::Rank => cell.block * ranks as u64,
         };
         let (by_size, settings) =
-            by_size(results, collective, bytes, |variables| choice(collective, variables, own, ranks, plain));
+            by_size(results, collective, bytes, |variables| choice(collective, variables, own, ranks, [plain, nodes]));
         let rules = Rules { collective, size, by_size };
         if !settings.is_empty() {
             rules.put(&mut algorithms, ranks, Choice::selected);

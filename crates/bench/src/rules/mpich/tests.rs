@@ -252,6 +252,22 @@ fn without_the_device_its_own_choice_can_be_faster() {
     assert_eq!(told.len(), 1);
 }
 
+/// One rank on each host: the device adds nothing, and no node has several ranks.
+#[test]
+fn with_one_rank_on_each_host_the_device_does_not_matter() {
+    let told = |algorithm, device: &[(&'static str, &'static str)]| {
+        let variables = [&[("algorithm", algorithm)], device].concat();
+        let mut found = results("MPICH", vec![cell(Operation::Bcast, 1 << 16, &[("forced", 0.5, &variables)])]);
+        found.job.hosts = (0..16).map(|rank| rank.to_string()).collect();
+        let files = mpich(&found, &own());
+        let device = files.device.and_then(|text| serde_json::from_str::<Tree>(&text).ok());
+        assert_eq!(device, own().device, "as it was");
+        files.told.len()
+    };
+    assert_eq!((told("binomial", &[]), told("binomial", &[NO_DEVICE])), (1, 1));
+    assert_eq!((told("smp", &[NO_DEVICE]), told("auto", &[NO_DEVICE])), (0, 0));
+}
+
 #[test]
 fn powers_of_two_are_needed_where_an_algorithm_needs_them() {
     let measured = |ranks: usize| {
