@@ -262,7 +262,7 @@ fn the_mpi_library_that_a_program_needs() {
     let path = |name: &str| directory.path().join(name);
     let plugin = root_directory().join("packaging/slurm/nagare_spank.c");
     fs::write(path("reader.c"), format!("#include \"{}\"\n{READER}", plugin.display())).expect("a file");
-    cc("-O2 -Wl,--unresolved-symbols=ignore-all -o", &path("reader"), &path("reader.c"));
+    cc("-O2 -no-pie -Wl,--unresolved-symbols=ignore-all -o", &path("reader"), &path("reader.c"));
     let mut reader = Command::new(path("reader"));
     for (number, (name, library, _)) in cases.into_iter().enumerate() {
         let (source, built) = (path(&format!("{number}.c")), path(&format!("{number}.so")));
