@@ -8,7 +8,7 @@ pub mod place;
 
 use crate::bench_compare::{CompareArgs, compare};
 use crate::mpi::Family;
-use crate::output::print;
+use crate::output::{print, tell};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use guidelines::GuidelinesArgs;
@@ -139,7 +139,7 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     // A mistake is told before anything is started.
     let arguments = Arguments::parse(words.iter().cloned()).map_err(anyhow::Error::msg)?;
     for gap in arguments.gaps() {
-        eprintln!("nagare: {gap}");
+        tell!("{gap}");
     }
     // What an earlier run left must not pass for this one's.
     fs::write(&lines, "").with_context(|| lines.display().to_string())?;

@@ -1,7 +1,7 @@
 //! `nagare algorithms` and `nagare fabrics`.
 
 use crate::machine::load_fabric;
-use crate::output::{print, print_json, table};
+use crate::output::{print, print_json, table, tell};
 use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::fabric::{Fabric, SHIPPED, shipped};
 use serde::Serialize;
@@ -74,7 +74,7 @@ pub fn fabrics(files: &[String], json: bool) -> anyhow::Result<ExitCode> {
                     shipped(file).map_or_else(|| std::fs::read_to_string(file).unwrap_or_default(), str::to_owned);
                 networks.push(Network::new(file, &fabric, first_comment(&text)));
             }
-            Err(error) => eprintln!("nagare: {error:#}"),
+            Err(error) => tell!("{error:#}"),
         }
     }
     if json {

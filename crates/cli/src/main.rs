@@ -41,6 +41,7 @@ mod testbed_args;
 mod testbed_run;
 mod tune;
 
+use crate::output::tell;
 use clap::{CommandFactory, Parser};
 use command::{Cli, Command};
 use std::process::ExitCode;
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
         Command::Pages(args) => pages::run(&args, &Cli::command()),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("nagare: {error:#}");
+        tell!("{error:#}");
         ExitCode::from(failure)
     })
 }

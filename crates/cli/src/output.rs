@@ -29,6 +29,15 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a line to standard error, after the name of the command. A reader that has gone away is no error there either.
+macro_rules! tell {
+    ($($format:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), "nagare: {}", format_args!($($format)*));
+    }};
+}
+pub(crate) use tell;
+
 /// Writes a value as indented JSON.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;

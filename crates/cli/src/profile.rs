@@ -3,7 +3,7 @@
 mod diff;
 mod measures;
 
-use crate::output::{bytes, print, print_json, table as boxed};
+use crate::output::{bytes, print, print_json, table as boxed, tell};
 use clap::{Args, Subcommand};
 use comfy_table::CellAlignment;
 use nagare_config::read_text;
@@ -105,7 +105,7 @@ fn check(files: &[PathBuf], json: bool) -> anyhow::Result<ExitCode> {
                 (None, None)
             }
             Err(error) => {
-                eprintln!("nagare: {error:#}");
+                tell!("{error:#}");
                 code = ExitCode::FAILURE;
                 (None, Some(format!("{error:#}")))
             }

@@ -1,6 +1,6 @@
 //! `nagare ps`: what the collectives of running jobs are in, as their watches tell it.
 
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, tell};
 use anyhow::{Context, ensure};
 use clap::Args;
 use nagare_plan::quoted;
@@ -61,8 +61,8 @@ pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
         jobs.entry(world).or_default().insert(rank);
     }
     if jobs.is_empty() {
-        eprintln!(
-            "nagare: no job on this host is watched: start it with NAGARE_WATCH=10m, and ask on a host where a rank of \
+        tell!(
+            "no job on this host is watched: start it with NAGARE_WATCH=10m, and ask on a host where a rank of \
              it runs"
         );
     }
@@ -91,10 +91,10 @@ pub fn run(args: &PsArgs) -> anyhow::Result<ExitCode> {
     let is_none = found.is_empty();
     found.retain(is_wanted);
     for ranks in silent {
-        eprintln!("nagare: a job with {ranks} ranks here does not answer: it is another user's, or it is stopped");
+        tell!("a job with {ranks} ranks here does not answer: it is another user's, or it is stopped");
     }
     if let Some(job) = args.job.as_ref().filter(|_| found.is_empty() && !is_none) {
-        eprintln!("nagare: no job on this host is {}; without a name, all are shown", quoted(job));
+        tell!("no job on this host is {}; without a name, all are shown", quoted(job));
     }
     if args.json {
         print_json(&found)?;

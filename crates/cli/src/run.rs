@@ -6,7 +6,7 @@ use crate::mpi::elf::Dynamic;
 use crate::mpi::launcher::{Launcher, family_of_programs, is_launcher_name, resolve};
 use crate::mpi::preload::Preload;
 use crate::mpi::{Family, library, program};
-use crate::output::print;
+use crate::output::{print, tell};
 use anyhow::{Context, anyhow, bail};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -40,10 +40,10 @@ pub fn command(args: &RunArgs) -> anyhow::Result<Option<Command>> {
     let line = prepared.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let assignment = prepared.preload.as_ref().map_or_else(String::new, |value| format!("LD_PRELOAD={value} "));
     if args.verbose {
-        eprintln!("nagare: {}\nnagare: {assignment}{line}", prepared.found);
+        tell!("{}\nnagare: {assignment}{line}", prepared.found);
     }
     for obstacle in &prepared.obstacles {
-        eprintln!("nagare: {obstacle}; it is started, and runs as without Nagare");
+        tell!("{obstacle}; it is started, and runs as without Nagare");
     }
     if args.dry_run {
         print(&format!("{assignment}{line}\n"))?;

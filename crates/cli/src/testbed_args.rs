@@ -1,6 +1,7 @@
 //! What a testbed is made of: the fabric, the ranks on it, and how TCP keeps from congesting it.
 
 use crate::machine::load_fabric;
+use crate::output::tell;
 use anyhow::Context;
 use clap::Args;
 use nagare_plan::fabric::{Fabric, shipped};
@@ -82,9 +83,7 @@ impl Chosen {
 pub fn congestion(asked: Option<&str>) -> anyhow::Result<Option<String>> {
     let chosen = Kernel::new().choose(asked)?;
     if chosen.is_none() {
-        eprintln!(
-            "nagare: this kernel has no {USUAL} for namespaces; the testbed keeps the machine's congestion control"
-        );
+        tell!("this kernel has no {USUAL} for namespaces; the testbed keeps the machine's congestion control");
     }
     Ok(chosen)
 }

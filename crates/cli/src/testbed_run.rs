@@ -5,6 +5,7 @@ use crate::mpi::elf::Dynamic;
 use crate::mpi::launcher::{Kind, Launcher, find_in_path, resolve};
 use crate::mpi::preload::Preload;
 use crate::mpi::{Family, library};
+use crate::output::tell;
 use crate::own;
 use crate::testbed_args::{Chosen, RunArgs, congestion};
 use anyhow::{Context, bail, ensure};
@@ -90,7 +91,7 @@ fn timed(runs: Vec<Command>, mut run: impl FnMut(Command) -> anyhow::Result<u8>)
         seconds.push(start.elapsed().as_secs_f64());
     }
     if let [stock, ours] = seconds[..] {
-        eprintln!("nagare: from start to end {stock:.2} s without Nagare, {ours:.2} s with it: {:.2} x", stock / ours);
+        tell!("from start to end {stock:.2} s without Nagare, {ours:.2} s with it: {:.2} x", stock / ours);
     }
     Ok(0)
 }
@@ -238,8 +239,8 @@ fn command(
     }
     let path = &launcher.path;
     if args.verbose {
-        eprintln!("nagare: {} in {}", launcher.version, directory.display());
-        eprintln!("nagare: {TOPOLOGY}={} {} {}", chosen.topology, path.display(), words.join(" "));
+        tell!("{} in {}", launcher.version, directory.display());
+        tell!("{TOPOLOGY}={} {} {}", chosen.topology, path.display(), words.join(" "));
     }
     let mut command = Command::new(path);
     command.args(words).envs(launch.environment);

@@ -9,7 +9,7 @@
 mod written;
 
 use crate::bench::place::{Place, PlaceArgs, text};
-use crate::output::print;
+use crate::output::{print, tell};
 use crate::own;
 use crate::profile::{gains, table};
 use anyhow::{Context, ensure};
@@ -110,19 +110,19 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let written = Written::new(args, place.family())?;
     let cells = able.iter().filter(|operation| is_told(operation)).count() * asked.sizes.len();
     let outcome = (|| {
-        eprintln!("nagare: first what messages cost and what hosts send");
+        tell!("first what messages cost and what hosts send");
         let network = network(&args.place, &file)?;
         let profile = profile_of(&network, date)?;
         let told = match &written {
             Some(written) => {
                 let written = written.known(&network.job)?;
-                eprintln!("nagare: what the MPI library can be told to run");
+                tell!("what the MPI library can be told to run");
                 Some(written.write(args, cells)?)
             }
             None => None,
         };
         fs::write(&costs, profile.to_toml()).with_context(|| costs.display().to_string())?;
-        eprintln!("nagare: then the MPI library and the algorithms, in turn");
+        tell!("then the MPI library and the algorithms, in turn");
         fs::write(&lines, "").with_context(|| lines.display().to_string())?;
         let code = place.start(raced, vec![set("NAGARE_LEARN", "off"), set("NAGARE_PROFILE", &text(&costs)?)])?;
         let results = place.results(&lines, place.name(), code == ExitCode::SUCCESS)?;
@@ -134,7 +134,7 @@ pub fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         fs::rename(&new, &file).with_context(|| file.display().to_string())?;
         print(&format!("{}{}{}", table(&profile), conclusion(&profile, &file), told.unwrap_or_default()))?;
         if !results.complete {
-            eprintln!("nagare: the job did not come to its end; what it measured until then is in the profile");
+            tell!("the job did not come to its end; what it measured until then is in the profile");
         }
         Ok(code)
     })();

@@ -39,6 +39,15 @@ fn what_is_no_report_is_refused() {
     }
 }
 
+/// `nagare … 2>&1 | head`
+#[test]
+fn a_reader_of_errors_that_has_gone_away_changes_nothing() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = nagare(&["fabrics", "/no/such/file"]).stdout(writer.try_clone().unwrap()).stderr(writer).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+}
+
 /// One that is right is shown beside one that is wrong.
 #[test]
 fn fabric_files_are_checked() {

@@ -1,7 +1,7 @@
 //! What a run of `nagare bench` leaves: files, tables, and what disturbed it.
 
 use crate::bench_table::{legend, network, numbers, root, series, suggestion, timings};
-use crate::output::print;
+use crate::output::{print, tell};
 use anyhow::Context;
 use nagare_bench::operation::Operation;
 use nagare_bench::plot::svg;
@@ -54,10 +54,10 @@ pub fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
         out.display()
     ))?;
     if let Some(text) = disturbance(results) {
-        eprintln!("nagare: {text}");
+        tell!("{text}");
     }
     if !results.complete {
-        eprintln!("nagare: the benchmark did not come to its end; what it measured until then is above");
+        tell!("the benchmark did not come to its end; what it measured until then is above");
     }
     Ok(())
 }
