@@ -181,6 +181,22 @@ fn a_report_on_standard_output() {
     }
 }
 
+/// With time and rank, and of equal calls once.
+#[test]
+fn debugging_messages_do_not_repeat() {
+    for (mpi, ranks) in MPIS {
+        let job = Job::forced(&compile(mpi, "tests/programs/learning.c"), ranks).arguments(&["bcast", "int", "20"]);
+        let outcome = job.set("NAGARE_LOG", "debug").run().verified("learning");
+        let told = outcome.messages().into_iter().filter_map(|line| line.split_once(" s, rank 0: bcast of "));
+        let told: Vec<&str> = told.map(|(_, call)| call).collect();
+        let mut once = told.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert!(!told.is_empty() && once.len() == told.len(), "{}", outcome.ended.output());
+        assert!(outcome.report().ours("bcast") > told.len() as u64, "{}", outcome.ended.output());
+    }
+}
+
 #[test]
 fn a_report_that_cannot_be_written() {
     for (mpi, ranks) in MPIS {

@@ -25,9 +25,12 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
     let Decision { record, call: Call { collective, bytes, .. }, algorithm, .. } = *decision;
     let Pacing { segment, window, .. } = decision.pacing;
     let (ranks, units) = (record.size, if collective.reduces() { "elements" } else { "bytes" });
-    log::debug!(
-        "{collective} of {bytes} bytes on {ranks} ranks: {algorithm}, segments of {segment} {units}, window {window}"
-    );
+    if log::log_enabled!(log::Level::Debug) {
+        record.told.tell(format!(
+            "{collective} of {bytes} bytes on {ranks} ranks: {algorithm}, segments of {segment} {units}, window \
+             {window}"
+        ));
+    }
     let mut traffic = record.traffic();
     if let Err(failure) = record.failed() {
         explain(collective, failure);

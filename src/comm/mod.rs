@@ -5,7 +5,8 @@
 //!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
 //!                   ├─► duplicates                 private communicators so far
 //!                   ├─► learning                   what its calls have taught
-//!                   └─► counted                    its calls, and its name, for the report
+//!                   ├─► counted                    its calls, and its name, for the report
+//!                   └─► told                       what has been told of its calls
 //! ```
 //!
 //! May enter: what is known of one communicator whatever is called on it. May not: arguments and buffers of a call.
@@ -18,4 +19,5 @@ pub mod placement;
 mod programs;
 pub mod record;
 pub mod registry;
+mod told;
 mod witness;

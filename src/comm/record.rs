@@ -5,6 +5,7 @@ use super::duplicates::DUPLICATES;
 use super::learning::Learning;
 use super::placement::Placement;
 use super::programs::Programs;
+use super::told::Told;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
 use crate::real::Real;
@@ -53,6 +54,8 @@ pub struct Communicator {
     learning: Mutex<Learning>,
     /// Its calls, for the report.
     pub counted: Counted,
+    /// What has been told of them.
+    pub told: Told,
     /// What the watch calls this communicator, and the collectives that it has seen on it.
     watched: (OnceCell<u64>, AtomicU64),
 }
@@ -96,6 +99,7 @@ impl Communicator {
             rules: Mutex::new(None),
             learning: Mutex::default(),
             counted: Counted::default(),
+            told: Told::default(),
             watched: (OnceCell::new(), AtomicU64::new(0)),
         }
     }
