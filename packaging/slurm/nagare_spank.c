@@ -190,6 +190,13 @@ static const char *family_of(const char *needed)
     return strncmp(version, "40", 2) == 0 ? "openmpi" : strncmp(version, "12", 2) == 0 ? "mpich" : "";
 }
 
+/* Whether it is a library of Open MPI before 3.0, for which there is no build. */
+static int is_old(const char *needed)
+{
+    return strcmp(needed, "libmpi.so.0") == 0 || strcmp(needed, "libmpi.so.1") == 0 ||
+           strcmp(needed, "libmpi.so.20") == 0;
+}
+
 static int reads(int file, void *bytes, size_t size, uint64_t offset)
 {
     return offset <= INT64_MAX && pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
@@ -198,12 +205,13 @@ static int reads(int file, void *bytes, size_t size, uint64_t offset)
 /* This file's own header, which the linker names so. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
-/* Of a program in ELF format: the family it is linked to, or "". The file may say anything: all sizes have a limit. */
+/* Of a program in ELF format: the family it is linked to, "" where it names none, NULL where there is no build for it.
+   The file may say anything: all sizes have a limit. */
 static const char *family_in(int file, const Elf64_Ehdr *header)
 {
     Elf64_Phdr segments[64], dynamic = { 0 };
     static Elf64_Dyn entries[4096];
-    /* Symbols of Open MPI's own: its versions before 2.0 have the file name of MPICH. */
+    /* Symbols of Open MPI's own: its last versions before 2.0 have the file name of MPICH. */
     static const char own[] = "ompi_mpi_";
     static char symbols[1 << 20];
     uint64_t names = 0, address = 0, size = 0;
@@ -232,10 +240,12 @@ static const char *family_in(int file, const Elf64_Ehdr *header)
         if (entries[i].d_tag != DT_NEEDED || names + entries[i].d_un.d_val > INT64_MAX ||
             pread(file, needed, sizeof needed - 1, (off_t)(names + entries[i].d_un.d_val)) < 1)
             continue;
+        if (is_old(needed))
+            return NULL;
         if (strcmp(needed, "libmpi.so.12") == 0 && names <= INT64_MAX &&
             (got = pread(file, symbols, size < sizeof symbols ? size : sizeof symbols, (off_t)names)) > 0 &&
             memmem(symbols, (size_t)got, own, sizeof own - 1) != NULL)
-            return "";
+            return NULL;
         if (*family_of(needed) != '\0')
             return family_of(needed);
     }
@@ -243,7 +253,7 @@ static const char *family_in(int file, const Elf64_Ehdr *header)
 }
 
 /* The family of the MPI library that the program's file names: "" where it names none, as a script, Python, or what
-   opens its MPI later; NULL where the library cannot be loaded, as into a program of 32 bits. */
+   opens its MPI later; NULL where no build fits: a program of 32 bits, or of an old Open MPI. */
 static const char *family_named(const char *path)
 {
     Elf64_Ehdr header;
