@@ -140,7 +140,7 @@ fn allgatherv(ranks: u32, block: u64) -> Scheme {
         _ => false,
     };
     // Neighbors are pairs.
-    if neighbor && ranks.is_multiple_of(2) { Scheme::Neighbor } else { Scheme::RingOnce }
+    if neighbor && ranks % 2 == 0 { Scheme::Neighbor } else { Scheme::RingOnce }
 }
 
 fn reduce_scatter(ranks: u32, bytes: u64) -> Scheme {
