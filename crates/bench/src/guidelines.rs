@@ -13,6 +13,7 @@ use crate::operation::Operation::{
     self, Allgather, Allreduce, Alltoall, Bcast, Gather, Reduce, ReduceScatter, ReduceScatterBlock,
 };
 use crate::record::{Results, Timing};
+use serde::Serialize;
 
 /// Collectives, and those that together do their work. Sizes are those of all blocks together, the same on both sides.
 const GUIDELINES: [(Operation, &[Operation]); 7] = [
@@ -30,7 +31,7 @@ const CLEARLY: f64 = 1.05;
 
 /// A collective that is slower than it should be: by medians clearly, and the middle halves of the iterations do not
 /// overlap.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
     /// The collective and its bytes.
     pub collective: Operation,

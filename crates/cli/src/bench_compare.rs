@@ -1,10 +1,12 @@
 //! `nagare bench compare`: what changed between two runs.
 
 use crate::bench_table::{milliseconds, size};
-use crate::output::{print, table};
+use crate::output::{print, print_json, table};
 use anyhow::Context;
 use clap::Args;
-use nagare_bench::record::{Results, Timing};
+use nagare_bench::operation::Operation;
+use nagare_bench::record::{Cell, Results, Timing};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,11 +18,32 @@ pub struct CompareArgs {
     /// The second run
     #[arg(value_name = "B.json")]
     b: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The times of one configuration in both runs, for programs.
+#[derive(Serialize)]
+struct Both<'a> {
+    collective: Operation,
+    bytes: u64,
+    configuration: &'a str,
+    /// Medians, seconds.
+    a: f64,
+    b: f64,
+    /// `faster` or `slower` where the middle halves of the iterations do not overlap, else empty.
+    verdict: &'static str,
 }
 
 /// Prints the times of both, by collective, size and configuration.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
+    if args.json {
+        let all: Vec<Both> = a.cells.iter().flat_map(|cell| pairs(cell, &b)).collect();
+        print_json(&all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut rows = table(["collective", "bytes", "configuration", "A ms", "B ms", "change", ""]);
     let mut alone = 0;
     for cell in &a.cells {
@@ -71,6 +94,17 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The times of a cell of A that B has as well.
+fn pairs<'a>(cell: &'a Cell, b: &Results) -> Vec<Both<'a>> {
+    let Cell { collective, bytes, .. } = *cell;
+    let both = |timing: &'a Timing| {
+        let other = b.cell(collective, bytes)?.timing(&timing.configuration)?;
+        let (configuration, verdict) = (&*timing.configuration, verdict(timing, other));
+        Some(Both { collective, bytes, configuration, a: timing.median, b: other.median, verdict })
+    };
+    cell.timings.iter().filter_map(both).collect()
 }
 
 /// Whether B differs from A by more than the iterations of each differ.

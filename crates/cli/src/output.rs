@@ -2,6 +2,7 @@
 
 use comfy_table::{ContentArrangement, Table, presets};
 pub use nagare_plan::text::bytes;
+use nagare_plan::text::wrapped;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// What stands out in a terminal, and the SGR code of its colour (ECMA-48 section 8.3.117).
@@ -57,7 +58,33 @@ pub fn table<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
     table
 }
 
+/// The text with its longer lines broken between words where it goes to a terminal; what reads a pipe gets them whole.
+pub fn fitted(text: &str) -> String {
+    if std::io::stdout().is_terminal() { broken_at(text, width()) } else { text.to_owned() }
+}
+
+/// Lines of more than `width` columns broken between words, what follows indented; other lines as they are.
+fn broken_at(text: &str, width: usize) -> String {
+    let broken = |line: &str| match line.trim_end().chars().count() {
+        columns if columns > width => wrapped(line, width, 4),
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(broken).collect()
+}
+
 /// Columns of a text that is wrapped: those of the terminal, if it goes to one.
 pub fn width() -> usize {
     Table::new().width().map_or(nagare_plan::text::WIDTH, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_long_lines_are_broken() {
+        let text = "step  1: 0→1\nstep  2: 0→1 1→0 2→3\n\n";
+        assert_eq!(broken_at(text, 12), "step  1: 0→1\nstep 2: 0→1\n    1→0 2→3\n\n");
+        assert_eq!(broken_at(text, 80), text);
+    }
 }

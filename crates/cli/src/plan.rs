@@ -2,7 +2,7 @@
 
 use crate::args::{PlanArgs, ScheduleArgs};
 use crate::machine::Machine;
-use crate::output::{print, print_json};
+use crate::output::{fitted, print, print_json};
 use crate::settings::configuration;
 use crate::tables::rank_tables;
 use anyhow::{Context, ensure};
@@ -53,7 +53,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     if args.rank.is_none() {
         text.push('\n');
         for table in send_tables(&schedule) {
-            let _ = write!(text, "{table}");
+            text += &fitted(&table.to_string());
         }
     }
     if args.rank.is_some() || args.tables {

@@ -225,6 +225,10 @@ fn compare_and_table(bench: &Bench) {
     assert!(rows.iter().any(|row| row[..3] == ["bcast", "64K", "two_tree"]), "{compared}");
     assert!(rows[1..].iter().all(|row| row[3] == row[4] && row[5] == "+0 %" && row[6].is_empty()), "{compared}");
     assert!(!compared.contains("different fabrics"), "{compared}");
+    let compared: Value = serde_json::from_str(&stdout_of(&["bench", "compare", "--json", path, path])).unwrap();
+    let compared = compared.as_array().unwrap();
+    assert_eq!(compared.len(), rows.len() - 1);
+    assert!(compared.iter().all(|row| row["a"] == row["b"] && row["verdict"] == ""), "{compared:?}");
     let page = stdout_of(&["bench", "table", "--plots", "plots", path]);
     assert!(page.starts_with("## tree8: 4 ranks, map "), "{page}");
     assert!(page.contains("![gather on tree8](plots/a-gather.svg)"), "{page}");
@@ -232,7 +236,7 @@ fn compare_and_table(bench: &Bench) {
     let table: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("| collective |")).collect();
     let table: Vec<usize> =
         table.iter().take_while(|line| line.starts_with('|')).map(|line| line.matches('|').count()).collect();
-    assert_eq!((table.len(), table.iter().collect::<BTreeSet<_>>().len()), (14, 1), "{page}");
+    assert_eq!((table.len(), table.iter().collect::<BTreeSet<_>>().len()), (15, 1), "{page}");
     let mut run: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let allgathers = run["cells"].as_array_mut().unwrap().iter_mut().filter(|cell| cell["collective"] == "allgather");
     for timing in allgathers.flat_map(|cell| cell["timings"].as_array_mut().unwrap()) {
@@ -246,6 +250,11 @@ fn compare_and_table(bench: &Bench) {
     let told =
         "a: allgather of 16K per rank (64K in all), 1000000 ms, is slower than alltoall of 16K per pair (64K in all)";
     assert!(output.status.code() == Some(1) && stdout(&output).contains(told), "{}", stdout(&output));
+    let output = nagare(&["bench", "guidelines", "--json", slow.to_str().unwrap()]).output().unwrap();
+    let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let of = |violation: &Value| violation["collective"] == "allgather" && violation["bound"][0][0] == "alltoall";
+    let is_told = found[0]["violations"].as_array().unwrap().iter().any(of);
+    assert!(output.status.code() == Some(1) && is_told, "{found}");
     let missing = bench.bed.path("none.json");
     let (code, error) = failure_of(&["bench", "table", missing.to_str().unwrap()]);
     assert!(code == 2 && error.contains("none.json") && error.lines().count() == 1, "{error}");
