@@ -40,7 +40,7 @@ fn every_statement_is_carried_out() {
         report.assert_ran_blocks();
         assert!(report.ours("") > 100, "{report:?}");
         // Callbacks call on what is being freed; an operation on an F90 type is the library's.
-        let reasons = ["being freed", "one rank", "operation does not commute", "type of operation"];
+        let reasons = ["being freed", "no data", "one rank", "operation does not commute", "type of operation"];
         assert_eq!(report.reasons(), reasons, "{report:?}");
     }
 }

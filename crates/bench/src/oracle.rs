@@ -158,7 +158,8 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
         Operation::Allgather => {
             ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
         }
-        Operation::Allgatherv => ["ring", "neighbor", "bruck", "default"].into_iter().map(plain).collect(),
+        // Open MPI (4.1.4) lets nobody write its variable in a running job.
+        Operation::Allgatherv => Vec::new(),
         Operation::ReduceScatterBlock => {
             ["recursive_halving", "butterfly", "recursive_doubling", "basic_linear"].into_iter().map(plain).collect()
         }

@@ -266,7 +266,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
     if missing() {
         return;
     }
-    let collectives = "bcast,alltoallv,gather,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
+    let collectives = "bcast,alltoallv,gather,allgather,reduce_scatter_block,reduce_scatter";
     let options = ["--sizes", "16K", "--collectives", collectives, "--budget", "0.2", "--name", "o"];
     let Some(output) = bench.run(&[&options[..], &["--oracle", "--oracle-budget", "5"]].concat()) else { return };
     bench.assert_nothing_stays();
@@ -278,7 +278,6 @@ fn the_oracle_tries_what_the_library_can_be_told() {
             "bcast" => &["pipeline 8K", "chain 4K chain_fanout=4", "scatter_allgather", "binomial", "han"],
             "alltoallv" => &["pairwise", "basic_linear"],
             "allgather" => &["ring", "neighbor", "recursive_doubling", "bruck", "linear", "han"],
-            "allgatherv" => &["ring", "neighbor", "bruck", "default"],
             "reduce_scatter_block" => &["recursive_halving", "butterfly", "recursive_doubling", "basic_linear"],
             "reduce_scatter" => &["ring", "recursive_halving", "butterfly", "non-overlapping"],
             _ => &["basic_linear", "binomial", "linear_sync", "han"],

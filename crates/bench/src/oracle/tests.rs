@@ -64,7 +64,6 @@ fn gather_and_alltoallv_have_variables_of_their_own() {
 fn the_halves_of_allreduce_have_variables_of_their_own() {
     for (operation, open_mpi, mpich) in [
         (Operation::Allgather, "coll_tuned_allgather_algorithm", "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM"),
-        (Operation::Allgatherv, "coll_tuned_allgatherv_algorithm", "MPIR_CVAR_ALLGATHERV_INTRA_ALGORITHM"),
         (
             Operation::ReduceScatterBlock,
             "coll_tuned_reduce_scatter_block_algorithm",
