@@ -118,7 +118,7 @@ pub unsafe extern "C" fn nagare_set_algorithm(comm: MPI_Comm, rules: *const c_ch
 pub unsafe extern "C" fn nagare_report(format: *const c_char, buffer: *mut c_char, length: usize) -> usize {
     let text = guard("nagare_report", || {
         shim().map_or_else(no_shim, |shim| {
-            let report = collect::report(shim, &registry::kinds(shim), registry::learned(shim));
+            let report = collect::report(shim, &registry::kinds(shim, false), registry::learned(shim));
             // SAFETY: the caller vouches for the string.
             if unsafe { is_json(format) } { report.json() } else { report.text() }
         })

@@ -109,7 +109,9 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         decision.record.learning().took(class, elapsed);
     }
     if shim.timed.load(Ordering::Relaxed) {
-        decision.record.counted.count(collective, true, elapsed);
+        let record = decision.record;
+        // SAFETY: the call on the communicator has not returned, and no error handler has been called.
+        unsafe { record.counted.count(shim.real, record.handle, collective, true, elapsed) };
     }
     // The program's error handler may call and use it again, or never come back.
     drop((decision, private, watched));

@@ -79,7 +79,7 @@ fn is_enough<E>(
 pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -> Result<Step, Failure> {
     let record = decision.record;
     // Here they ask on a communicator of ours, which calls of another class have earned. The library runs calls before
-    // which nobody is asked, on all ranks, also where a call of ours has failed.
+    // which nobody is asked, on all ranks, also where a call of ours has failed: then no rank learns when to ask again.
     let mut early = None;
     if decision.is_long() {
         // Begun on all ranks alike, also where a call of ours has failed.

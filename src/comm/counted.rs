@@ -1,7 +1,9 @@
 //! The calls on one communicator, and the kind that the report counts it among: what the program calls it
 //! (`MPI_Comm_set_name`, MPI 4.0 section 7.8), and its ranks.
 //!
-//! The name is asked for when the communicator is freed or a report is made: a program may give it at any time.
+//! The name is asked for at the first call that is counted and, since a program may give it at any time, once more when
+//! the communicator is freed or the world ends. A report in between has the first one: other threads may be inside the
+//! library, which in MPICH answers under a lock that they hold while they wait for ours.
 
 use crate::real::Real;
 use crate::real::handles::RawHandle;
@@ -17,24 +19,36 @@ const LONGEST: usize = 1024;
 /// differ between ranks. MPICH gives none but those of the standard, such as `MPI_COMM_WORLD`.
 const OF_THE_LIBRARY: [&str; 2] = ["MPI COMM", "MPI INTERCOMM "];
 
-/// The timed calls on one communicator.
+/// The timed calls on one communicator, and its name at the first of them.
 #[derive(Default)]
-pub struct Counted(OnceCell<Box<Counters>>);
+pub struct Counted(OnceCell<Box<(Counters, String)>>);
 
 impl Counted {
-    /// Counts one.
-    pub fn count(&self, collective: Collective, on_nagare: bool, nanoseconds: u64) {
-        self.0.get_or_init(Box::default).count(collective, on_nagare, nanoseconds);
-    }
-
-    /// Tells what was counted on the communicator of this handle and size.
+    /// Counts a call on the communicator of this handle.
     ///
     /// # Safety
     /// The communicator must live.
-    pub unsafe fn tell(&self, real: &Real, (handle, size): (usize, u32), to: impl FnOnce(Kind, &Counters)) {
-        if let Some(calls) = self.0.get() {
+    pub unsafe fn count(&self, real: &Real, handle: usize, collective: Collective, on_nagare: bool, nanoseconds: u64) {
+        // SAFETY: as demanded of the caller.
+        let first = || Box::new((Counters::default(), unsafe { name(real, handle) }));
+        self.0.get_or_init(first).0.count(collective, on_nagare, nanoseconds);
+    }
+
+    /// Tells what was counted on the communicator of this size, by its name at the first call.
+    pub fn tell(&self, size: u32, to: impl FnOnce(Kind, &Counters)) {
+        if let Some(counted) = self.0.get() {
+            to(Kind::new(size, &counted.1), &counted.0);
+        }
+    }
+
+    /// The same of the communicator of this handle, by its name now.
+    ///
+    /// # Safety
+    /// The communicator must live.
+    pub unsafe fn tell_last(&self, real: &Real, (handle, size): (usize, u32), to: impl FnOnce(Kind, &Counters)) {
+        if let Some(counted) = self.0.get() {
             // SAFETY: as demanded of the caller.
-            to(Kind::new(size, &unsafe { name(real, handle) }), calls);
+            to(Kind::new(size, &unsafe { name(real, handle) }), &counted.0);
         }
     }
 }

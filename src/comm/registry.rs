@@ -133,16 +133,20 @@ pub fn learned(shim: &Shim) -> Vec<Learned> {
     shim.learned.with(records.flat_map(Communicator::learned))
 }
 
-/// The timed calls so far by kinds of communicators, also on those that are freed.
-pub fn kinds(shim: &Shim) -> Kinds {
+/// The timed calls so far by kinds of communicators, also on those that are freed. `at_end`: no other thread is inside
+/// the library any more.
+pub fn kinds(shim: &Shim, at_end: bool) -> Kinds {
     let known = REGISTRY.known.read();
     let mut kinds = shim.statistics.kinds();
     for &address in known.values() {
-        // SAFETY: as above, and so is the communicator, whose attribute the record is.
-        unsafe {
-            let record = &*(address as *const Communicator);
-            let add = |kind, calls: &_| kinds.add(Some(kind), calls);
-            record.counted.tell(shim.real, (record.handle, record.size), add);
+        // SAFETY: as above.
+        let record = unsafe { &*(address as *const Communicator) };
+        let add = |kind, calls: &_| kinds.add(Some(kind), calls);
+        if at_end {
+            // SAFETY: the communicator lives, since the record is an attribute of it.
+            unsafe { record.counted.tell_last(shim.real, (record.handle, record.size), add) };
+        } else {
+            record.counted.tell(record.size, add);
         }
     }
     kinds
@@ -197,7 +201,7 @@ unsafe extern "C" fn delete(_comm: MPI_Comm, _keyval: c_int, value: *mut c_void,
         if shim.is_open() {
             let keep = |kind, calls: &_| shim.statistics.keep(kind, calls);
             // SAFETY: the library deletes the attributes of a communicator before it frees it.
-            unsafe { record.counted.tell(shim.real, (record.handle, record.size), keep) };
+            unsafe { record.counted.tell_last(shim.real, (record.handle, record.size), keep) };
         }
         DUPLICATES.leave(value as usize);
         shim.note_rules(value as usize, None);
@@ -234,7 +238,10 @@ pub fn count(shim: &Shim, comm: MPI_Comm, collective: Collective, nanoseconds: u
     // SAFETY: the communicator is valid, or a handler of the program said what the call returned, which only MPICH
     // lets it: there the library says whether the handle is one.
     match unsafe { of(shim, comm) } {
-        Ok(record) => record.counted.count(collective, false, nanoseconds),
+        Ok(record) => {
+            // SAFETY: as above.
+            unsafe { record.counted.count(shim.real, record.handle, collective, false, nanoseconds) }
+        }
         Err(_) => shim.statistics.count_elsewhere(collective, false, nanoseconds),
     }
 }

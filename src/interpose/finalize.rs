@@ -18,7 +18,7 @@ fn finalize(function: &'static str) -> c_int {
         if let Some(shim) = shim() {
             // First: callbacks that the program attached to MPI_COMM_SELF may still call collectives.
             stack::on_large(|| {
-                collect::at_finalize(shim, || registry::kinds(shim), || registry::learned(shim));
+                collect::at_finalize(shim, || registry::kinds(shim, true), || registry::learned(shim));
                 taught::write(shim, || registry::learned(shim));
                 registry::close(shim);
             });

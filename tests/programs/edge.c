@@ -228,6 +228,26 @@ static void blocks_at_bottom(int count)
     free(got);
 }
 
+/* The last rank has no block, and passes the receive buffer, where a block of its own would be, as its contribution. */
+static void allgatherv_of_nothing(int count)
+{
+    begin("allgatherv of nothing, from the receive buffer");
+    int counts[check_size], starts[check_size];
+    for (int r = 0; r < check_size; r++) {
+        counts[r] = r == check_size - 1 ? 0 : count;
+        starts[r] = r == check_size - 1 ? 0 : r * count;
+    }
+    int *mine = own_ints(count), *all = ints_new(check_size * count);
+    const int own = counts[check_rank];
+    MPI_Allgatherv(own ? mine : all, own, MPI_INT, all, counts, starts, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size - 1; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, all[r * count + i], contribution(r, i));
+    free(mine);
+    free(all);
+    check_cases++;
+}
+
 /* A contribution that is where it belongs without being called so, which Open MPI takes and MPICH does not. */
 static void where_it_belongs(int count)
 {
@@ -480,6 +500,7 @@ int main(int argc, char **argv)
     blocks_at_bottom(count / 4);
     one_array(count / 4);
     where_it_belongs(count / 4);
+    allgatherv_of_nothing(count / 4);
     transpose(300);
     between_groups(count);
     siblings(count);

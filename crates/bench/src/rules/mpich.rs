@@ -108,6 +108,7 @@ fn needs_power(algorithm: &str) -> bool {
         algorithm,
         "algorithm=MPIR_Bcast_intra_scatter_recursive_doubling_allgather"
             | "algorithm=MPIR_Allgather_intra_recursive_doubling"
+            | "algorithm=MPIR_Allgatherv_intra_recursive_doubling"
     )
 }
 
@@ -176,7 +177,6 @@ fn guarded(collective: Operation, choice: &Choice, run: Tree, own: &Tree) -> Tre
     match collective {
         Operation::Reduce | Operation::Allreduce => commutative(or("is_op_built_in=yes", run, "is_op_built_in=no")),
         Operation::ReduceScatter | Operation::ReduceScatterBlock => commutative(run),
-        Operation::Alltoall => or("is_sendbuf_inplace=no", run, "is_sendbuf_inplace=yes"),
         _ => run,
     }
 }
@@ -203,7 +203,13 @@ impl Rules {
         let rules: Vec<_> = self.by_size.iter().filter(|rule| rule.0 <= LARGEST).collect();
         let ends = rules.iter().skip(1).map(|rule| format!("{}<{}", self.size, rule.0));
         let ends = ends.chain([format!("{}=any", self.size)]);
-        Tree(ends.zip(&rules).map(|(end, rule)| (end, content(&rule.1))).collect())
+        let sized = Tree(ends.zip(&rules).map(|(end, rule)| (end, content(&rule.1))).collect());
+        if self.collective != Operation::Alltoall {
+            return sized;
+        }
+        // Asked first: with MPI_IN_PLACE count and type of what is sent, which the size is made of, mean nothing.
+        let (in_place, sent) = ("is_sendbuf_inplace=yes".to_owned(), "is_sendbuf_inplace=no".to_owned());
+        Tree(vec![(in_place, own.clone()), (sent, sized)])
     }
 
     /// Puts ours into `tree`, for communicators of so many ranks.

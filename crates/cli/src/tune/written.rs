@@ -90,7 +90,7 @@ impl Written {
         PathBuf::from(name)
     }
 
-    /// With what has to be known of the library of a job before anything is measured.
+    /// With what has to be known of the library of a job before collectives are measured.
     ///
     /// # Errors
     /// If this library cannot be told anything by such a file.
