@@ -46,8 +46,8 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
     Ok(!is_enough)
 }
 
-/// Whether the calls of the class have earned trials, by the longest times of all ranks, which `ask` finds out from this
-/// rank's `own`.
+/// Whether the calls of the class have earned trials, by the longest times of all ranks, which `ask` finds out from
+/// this rank's `own`.
 ///
 /// # Errors
 /// That of `ask`.

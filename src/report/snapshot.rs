@@ -105,8 +105,8 @@ impl<'a> Snapshot<'a> {
         words.enumerate().filter_map(|(place, words)| Some((Kind::of(words)?, Some(place))))
     }
 
-    /// Timed calls of a collective on communicators of the kind at a place, or on all that are not told apart, on Nagare
-    /// or on the MPI library.
+    /// Timed calls of a collective on communicators of the kind at a place, or on all that are not told apart, on
+    /// Nagare or on the MPI library.
     pub fn on_kind(self, place: Option<usize>, collective: usize, on_nagare: bool) -> Counted {
         let at = ON_KINDS_AT + place.unwrap_or(KINDS) * NUMBERS;
         self.calls(at + kinds::index(collective, on_nagare) * 2)

@@ -76,16 +76,10 @@ static inline void check_allgatherv_mixed(const struct member *m, int shares, si
     MPI_Datatype six;
     MPI_Type_contiguous(6, MPI_INT, &six);
     MPI_Type_commit(&six);
-    const struct form forms[4] = {
-        {&layouts[L_INT], 6, MPI_INT, 6},
-        {&layouts[L_VECTOR], 1, layouts[L_VECTOR].type, 1},
-        {&layouts[L_NEGATIVE_LB], 3, layouts[L_NEGATIVE_LB].type, 3},
-        {&layouts[L_INT], 6, six, 1},
-    };
     for (int shift = 0; shift < 4; shift++) {
         begin_case("allgatherv", m, "mixed", gathered_names[shares], count / 6, -1, shift == 3);
-        allgatherv_and_compare(m, forms[m->rank % 4], forms[(m->rank + shift) % 4], shares, count / 6, shift == 3,
-                               shift % PLACEMENTS);
+        allgatherv_and_compare(m, form_of_six(m->rank, six), form_of_six(m->rank + shift, six), shares, count / 6,
+                               shift == 3, shift % PLACEMENTS);
     }
     MPI_Type_free(&six);
 }

@@ -143,22 +143,28 @@ static inline void check_alltoallv(const struct member *m, const struct layout *
     }
 }
 
-/* Every rank takes another pair of forms of one int signature; a unit is 6 ints. */
-static inline void check_alltoallv_mixed(const struct member *m, int pattern, size_t count, uint64_t seed)
+/* A form of 6 ints, of which there are four; `six`: a type of as many. */
+static inline struct form form_of_six(int which, MPI_Datatype six)
 {
-    MPI_Datatype six;
-    MPI_Type_contiguous(6, MPI_INT, &six);
-    MPI_Type_commit(&six);
     const struct form forms[4] = {
         {&layouts[L_INT], 6, MPI_INT, 6},
         {&layouts[L_VECTOR], 1, layouts[L_VECTOR].type, 1},
         {&layouts[L_NEGATIVE_LB], 3, layouts[L_NEGATIVE_LB].type, 3},
         {&layouts[L_INT], 6, six, 1},
     };
+    return forms[which % 4];
+}
+
+/* Every rank takes another pair of forms of one int signature; a unit is 6 ints. */
+static inline void check_alltoallv_mixed(const struct member *m, int pattern, size_t count, uint64_t seed)
+{
+    MPI_Datatype six;
+    MPI_Type_contiguous(6, MPI_INT, &six);
+    MPI_Type_commit(&six);
     for (int shift = 0; shift < 4; shift++) {
         begin_case("alltoallv", m, "mixed", pattern_names[pattern], count / 6, -1, shift == 3);
-        alltoallv_and_compare(m, forms[m->rank % 4], forms[(m->rank + shift) % 4], pattern, count / 6, seed, shift == 3,
-                              shift % PLACEMENTS);
+        alltoallv_and_compare(m, form_of_six(m->rank, six), form_of_six(m->rank + shift, six), pattern, count / 6, seed,
+                              shift == 3, shift % PLACEMENTS);
     }
     MPI_Type_free(&six);
 }

@@ -1,4 +1,5 @@
-/* The collectives that Nagare carries out, over communicators, sizes, types, operations, roots and counts; options in sweep.h. */
+/* The collectives that Nagare carries out, over communicators, sizes, types, operations, roots and counts; options in
+   sweep.h. */
 #include "sweep.h"
 
 int main(int argc, char **argv)

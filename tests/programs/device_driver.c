@@ -1,5 +1,5 @@
-/* A driver of a device that is none: memory of the host that it calls the device's, managed by it, or pinned. It answers
-   as CUDA's, or with ROCM=5 or 6 as that version of ROCm's. */
+/* A driver of a device that is none: memory of the host that it calls the device's, managed by it, or pinned. It
+   answers as CUDA's, or with ROCM=5 or 6 as that version of ROCm's. */
 #include <stdlib.h>
 
 enum kind { DEVICE, MANAGED, PINNED };

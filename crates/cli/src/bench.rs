@@ -63,7 +63,8 @@ struct MeasureArgs {
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
     /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, allgatherv,
-    /// reduce_scatter_block, reduce_scatter, separated by commas [default: all but alltoallv_sparse, where a quarter of the counts is zero]
+    /// reduce_scatter_block, reduce_scatter, separated by commas [default: all but alltoallv_sparse, where a quarter of
+    /// the counts is zero]
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
     /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by

@@ -30,7 +30,8 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a line to standard error, after the name of the command. A reader that has gone away is no error there either.
+/// Writes a line to standard error, after the name of the command. A reader that has gone away is no error there
+/// either.
 macro_rules! tell {
     ($($format:tt)*) => {{
         use std::io::Write as _;

@@ -199,7 +199,10 @@ fn measured(learned: &[Learned]) -> Markup {
                     tr.first[index == 0] {
                         td { @if index == 0 {
                             (class.collective)
-                            div.quiet { (class.range()) ", " (counted(class.ranks, "rank")) " on " (counted(class.nodes, "node")) }
+                            div.quiet {
+                                (class.range()) ", " (counted(class.ranks, "rank")) " on "
+                                (counted(class.nodes, "node"))
+                            }
                         } }
                         td.n { (way.samples) }
                         td { (way.algorithm) }

@@ -14,8 +14,8 @@ const LONG: f64 = 20e6;
 /// measured call.
 const TRIALS: u64 = 20;
 
-/// Of what calls have taken so far, these costs and [`EXCESS`] may be at most such a share, whenever the program ends; or
-/// these costs alone so much of a series of fifty.
+/// Of what calls have taken so far, these costs and [`EXCESS`] may be at most such a share, whenever the program ends;
+/// or these costs alone so much of a series of fifty.
 const SHARE: f64 = 0.07;
 const SHARE_OF_FIFTY: f64 = 1.0 / 30.0;
 
@@ -28,8 +28,8 @@ const OFF: f64 = 100.0;
 const SHORT: u64 = 10_000;
 const TIMED: u64 = 8;
 
-/// The ranks ask each other again when the calls will have earned trials if they go on as they began, after at least and
-/// at most so many times as many calls: the first is often slow, and later ones of Alltoallv may be longer.
+/// The ranks ask each other again when the calls will have earned trials if they go on as they began, after at least
+/// and at most so many times as many calls: the first is often slow, and later ones of Alltoallv may be longer.
 const ASKED_AGAIN: [f64; 2] = [1.5, 16.0];
 
 /// Where calls have taken long enough the first time, ranks ask so often before one call: who came first has waited for
