@@ -47,7 +47,8 @@ fn costs(results: &Results) -> Costs {
     let per_host = |goodput: &crate::record::Goodput| goodput.bytes as f64 * 8e-6 / goodput.seconds;
     let message =
         MessageCost { latency_us: results.message(LATENCY).map(rounded), gap_us: results.message(GAP).map(rounded) };
-    Costs { message, host_goodput: results.goodput.iter().map(per_host).reduce(f64::max).map(rounded) }
+    let host_goodput = results.goodput.iter().map(per_host).reduce(f64::max).map(rounded);
+    Costs { message, host_goodput, transport: None }
 }
 
 /// Numbers of a profile are at least this.

@@ -73,7 +73,7 @@ impl Decision {
         let fitting = || {
             let (algorithm, prediction) = planner.fitting_predicted(call.collective, call.bytes, limits.segments())?;
             compared = prediction;
-            let is_preferred = |prediction| planner.is_preferred(call.collective, algorithm, call.bytes, prediction);
+            let is_preferred = |prediction| planner.is_preferred(call.collective, call.bytes, prediction);
             (is_measured || prediction.is_none_or(is_preferred)).then_some(algorithm)
         };
         let algorithm = match rules.choose(call, fitting) {

@@ -36,9 +36,6 @@ const WORTH_TRYING: f64 = 1.5;
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
 const PREFERRED: f64 = 0.95;
 
-/// How many times slower links may be than is assumed where nobody has said it: 100 Mbit/s in place of 10 Gbit/s.
-const SLOWER: f64 = 100.0;
-
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
 
@@ -190,9 +187,9 @@ impl Planner {
         candidates.filter_map(|a| self.demand(collective, a).map(|demand| (a, demand))).collect()
     }
 
-    /// What a message costs here beyond its bytes.
+    /// What a message costs here beyond its bytes, at least.
     pub fn message(&self) -> Message {
-        self.topology().message_cost().into()
+        Message::of(self.topology())
     }
 
     /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first;
@@ -282,7 +279,8 @@ impl Planner {
         segments: Segments,
     ) -> Option<Prediction> {
         let demand = self.demand(collective, algorithm)?;
-        Some(cost::predict(demand, self.message(), self.vector(collective, bytes), segments))
+        let message = (self.message(), self.topology().message_range());
+        Some(cost::predict(demand, message, self.vector(collective, bytes), segments))
     }
 
     /// Nanoseconds that the MPI library's own are predicted to take for a call of `bytes`; `None` where it is not known
@@ -292,34 +290,18 @@ impl Planner {
         self.stock_times.answer((collective, bytes), time)
     }
 
-    /// Whether `algorithm`, with the segment of `prediction`, is predicted to be clearly faster than the MPI library's
-    /// own; `true` where it is not known what that does, and for what only moves data, of which measured calls tell.
-    /// Where nobody has said how fast links are, it must be faster on slow links too.
-    pub fn is_preferred(
-        &self,
-        collective: Collective,
-        algorithm: Algorithm,
-        bytes: u64,
-        prediction: Prediction,
-    ) -> bool {
-        if !collective.reduces() {
-            return true;
-        }
-        let Some(stock) = self.stock_time(collective, bytes) else { return true };
-        if prediction.time > stock * PREFERRED {
-            return false;
-        }
-        if self.topology().knows_rates() {
-            return true;
-        }
-        // Links that are so many times slower are messages that cost so many times less, in other units.
-        let message = self.message();
-        let message = Message { latency: message.latency / SLOWER, gap: message.gap / SLOWER };
-        let vector = self.vector(collective, bytes) as f64;
-        let time = |demand: &Demand| demand.time(message, vector, prediction.segment as f64);
-        let ours = self.demand(collective, algorithm).map(time);
-        let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, bytes));
-        ours.zip(stock).is_none_or(|(ours, stock)| ours <= stock * PREFERRED)
+    /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the MPI library's own;
+    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
+    /// nobody has said how fast links are, it must be faster on slow links too.
+    pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
+        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
+        let [cheapest, _] = self.topology().message_range();
+        let on_slow_links = || {
+            let message = self.message().times(cheapest);
+            let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, bytes));
+            stock.is_none_or(|stock| prediction.ends[0] <= stock * PREFERRED)
+        };
+        prediction.time <= stock * PREFERRED && (cheapest == 1.0 || on_slow_links())
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

@@ -77,6 +77,41 @@ fn a_chain_of_eight_hosts() {
     }
 }
 
+/// By hand: a chain of eight hosts whose file says nothing of messages, which cost 20 and 7 µs or up to ten times as
+/// much.
+#[test]
+fn where_nobody_measured_messages_a_segment_is_good_at_both_ends() {
+    let planner = by_slot(&parse("[generator]\nkind = 'star'\nhosts = 8\nbandwidth = 100\nlatency = 5"), 1);
+    let b = per_byte(100.0);
+    let time = |n: f64, s: f64, times: f64| {
+        let hop = s * b + 10e3 + packet(s) * b + times * 20e3;
+        7.0 * hop + f64::hypot((n - s) * b, (n / s - 1.0) * times * 7e3)
+    };
+    let mut moved = 0;
+    for bytes in [32u64 << 10, 128 << 10, 1 << 20, 4 << 20] {
+        let n = bytes as f64;
+        let segments: Vec<f64> = (9..17).map(|power| f64::from(1 << power)).chain([61440.0]).collect();
+        let best = |times| segments.iter().copied().min_by(|&s, &t| time(n, s, times).total_cmp(&time(n, t, times)));
+        let [cheap, dear] = [1.0, 10.0].map(|times| best(times).expect("a segment"));
+        let worse = |s: f64| (time(n, s, 1.0) / time(n, cheap, 1.0)).max(time(n, s, 10.0) / time(n, dear, 10.0));
+        let least = segments.iter().map(|&s| worse(s)).fold(f64::INFINITY, f64::min);
+        let found = planner.predicted(Bcast, Algorithm::Chain, bytes, AtMost(65536)).expect("a candidate");
+        let chosen = found.segment as f64;
+        // Of what is as good as equal the one with fewer messages.
+        assert!(worse(chosen) <= least * 1.01, "{bytes}: {chosen} is {} at worst, {least} can be had", worse(chosen));
+        // The way of the first segment is taken as a straight line over segments.
+        let about = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
+        about(found.time, time(n, chosen, 1.0));
+        about(found.ends[1], time(n, chosen, 10.0));
+        moved += u32::from(chosen != cheap);
+    }
+    assert!(moved >= 2, "ends that hardly differ show nothing");
+    // What was measured is taken as it is.
+    assert_eq!(by_slot(&star(8), 1).topology().message_range(), [1.0, 1.0]);
+    // Links of which nobody has said anything may be a hundred times slower than is assumed.
+    assert_eq!(groups([4, 8, 3]).topology().message_range(), [0.01, 10.0]);
+}
+
 #[test]
 fn a_ring_of_eight_hosts() {
     let planner = by_slot(&star(8), 1);

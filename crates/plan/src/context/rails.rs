@@ -16,7 +16,7 @@ pub fn lay(topology: &Topology, hierarchy: &Hierarchy, node_ranks: &NodeRanks, o
     let network = topology.network();
     let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
     if levels && ordered.len() > 1 && order == DimensionOrder::default() {
-        let message: Message = topology.message_cost().into();
+        let message = Message::of(topology);
         let ways = pattern::level_lanes(&ordered, aggregators).into_iter().map(rails);
         let mut wires = Wires::new(topology, hierarchy);
         if let Some(fastest) = cost::fastest(ways, pattern::MOST_CHUNKS, message, &mut wires) {

@@ -65,7 +65,8 @@ impl Demand {
 pub fn fastest(ways: impl Iterator<Item = Rails>, most: u32, message: Message, wires: &mut Wires) -> Option<Rails> {
     let mut time = |rails: &Rails| {
         let demand = Demand::stepwise(Collective::Allreduce, rails, most, wires);
-        demand.map_or(f64::INFINITY, |p| super::predict(&p, message, LARGE, Segments::AtMost(u64::MAX)).time)
+        demand
+            .map_or(f64::INFINITY, |p| super::predict(&p, (message, [1.0; 2]), LARGE, Segments::AtMost(u64::MAX)).time)
     };
     let timed = ways.map(|rails| (time(&rails), rails));
     // Less than 1 % is rounding, or nothing that is worth another order.

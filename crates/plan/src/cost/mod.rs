@@ -27,13 +27,7 @@ pub use steps::ring_excess;
 pub(crate) use stepwise::together;
 pub use stepwise::{Step, Steps};
 
-use crate::fabric::MessageCost;
-
-/// Latency of a message where nothing is known: TCP between two hosts, microseconds.
-const DEFAULT_LATENCY_US: f64 = 20.0;
-/// Gap between the messages of one host where nothing is known, microseconds: over TCP a host that sends and receives
-/// has 6.8 to 8.2 of software on a core of its own (docs/algorithms.md, "The cost model").
-const DEFAULT_GAP_US: f64 = 7.0;
+use crate::topology::Topology;
 
 /// Nodes up to which all pairs of them are looked at, some 100 ms of work.
 const MOST_PAIRED: u32 = 512;
@@ -64,12 +58,17 @@ pub struct Message {
     pub gap: f64,
 }
 
-impl From<MessageCost> for Message {
-    fn from(cost: MessageCost) -> Self {
-        Self {
-            latency: cost.latency_us.unwrap_or(DEFAULT_LATENCY_US) * 1e3,
-            gap: cost.gap_us.unwrap_or(DEFAULT_GAP_US) * 1e3,
-        }
+impl Message {
+    /// On the network of `topology`.
+    pub fn of(topology: &Topology) -> Self {
+        let cost = topology.message_cost();
+        let nanoseconds = |microseconds: Option<f64>| microseconds.unwrap_or(0.0) * 1e3;
+        Self { latency: nanoseconds(cost.latency_us), gap: nanoseconds(cost.gap_us) }
+    }
+
+    /// One that costs so many times as much.
+    pub fn times(self, factor: f64) -> Self {
+        Self { latency: self.latency * factor, gap: self.gap * factor }
     }
 }
 
@@ -80,6 +79,21 @@ pub struct Prediction {
     pub segment: u64,
     /// Nanoseconds.
     pub time: f64,
+    /// The same where messages, beside bytes, are as cheap as they may be, and as dear.
+    pub ends: [f64; 2],
+}
+
+impl Prediction {
+    /// How many times as long it takes as what is best at either end, at the worse one. `least`: see [`least`].
+    pub fn regret(&self, least: [f64; 2]) -> f64 {
+        let times = |end: usize| self.ends[end] / least[end].max(f64::MIN_POSITIVE);
+        times(0).max(times(1))
+    }
+}
+
+/// The least times of `predictions` at each end.
+pub fn least(predictions: impl Iterator<Item = Prediction>) -> [f64; 2] {
+    predictions.fold([f64::INFINITY; 2], |least, p| [p.ends[0].min(least[0]), p.ends[1].min(least[1])])
 }
 
 /// Which segments may be used, bytes.
@@ -91,15 +105,25 @@ pub enum Segments {
     Exactly(u64),
 }
 
-/// The segment with which `demand` is fastest for vectors of `bytes`.
-pub fn predict(demand: &Demand, message: Message, bytes: u64, segments: Segments) -> Prediction {
-    let of = |segment: u64| Prediction { segment, time: demand.time(message, bytes as f64, segment as f64) };
+/// The segment with which `demand` is fastest for vectors of `bytes`. Where a message may cost, beside bytes, from
+/// `ends[0]` to `ends[1]` times as much as `message`, the one that is at worst the least slower than what is best at
+/// either end.
+pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64, segments: Segments) -> Prediction {
+    let of = |segment: u64| {
+        let time = |times: f64| demand.time(message.times(times), bytes as f64, segment as f64);
+        let at_one = time(1.0);
+        Prediction { segment, time: at_one, ends: ends.map(|end| if end == 1.0 { at_one } else { time(end) }) }
+    };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {
         Segments::AtMost(most) => most.max(smallest),
         Segments::Exactly(segment) => return of(segment),
     };
-    let tried = SEGMENTS.into_iter().filter(|&s| s <= most).map(of);
+    let tried = || SEGMENTS.into_iter().filter(|&s| s <= most).map(of);
+    let least = least(tried());
     // Of two that are as good as equal, the one with fewer messages.
-    tried.reduce(|best, next| if next.time < best.time * 0.99 { next } else { best }).unwrap_or_else(|| of(smallest))
+    let better = |best: Prediction, next: Prediction| {
+        if next.regret(least) < best.regret(least) * 0.99 { next } else { best }
+    };
+    tried().reduce(better).unwrap_or_else(|| of(smallest))
 }

@@ -1,6 +1,7 @@
 //! What was measured of the network where the program runs, or what its machines say: stands in for what no fabric
 //! file says.
 
+use super::Transport;
 use crate::fabric::MessageCost;
 use std::fmt;
 
@@ -10,10 +11,12 @@ pub(super) const GOODPUT: f64 = 1448.0 / 1514.0;
 /// What a message costs, and how fast a host sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
-    /// Beyond its bytes.
+    /// Beyond its bytes, as it was measured.
     pub message: MessageCost,
     /// Data that a host sends while all do, Mbit/s.
     pub host_goodput: Option<f64>,
+    /// How messages travel, by which their costs are assumed where nobody has measured them.
+    pub transport: Option<Transport>,
 }
 
 impl Costs {
@@ -23,15 +26,17 @@ impl Costs {
     }
 
     /// Those of `first`, and where it has none, of `second`.
-    pub fn or(first: MessageCost, second: Option<&Self>) -> MessageCost {
-        let second = second.map(|costs| costs.message).unwrap_or_default();
+    pub fn or(first: MessageCost, second: MessageCost) -> MessageCost {
         MessageCost { latency_us: first.latency_us.or(second.latency_us), gap_us: first.gap_us.or(second.gap_us) }
     }
 
     /// These, and what they do not say, from `others`.
     pub fn or_else(self, others: Self) -> Self {
-        let message = Self::or(self.message, Some(&others));
-        Self { message, host_goodput: self.host_goodput.or(others.host_goodput) }
+        Self {
+            message: Self::or(self.message, others.message),
+            host_goodput: self.host_goodput.or(others.host_goodput),
+            transport: self.transport.or(others.transport),
+        }
     }
 
     fn bits(&self) -> [Option<u64>; 3] {
@@ -42,7 +47,7 @@ impl Costs {
 impl fmt::Display for Costs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}"));
-        let MessageCost { latency_us, gap_us } = self.message;
+        let MessageCost { latency_us, gap_us } = Self::or(self.message, Transport::message(self.transport));
         let (latency, gap, goodput) = (number(latency_us), number(gap_us), number(self.host_goodput));
         write!(f, "latency {latency} us, gap {gap} us, {goodput} Mbit/s of data from a host")
     }
@@ -50,7 +55,7 @@ impl fmt::Display for Costs {
 
 impl PartialEq for Costs {
     fn eq(&self, other: &Self) -> bool {
-        self.bits() == other.bits()
+        self.bits() == other.bits() && self.transport == other.transport
     }
 }
 

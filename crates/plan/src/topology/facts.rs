@@ -1,12 +1,15 @@
 //! The facts about the ranks of one communicator, as every rank of it knows them.
 
-use super::{Cartesian, Costs, Dims};
+use super::{Cartesian, Costs, Dims, Transport};
 use crate::collective::Rank;
 use crate::fabric::{Fabric, HostId, MessageCost};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
+
+/// How many times slower links may be than is assumed where nobody has said it: 100 Mbit/s in place of 10 Gbit/s.
+const SLOWER: f64 = 100.0;
 
 /// Place of every rank of a communicator.
 ///
@@ -221,10 +224,24 @@ impl Topology {
         Self { costs: Some(costs), ..self }
     }
 
-    /// What a message costs: by the fabric's file, else as it was measured.
+    /// What a message costs: by the fabric's file, else as it was measured, else as much as it does at least by such a
+    /// transport.
     pub fn message_cost(&self) -> MessageCost {
+        Costs::or(self.known_cost(), Transport::message(self.costs().transport))
+    }
+
+    /// From how many times to how many times as much it may cost, beside the bytes of links: both 1 where rates are
+    /// known and the time between two messages was measured. Links that are slower than is assumed are messages that
+    /// cost less, in other units.
+    pub fn message_range(&self) -> [f64; 2] {
+        let is_measured = self.known_cost().gap_us.is_some();
+        let dearer = if is_measured { 1.0 } else { Transport::spread(self.costs().transport) };
+        [if self.knows_rates() { 1.0 } else { 1.0 / SLOWER }, dearer]
+    }
+
+    fn known_cost(&self) -> MessageCost {
         let file = self.network().map(|network| network.fabric().message_cost()).unwrap_or_default();
-        Costs::or(file, self.costs.as_ref())
+        Costs::or(file, self.costs().message)
     }
 
     /// Rate of a host's link, Mbit/s, by the data that a host was measured to send.

@@ -26,25 +26,33 @@ impl Transport {
         matches!(self, Self::Rdma | Self::SharedMemory)
     }
 
-    /// What a message costs: over TCP between two hosts of a switch, half a round trip of some 20 microseconds and 7 to
-    /// the next message of a host that sends and receives; with RDMA 2 and 0.5, most of it software; in shared memory 1
-    /// and 2, since a message that is copied once asks its receiver and calls the kernel.
-    fn message(self) -> MessageCost {
-        let (latency, gap) = match self {
-            Self::OpenMpiTcp | Self::Tcp => (20.0, 7.0),
-            Self::Rdma => (2.0, 0.5),
-            Self::SharedMemory => (1.0, 2.0),
+    /// What a message costs at least: over TCP between two hosts of a switch, half a round trip of some 20 microseconds
+    /// and 7 to the next message of a host that sends and receives on a core of its own (6.8 to 8.2 were measured,
+    /// docs/algorithms.md, "The cost model"); with RDMA 2 and 0.5, most of it software; in shared memory 1 and 2, since
+    /// a message that is copied once asks its receiver and calls the kernel. A transport of which nothing is known is
+    /// taken for TCP.
+    pub(super) fn message(transport: Option<Self>) -> MessageCost {
+        let (latency, gap) = match transport {
+            None | Some(Self::OpenMpiTcp | Self::Tcp) => (20.0, 7.0),
+            Some(Self::Rdma) => (2.0, 0.5),
+            Some(Self::SharedMemory) => (1.0, 2.0),
         };
         MessageCost { latency_us: Some(latency), gap_us: Some(gap) }
+    }
+
+    /// How many times as much it may cost: TCP is software, on hosts that may be busy, virtual, or slow. Between hosts
+    /// that share processors 60 to 140 microseconds were measured.
+    pub(super) fn spread(transport: Option<Self>) -> f64 {
+        if matches!(transport, None | Some(Self::OpenMpiTcp | Self::Tcp)) { 10.0 } else { 1.0 }
     }
 }
 
 impl Costs {
     /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
     pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
-        let message = transport.map(Transport::message).unwrap_or_default();
         let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
-        Self { message, host_goodput: mbit.map(|mbit| f64::from(mbit) * GOODPUT) }
+        let host_goodput = mbit.map(|mbit| f64::from(mbit) * GOODPUT);
+        Self { message: MessageCost::default(), host_goodput, transport }
     }
 }
 
