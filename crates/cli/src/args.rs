@@ -92,6 +92,9 @@ pub struct PredictArgs {
     /// The MPI library with whose own algorithms they are compared
     #[arg(long, value_enum, default_value_t = StockLibrary::Openmpi4)]
     pub library: StockLibrary,
+    /// What `nagare tune` measured on this network: its costs in predictions, its fastest on as many ranks and nodes
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

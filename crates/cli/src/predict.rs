@@ -4,6 +4,7 @@ use crate::args::PredictArgs;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table, width};
 use crate::settings::configuration;
+use anyhow::bail;
 use comfy_table::{CellAlignment, Table};
 use nagare_bench::limit::limit;
 use nagare_bench::operation::Operation;
@@ -11,14 +12,17 @@ use nagare_config::Config;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
 use nagare_plan::by_size::{BySize, by_size};
+use nagare_plan::choice::Rule;
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::counted;
+use nagare_plan::profile::Measured;
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::text::wrapped;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What Open MPI sends over TCP without asking, bytes: 64 KiB with its header.
@@ -52,14 +56,18 @@ struct Size {
 /// Prints the predicted time of every algorithm and of the MPI library by size, and the choice.
 pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let config = configuration();
-    let machine = Machine::new(&config, &args.ranks, args.topology.as_deref())?;
+    let mut machine = Machine::new(&config, &args.ranks, args.topology.as_deref())?;
+    let rules = match &args.profile {
+        Some(path) => config.rules.before(&measured(&mut machine, path)?),
+        None => config.rules.clone(),
+    };
     let library: Library = args.library.into();
     // Of what is beside Open MPI only its own TCP has a limit, and with it segments.
     let over_tcp = library != Library::Mpich && args.segment <= EAGER;
     let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
-    let begin = by_size(&planner, &config.rules, &config.limits(args.segment), args.collective, &args.sizes);
+    let begin = by_size(&planner, &rules, &config.limits(args.segment), args.collective, &args.sizes);
     let sizes: Vec<Size> = begin.into_iter().map(|begins| size(args, &config, &machine, &planner, begins)).collect();
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
     if args.json {
@@ -86,6 +94,24 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     text += &untold(args.collective, &sizes);
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the profile at `path` knows of the machine: costs, which become the machine's, and what was the fastest. A job
+/// also looks whether it was measured with its library over its transport.
+fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
+    let profile = crate::profile::read(path)?;
+    let Measured { mpi, transport, .. } = &profile.measured;
+    let topology = &machine.topology;
+    if let Some(misfit) = profile.misfit(mpi, transport, &topology.network_name()) {
+        bail!("{}: {misfit}", path.display());
+    }
+    let rules = profile.rules(topology.ranks(), topology.node_count(), &topology.arrangement());
+    machine.topology = topology.clone().with_costs(profile.costs);
+    machine.description += &format!("\nprofile {}", path.display());
+    if rules.is_empty() {
+        machine.description += ": its costs alone, since it was measured on other ranks";
+    }
+    Ok(rules)
 }
 
 /// Why rows have no times.

@@ -1,6 +1,6 @@
 //! `nagare predict`: times by algorithm and size, the limit, and what a job begins with.
 
-use crate::common::{rows, stdout_of};
+use crate::common::{failure_of, rows, stdout_of};
 use serde_json::Value;
 
 #[test]
@@ -99,4 +99,40 @@ fn schedules_of_thousands_of_hosts() {
     assert!(size["stock_ms"].as_f64().unwrap() > 1.9 * limit, "{size:#}");
     let text = stdout_of(&["predict", "alltoall", "-f", file.to_str().unwrap(), "--sizes", "64K"]);
     assert!(text.ends_with("\nstock: not predicted on so many ranks\n"), "{text}");
+}
+
+/// The costs of a profile stand in for what the fabric's file does not say; on as many ranks and nodes its rules hold.
+#[test]
+fn what_was_measured_is_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (fabric, profile) = (path("small.toml"), path("measured.toml"));
+    std::fs::write(&fabric, "name = 'small'\n[generator]\nkind = 'star'\nhosts = 8\nbandwidth = 100\n").unwrap();
+    let text = "schema = 1\n[measured]\nmpi = 'any'\nnetwork = 'small'\nranks = 8\nnodes = 8\n[network]\n\
+                message_latency = 61\nmessage_gap = 71\n[[fastest]]\ncollective = 'bcast'\nbytes = 1024\n\
+                algorithm = 'chain'\nstock_us = 9.0\nus = 1.0\n[[fastest]]\ncollective = 'bcast'\n\
+                bytes = 65536\nalgorithm = 'stock'\nstock_us = 1.0\nus = 1.0\n";
+    std::fs::write(&profile, text).unwrap();
+    let words = ["predict", "bcast", "-f", &fabric, "--sizes", "1K,64K,1M"];
+    let without = stdout_of(&words);
+    assert!(without.contains("\nmessage latency 20 microseconds, gap to the next message 7\n"), "{without}");
+    let with = |more: &[&str]| stdout_of(&[&words[..], &["--profile", &profile], more].concat());
+    let text = with(&[]);
+    assert!(text.contains("\nmessage latency 61 microseconds, gap to the next message 71\n"), "{text}");
+    let rows = rows(&text);
+    let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{name}: {text}"));
+    assert!(row("chain")[1].ends_with(" *") && row("stock")[2].ends_with(" *"), "{text}");
+    // A host sends the whole vector, and messages 71 µs apart: longer segments.
+    let segment = |text: &str| -> u64 {
+        let document: Value = serde_json::from_str(text).unwrap();
+        document["sizes"][2]["segment"].as_u64().unwrap()
+    };
+    let cheap = stdout_of(&[&words[..], &["--json"]].concat());
+    assert!(segment(&with(&["--json"])) >= segment(&cheap));
+    // On other ranks the costs alone.
+    let text = with(&["--np", "6"]);
+    assert!(text.contains("its costs alone") && text.contains("gap to the next message 71\n"), "{text}");
+    assert!(text.contains("stock at 1K: below threshold\n"), "{text}");
+    let (status, error) = failure_of(&["predict", "bcast", "-f", "star16", "--profile", &profile]);
+    assert!(status == 2 && error.contains("was measured on small, this is star16"), "{status}: {error}");
 }
