@@ -153,6 +153,9 @@ pub struct CheckArgs {
     /// Exit with status 1 if there are conflicts
     #[arg(long)]
     pub deny_conflicts: bool,
+    /// Only whether messages of one round ever meet on a link, and the first two that do: for thousands of ranks
+    #[arg(long, conflicts_with = "links")]
+    pub certificate: bool,
     /// Also what every link carries
     #[arg(long, conflicts_with = "json")]
     pub links: bool,

@@ -1,9 +1,10 @@
 //! `nagare check`: plays a schedule on a network, and shows rounds, bytes per link, conflicts and wrong results.
 
 use crate::args::CheckArgs;
+use crate::certificate;
 use crate::machine::Machine;
 use crate::output::{bytes, print, print_json, table, width};
-use crate::plan::{header, planner, whole};
+use crate::plan::{header, label, planner, whole};
 use crate::settings::configuration;
 
 use anyhow::Context;
@@ -51,6 +52,9 @@ const MOST_PLAYED: usize = 1 << 17;
 
 /// Plays the schedule and prints what was found.
 pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    if args.certificate {
+        return certificate::run(args);
+    }
     let config = configuration();
     let machine = Machine::new(&config, &args.schedule.ranks, None)?;
     machine.check_root(args.schedule.root)?;
@@ -123,12 +127,7 @@ fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
     let mut rounds: BTreeMap<_, Round> = BTreeMap::new();
     let slices = schedule.slices();
     for m in schedule.moves() {
-        let stage = schedule.stages.get(usize::from(m.round.stage)).map_or("", String::as_str);
-        let label = if stage == word {
-            format!("{word} {}", m.round.step)
-        } else {
-            format!("{stage}, {word} {}", m.round.step)
-        };
+        let label = label(&schedule.stages, word, m.round);
         let round = rounds.entry(m.round).or_insert(Round { label, transfers: Vec::new() });
         round.transfers.push(Transfer { from: m.from, to: m.to, bytes: bytes_of(m.parts, m.of, slices, bytes) });
     }

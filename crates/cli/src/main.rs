@@ -18,6 +18,7 @@ mod args;
 mod bench;
 mod bench_compare;
 mod bench_table;
+mod certificate;
 mod check;
 mod command;
 mod doctor;

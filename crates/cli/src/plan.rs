@@ -12,7 +12,7 @@ use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::counted;
 use nagare_plan::pattern::Partners;
-use nagare_plan::schedule::{Schedule, send_tables};
+use nagare_plan::schedule::{Round, Schedule, send_tables};
 use nagare_plan::topology::Topology;
 use serde::Serialize;
 use std::fmt::Write;
@@ -117,7 +117,14 @@ fn of_one_rank(planner: &Planner, args: &ScheduleArgs, rank: u32) -> anyhow::Res
     Ok(Schedule { collective: args.collective, algorithm, root: args.root, stages, plans: vec![plan] })
 }
 
-fn cannot(args: &ScheduleArgs) -> String {
+/// What a round is called, of a schedule with these stages whose rounds are called `word`.
+pub fn label(stages: &[String], word: &str, round: Round) -> String {
+    let stage = stages.get(usize::from(round.stage)).map_or("", String::as_str);
+    if stage == word { format!("{word} {}", round.step) } else { format!("{stage}, {word} {}", round.step) }
+}
+
+/// What is wrong where an algorithm does not implement a collective.
+pub fn cannot(args: &ScheduleArgs) -> String {
     let able = Algorithm::names(Some(args.collective)).join(" or ");
     format!("{} does not implement {}; expected {able}", args.algorithm, args.collective)
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{failure_of, nagare, rows, stdout, stdout_of};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 const FLAT: &[&str] = &["check", "reduce", "--algorithm", "two_tree", "--fabric", "mlfm36", "--np", "32"];
 
@@ -164,4 +165,49 @@ fn lines_fit_a_terminal_and_one_is_singular() {
         whole.contains("waits for its receive, and every contribution arrives exactly once 7 rounds,"),
         "{exchange}"
     );
+}
+
+/// The certificate says what the whole check says: in how many rounds messages meet, and two that do.
+#[test]
+fn a_certificate_says_what_the_check_says() {
+    let mut with_conflicts = 0;
+    for (collective, algorithm, fabric) in [
+        ("reduce", "two_tree", "mlfm36"),
+        ("bcast", "circulant", "fattree"),
+        ("bcast", "circulant", "torus16"),
+        ("alltoall", "two_level_ring", "fattree"),
+        ("alltoall", "xor", "torus16"),
+        ("allgather", "halving_doubling", "wan2x8"),
+        ("allreduce", "ring", "tree8"),
+    ] {
+        let words = ["check", collective, "-a", algorithm, "-f", fabric];
+        let json = |more: &[&str]| -> Value {
+            serde_json::from_str(&stdout_of(&[&words[..], &["--json"], more].concat())).expect("JSON")
+        };
+        let (whole, certificate) = (json(&[]), json(&["--certificate"]));
+        let network = &whole["network"];
+        assert_eq!(certificate["rounds"], network["rounds"], "{words:?}");
+        assert_eq!(certificate["messages"], network["transfers"], "{words:?}");
+        let conflicts = network["conflicts"].as_array().unwrap();
+        let rounds: BTreeSet<u64> = conflicts.iter().map(|c| c["round"].as_u64().unwrap()).collect();
+        assert_eq!(certificate["in_conflict"], rounds.len(), "{words:?}");
+        let text = stdout_of(&[&words[..], &["--certificate"]].concat());
+        let Some(first) = rounds.first() else {
+            assert_eq!(certificate["counterexample"], Value::Null);
+            assert!(text.contains("every round without conflict: "), "{text}");
+            continue;
+        };
+        with_conflicts += 1;
+        let ends = |transfer: &Value| [transfer["from"].clone(), transfer["to"].clone()];
+        let example = &certificate["counterexample"];
+        let known = conflicts
+            .iter()
+            .find(|c| ends(&c["first"]) == ends(&example["first"]) && ends(&c["second"]) == ends(&example["second"]));
+        let known = known.unwrap_or_else(|| panic!("{words:?}: {example} is no conflict"));
+        assert_eq!((known["round"].as_u64(), &known["links"]), (Some(*first), &example["links"]), "{words:?}");
+        assert!(text.contains("\nthe first: "), "{text}");
+        let denied = nagare(&[&words[..], &["--certificate", "--deny-conflicts"]].concat()).output().unwrap();
+        assert_eq!(denied.status.code(), Some(1));
+    }
+    assert!((2..=5).contains(&with_conflicts), "{with_conflicts} have conflicts");
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::model::{DirectedLink, Fabric};
+use super::model::{DirectedLink, Fabric, HostId};
 use super::placement::Placement;
 use super::routing::Router;
 
@@ -162,12 +162,14 @@ impl LinkUse {
 
 /// The route of every transfer of a round.
 fn routes(round: &Round, placement: &Placement, router: &mut Router) -> Result<Vec<Vec<DirectedLink>>, CheckError> {
-    let ranks = placement.rank_count();
-    let host = |rank| {
-        let unknown = || CheckError::UnknownRank { label: round.label.clone(), rank, ranks };
-        placement.host(rank).ok_or_else(unknown)
-    };
+    let host = |rank| host_of(placement, &round.label, rank);
     round.transfers.iter().map(|t| Ok(router.route(host(t.from)?, host(t.to)?))).collect()
+}
+
+/// The host of a rank that takes part in a round.
+pub(super) fn host_of(placement: &Placement, label: &str, rank: u32) -> Result<HostId, CheckError> {
+    let unknown = || CheckError::UnknownRank { label: label.to_owned(), rank, ranks: placement.rank_count() };
+    placement.host(rank).ok_or_else(unknown)
 }
 
 /// Pairs of transfers and the links they share, at most `limit` pairs; `more` is set where there were more.

@@ -3,12 +3,14 @@
 //! * [`Fabric`], [`FabricBuilder`], [`Generator`]: the network; [`Fabric::from_toml`] and [`Fabric::to_toml`]: as a
 //!   file; [`shipped()`]: the ones that come with Nagare.
 //! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts.
-//! * [`Placement`]: rank to host. [`check()`]: plays rounds of transfers on the network.
+//! * [`Placement`]: rank to host. [`check()`]: plays rounds of transfers on the network; [`certify`]: the
+//!   same of schedules too large to keep whole.
 //! * [`timeline()`]: plays a whole schedule in time. [`steps`]: what a step makes the nodes send, and head-of-line
 //!   blocking.
 //! * [`Synthetic`], [`SlurmAddress`]: hierarchies known without a network.
 
 mod build;
+mod certificate;
 mod check;
 mod error;
 mod file;
@@ -27,6 +29,7 @@ mod synthetic;
 mod timeline;
 
 pub use build::{FabricBuilder, LinkRate, MAX_LINKS, MAX_NODES, MAX_ROUTES};
+pub use certificate::{Certificate, certify};
 pub use check::{CheckError, CheckReport, Conflict, LinkUse, Round, Transfer, check};
 pub use error::{BuildError, FabricError};
 pub use file::MAX_FILE_BYTES;
