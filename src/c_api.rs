@@ -172,7 +172,7 @@ fn diagnose(shim: &Shim) -> String {
     let _ = writeln!(text, "host: {}", setup::host_name());
     let _ = writeln!(text, "topology from: {}", setup.topology_origin);
     if let Some(eager) = shim.world().and_then(|w| w.facts.as_ref().ok().map(|facts| facts.eager)) {
-        let _ = writeln!(text, "messages up to {} bytes within a node, {} between nodes", eager.local, eager.remote);
+        let _ = writeln!(text, "eager messages: {eager}");
     }
     let world = shim.world();
     let profiles = world.as_ref().and_then(|world| Some(&world.facts.as_ref().ok()?.profiles));
@@ -225,7 +225,10 @@ unsafe fn describe(shim: &Shim, comm: MPI_Comm, json: bool) -> String {
             "message_bytes": place.message,
             "network": known.as_ref().map(|(network, ..)| network),
             "transport": known.as_ref().map(|(_, transport, _)| transport),
-            "eager": known.as_ref().map(|(.., eager)| json!({ "local": eager.local, "remote": eager.remote })),
+            "eager": known.as_ref().map(|(.., eager)| eager.told()).map(|[local, remote]| json!({
+                "local": local,
+                "remote": remote,
+            })),
             "placement": topology.arrangement(),
             "topology": topology,
             "plans": plans,

@@ -59,12 +59,8 @@ impl Placement {
         };
         let nodes = topology.node_count();
         let shares_memory = facts.share_memory(&world_ranks);
-        // The connections a schedule uses are within the node if all ranks are on one, which may be a pretended one.
-        let message = u64::from(match (nodes, shares_memory) {
-            (_, true) => eager::FREE,
-            (1, _) => limits.local,
-            _ => limits.remote,
-        });
+        // Nodes may be pretended: where ranks do not share memory, messages go between machines.
+        let message = u64::from(if shares_memory { eager::FREE } else { limits.message() });
         let config = &shim.setup().config;
         let options = config.options(facts.lossless || shares_memory);
         let mut planner = Planner::with_options(topology, options);

@@ -1,18 +1,30 @@
-//! How large a message may be that the library carries well.
+//! Up to which size the library sends a message at once, without asking its receiver.
 //!
-//! Within Open MPI's TCP that is what it sends at once, without asking the receiver. Over libraries below (UCX,
-//! libfabric, PSM2) and adapters with RDMA a longer message goes in one copy, or without one, once its receive is
-//! posted, which Nagare does ahead.
+//! ```text
+//!   Open MPI's ob1        its own limits, less a header: in shared memory, and over TCP
+//!   Open MPI over UCX …   that library decides, within a node too: the limits of ob1 are there, and mean nothing
+//!   MPICH, ch4            between nodes UCX or libfabric decides; within a node a cell of MPICH's queue, less a header,
+//!                         unless the device is built for UCX alone, which then decides there too (Debian's 4.0.2)
+//!   MPICH, ch3            its own limit between nodes
+//! ```
+//! MPI tells nothing of the libraries below it: `nagare tune` measures what they do (docs/profiles.md). No plan needs
+//! it: there, and over adapters with RDMA, a longer message goes in one copy, or without one, once its receive is
+//! posted, which Nagare does ahead. Only over MPI's own TCP do segments stay below the limit.
 
 use super::cvar::Variables;
 use super::transport;
 use crate::real::Real;
+use std::fmt::{Display, Formatter, Result};
 
-/// Room for the library's own header in an eager message, bytes.
+/// Room for the library's own header in an eager message, bytes; 56 and 80 have been seen.
 const HEADER: u32 = 256;
 
-/// The limit assumed where the library reveals none: small enough for every transport we have measured.
+/// The limit assumed where the library could have one and reveals none: small enough for every transport we have
+/// measured.
 pub const UNKNOWN: u32 = 8 << 10;
+
+/// Where something below MPI decides, or no size matters.
+const BELOW: u32 = u32::MAX;
 
 /// The longest message where no limit matters, bytes.
 pub const FREE: u32 = 1 << 20;
@@ -29,24 +41,100 @@ pub struct EagerLimits {
 impl EagerLimits {
     /// Where the library does not tell.
     pub const UNKNOWN: Self = Self { local: UNKNOWN, remote: UNKNOWN };
+
+    /// The longest message to ranks of other nodes that the transport carries well.
+    pub fn message(&self) -> u32 {
+        self.remote.min(FREE)
+    }
+
+    /// Both, local first: `None` where MPI cannot tell.
+    pub fn told(&self) -> [Option<u32>; 2] {
+        [self.local, self.remote].map(|limit| Some(limit).filter(|&limit| limit != BELOW))
+    }
 }
 
-/// Asks the library's control variables, inside the wrapper of MPI_Init: those of Open MPI's transports that are in
-/// use, and of MPICH's shared memory and older device.
+impl Display for EagerLimits {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.told() {
+            [Some(local), Some(remote)] => write!(f, "up to {local} bytes within a node, {remote} between nodes"),
+            [Some(local), None] => write!(f, "up to {local} bytes within a node, not known between nodes"),
+            [None, Some(remote)] => write!(f, "not known within a node, up to {remote} bytes between nodes"),
+            [None, None] => write!(f, "not known"),
+        }
+    }
+}
+
+/// Asks the library's control variables, inside the wrapper of MPI_Init.
 pub fn limits(real: &Real) -> EagerLimits {
     let Some(variables) = Variables::open(real) else { return EagerLimits::UNKNOWN };
-    let less_header = |limit: u32| limit.saturating_sub(HEADER).max(512);
+    let size = |names| variables.size(names).map_or(UNKNOWN, |limit: u32| limit.saturating_sub(HEADER).max(512));
+    let component = transport::component(real);
     EagerLimits {
-        local: variables
-            .size(&[c"btl_sm_eager_limit", c"btl_vader_eager_limit", c"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"])
-            .map_or(UNKNOWN, less_header),
-        remote: match transport::component(real).as_deref() {
-            Some(transport::TCP) => variables.size(&[c"btl_tcp_eager_limit"]).map_or(UNKNOWN, less_header),
-            Some(device) if device.starts_with(transport::CH3) => {
-                variables.size(&[c"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"]).map_or(UNKNOWN, less_header)
-            }
-            Some(_) => FREE,
+        local: match within_node(component.as_deref(), variables.is_on(c"MPIR_CVAR_NOLOCAL")) {
+            Within::Ob1 => size(&[c"btl_sm_eager_limit", c"btl_vader_eager_limit"]),
+            Within::Cells => size(&[c"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"]),
+            Within::Unknown => UNKNOWN,
+            Within::Below => BELOW,
+        },
+        remote: match component.as_deref() {
+            Some(transport::TCP) => size(&[c"btl_tcp_eager_limit"]),
+            Some(device) if device.starts_with(transport::CH3) => size(&[c"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"]),
+            Some(_) => BELOW,
             None => UNKNOWN,
         },
+    }
+}
+
+/// What carries messages within a node.
+#[derive(Debug, PartialEq)]
+enum Within {
+    /// Open MPI's own shared memory.
+    Ob1,
+    /// MPICH's queues of cells.
+    Cells,
+    /// MPICH's older device.
+    Unknown,
+    /// The library that carries them between nodes.
+    Below,
+}
+
+/// By what carries messages between nodes; `no_local`: the user wants MPICH not to use shared memory.
+fn within_node(component: Option<&str>, no_local: bool) -> Within {
+    let Some(device) = component.and_then(|name| name.strip_prefix(transport::CH4)) else {
+        return match component {
+            Some(name) if transport::BELOW.contains(&name) => Within::Below,
+            Some(name) if name.starts_with(transport::CH3) => Within::Unknown,
+            _ => Within::Ob1,
+        };
+    };
+    if no_local || device == "ucx" { Within::Below } else { Within::Cells }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_below_carries_messages_within_a_node_too() {
+        for component in ["ucx", "ofi", "psm2", "portals4", "ch4:ucx"] {
+            assert_eq!(within_node(Some(component), false), Within::Below, "{component}");
+        }
+        for component in [None, Some("tcp"), Some("uct"), Some("openib")] {
+            assert_eq!(within_node(component, false), Within::Ob1, "{component:?}");
+        }
+        for device in ["ch4:ofi", "ch4:ucx ofi"] {
+            assert_eq!(within_node(Some(device), false), Within::Cells, "{device}");
+            assert_eq!(within_node(Some(device), true), Within::Below, "{device}");
+        }
+        assert_eq!(within_node(Some("ch3:nemesis"), false), Within::Unknown);
+    }
+
+    #[test]
+    fn what_a_library_below_decides_bounds_no_message() {
+        let limits = EagerLimits { local: 3840, remote: BELOW };
+        assert_eq!((limits.message(), limits.told()), (FREE, [Some(3840), None]));
+        assert_eq!(limits.to_string(), "up to 3840 bytes within a node, not known between nodes");
+        let over_tcp = EagerLimits { local: BELOW, remote: 65280 };
+        assert_eq!((over_tcp.message(), over_tcp.told()), (65280, [None, Some(65280)]));
     }
 }

@@ -3,6 +3,8 @@
 use super::cvar::Variables;
 use crate::real::Real;
 use std::ffi::CStr;
+use std::fs::read_dir;
+use std::path::Path;
 
 /// Components of Open MPI that carry messages between nodes, by a variable that only those in use have, and what they
 /// are called here: a library below (`ucx`, `ofi`, `psm2`), or `ob1` over what it has itself.
@@ -12,16 +14,24 @@ const COMPONENTS: [(&CStr, &str); 8] = [
     (c"mtl_ofi_priority", "ofi"),
     (c"mtl_portals4_priority", "portals4"),
     (c"btl_openib_eager_limit", "openib"),
-    (c"btl_uct_eager_limit", "uct"),
+    (c"btl_uct_eager_limit", UCT),
     (c"btl_ofi_eager_limit", "btl ofi"),
     (c"btl_tcp_eager_limit", TCP),
 ];
 
+/// Those of them that are libraries below Open MPI, which carry messages within a node too.
+pub const BELOW: [&str; 4] = ["ucx", "psm2", "ofi", "portals4"];
+
 /// Open MPI's own over TCP.
 pub const TCP: &str = "tcp";
 
-/// How MPICH's older device begins.
+/// Open MPI's own over UCX's lower layer, and where Linux lists the adapters that it drives, unless told otherwise.
+const UCT: &str = "uct";
+const ADAPTERS: &str = "/sys/class/infiniband";
+
+/// How MPICH's older device begins, and its newer one.
 pub const CH3: &str = "ch3";
+pub const CH4: &str = "ch4:";
 
 /// Variables with which users tell the libraries below which way to go.
 const CHOICES: [&str; 3] = ["UCX_TLS", "UCX_NET_DEVICES", "FI_PROVIDER"];
@@ -32,8 +42,17 @@ pub fn component(real: &Real) -> Option<String> {
         return Some(device);
     }
     let variables = Variables::open(real)?;
-    let in_use = COMPONENTS.iter().find(|(name, _)| variables.has(name));
-    in_use.map(|(_, component)| (*component).to_owned())
+    let has = |component: &str| COMPONENTS.iter().any(|&(name, of)| of == component && variables.has(name));
+    let mut in_use = COMPONENTS.iter().map(|&(_, component)| component).filter(|component| has(component));
+    // Open MPI 5 keeps this one on hosts whose adapters it cannot drive, and its messages go over TCP.
+    let carries = |component: &str| component != UCT || !has(TCP) || has_adapter(Path::new(ADAPTERS));
+    in_use.find(|component| carries(component)).map(str::to_owned)
+}
+
+/// Whether a host has an adapter that `uct` drives: mlx4_0, mlx5_0, …
+fn has_adapter(adapters: &Path) -> bool {
+    let names = read_dir(adapters).into_iter().flatten().flatten().map(|adapter| adapter.file_name());
+    names.into_iter().any(|name| name.as_encoded_bytes().starts_with(b"mlx"))
 }
 
 /// Whether the user has chosen TCP for the library below.
@@ -61,7 +80,19 @@ pub fn name(real: &Real) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_tcp;
+    use super::{has_adapter, is_tcp};
+    use std::path::Path;
+
+    #[test]
+    fn adapters_are_those_of_one_maker() {
+        let host = tempfile::tempdir().expect("a directory");
+        assert!(!has_adapter(&host.path().join("missing")));
+        for (name, expected) in [("hfi1_0", false), ("mlx5_1", true)] {
+            std::fs::create_dir(host.path().join(name)).expect("a directory");
+            assert_eq!(has_adapter(host.path()), expected, "{name}");
+        }
+        assert!(!has_adapter(Path::new("/dev/null")));
+    }
 
     #[test]
     fn users_choose_tcp() {

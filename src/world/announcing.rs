@@ -24,14 +24,12 @@ pub fn announce(real: &Real, setup: &Setup, rank: c_int, exchange: &Exchange) {
         Ok(facts) if rank == 0 => {
             let topology = &facts.topology;
             log::info!(
-                "{} on {}, levels {} (from {}); messages up to {} bytes within a node, {} between \
-                 nodes",
+                "{} on {}, levels {} (from {}); eager messages: {}",
                 counted(topology.ranks(), "rank"),
                 counted(topology.node_count(), "node"),
                 topology.level_names().join(" > "),
                 setup.topology_origin,
-                facts.eager.local,
-                facts.eager.remote,
+                facts.eager,
             );
             facts.profiles.problems.iter().for_each(|problem| log::warn!("{problem}"));
             facts.profiles.names().for_each(|name| log::info!("profile {}", quoted(name)));

@@ -37,7 +37,7 @@ pub struct Pair {
     pub eager: Option<u64>,
     /// Microseconds that one byte more costs.
     pub rendezvous: Option<f64>,
-    /// What Nagare takes for the longest such message; `None` without it.
+    /// What Nagare takes for the longest such message; `None` without it, and where MPI cannot tell.
     pub assumed: Option<u64>,
 }
 

@@ -49,13 +49,13 @@ pub struct Levels {
     pub groups: Vec<Vec<u32>>,
 }
 
-/// Bytes of the longest messages that Nagare takes for eager.
+/// Bytes of the longest messages that Nagare takes for eager, `None` where MPI cannot tell.
 #[derive(Clone, Copy, Deserialize)]
 pub struct Eager {
     /// Within a node.
-    pub local: u64,
+    pub local: Option<u64>,
     /// Between nodes.
-    pub remote: u64,
+    pub remote: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -46,7 +46,7 @@ pub fn measure(together: &Together, hosts: &[String], described: Option<&Descrip
     };
     let assumed = |(a, b): (u32, u32)| {
         let limits = described?.eager?;
-        Some(if hosts.get(a as usize) == hosts.get(b as usize) { limits.local } else { limits.remote })
+        if hosts.get(a as usize) == hosts.get(b as usize) { limits.local } else { limits.remote }
     };
     pairs.iter().map(|pair| one(together, pair, assumed(pair.ranks))).collect()
 }
