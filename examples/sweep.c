@@ -5,10 +5,12 @@
  *   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 ./sweep [largest bytes] [iterations]
  *
  * Nagare's C interface (c_api/nagare.h) is looked up at run time, so the program also runs without it and then shows
- * the library alone. Every figure is the median over the iterations of the time of the slowest rank; ranks start
- * together by a barrier of the program's own. Every result is compared with what it must be. One line per collective
- * and size:
+ * the library alone. In the first calls of a size Nagare tries what could be the fastest way and keeps it: those are
+ * made before, and not counted. Every figure is the median over the iterations of the time of the slowest rank; ranks
+ * start together by a barrier of the program's own. Every result is compared with what it must be. One line per
+ * collective and size, without a ratio where both sides ran the library's own:
  *   SWEEP bcast 1048576 stock 0.012345 nagare 0.006789 ratio 1.818 ran grouped_two_tree
+ *   SWEEP bcast 1024 stock 0.001234 nagare 0.001233 ratio - ran stock
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +23,12 @@ typedef int (*set_algorithm_fn)(MPI_Comm, const char *);
 typedef size_t (*report_fn)(const char *, char *, size_t);
 
 static int rank, size, *send_data, *receive_data;
-enum { MAX_ITERATIONS = 101, COLLECTIVES = 4 };
+enum { MAX_ITERATIONS = 101, COLLECTIVES = 4, MOST_ALGORITHMS = 32 };
+
+/* Calls of a size before its figures: as many as Nagare measures at most, and more where they are short. */
+enum { FIRST_CALLS = 12, MOST_FIRST_CALLS = 40 };
+static const double FIRST_SECONDS = 0.5;
+
 static const char *const names[COLLECTIVES] = {"bcast", "reduce", "allreduce", "alltoall"};
 
 /* A dissemination barrier, so that the library's own choice of algorithm does not show in the figures. */
@@ -109,23 +116,22 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Name of the algorithm that this rank's report counts most calls of `collective` for beyond the calls counted
-   before. */
-static void what_ran(report_fn report, int collective, char *out, size_t length)
+/* The algorithm that this rank's report counts the most calls of `collective` for beyond those of the question before;
+   `stock` if at most half of `iterations` ran on one. */
+static void what_ran(report_fn report, int collective, int iterations, char *out, size_t length)
 {
     static char text[1 << 16];
-    static long counted[COLLECTIVES][64];
+    static struct { char name[64]; long calls; } counted[COLLECTIVES][MOST_ALGORITHMS];
+    long most = iterations / 2;
     snprintf(out, length, "stock");
     if (!report || report("text", text, sizeof text) >= sizeof text)
         return;
-    int row = 0;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         char name[64], ran[64];
         if (sscanf(line, "%63s %63s", name, ran) != 2 || strcmp(name, names[collective]) != 0 ||
             strcmp(ran, "stock:") == 0 || strcmp(ran, "all") == 0)
             continue;
         /* The columns from the right: s least, s, bytes, calls. */
-        long calls = 0;
         char *at = line + strlen(line);
         for (int column = 0; column < 4; column++) {
             while (at > line && at[-1] == ' ')
@@ -133,11 +139,26 @@ static void what_ran(report_fn report, int collective, char *out, size_t length)
             while (at > line && at[-1] != ' ')
                 at--;
         }
-        calls = atol(at);
-        if (calls > counted[collective][row])
+        int known = 0;
+        while (known < MOST_ALGORITHMS - 1 && counted[collective][known].name[0] &&
+               strcmp(counted[collective][known].name, ran) != 0)
+            known++;
+        long calls = atol(at), more = calls - counted[collective][known].calls;
+        snprintf(counted[collective][known].name, sizeof counted[collective][known].name, "%s", ran);
+        counted[collective][known].calls = calls;
+        if (more > most) {
+            most = more;
             snprintf(out, length, "%s", ran);
-        counted[collective][row++] = calls;
+        }
     }
+}
+
+/* Calls of this size until Nagare has settled; all ranks make equally many, since they know the same times. */
+static void first_calls(int collective, int count)
+{
+    double seconds = 0;
+    for (int i = 0; i < FIRST_CALLS || (i < MOST_FIRST_CALLS && seconds < FIRST_SECONDS); i++)
+        seconds += once(collective, count);
 }
 
 int main(int argc, char **argv)
@@ -162,6 +183,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "sweep: no memory for two buffers of %ld bytes\n", largest);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    if (rank == 0)
+        printf("SWEEP medians of %d calls, after %d to %d of Nagare's of the same size\n", iterations, FIRST_CALLS,
+               MOST_FIRST_CALLS);
     for (int collective = 0; collective < COLLECTIVES; collective++)
         for (long bytes = 1024; bytes <= largest; bytes *= 4) {
             int count = (int)(bytes / (long)sizeof(int) / (collective == 3 ? size : 1));
@@ -169,23 +193,32 @@ int main(int argc, char **argv)
             char ran[64] = "-";
             if (count == 0)
                 continue;
-            what_ran(report, collective, ran, sizeof ran);
-            for (int i = -1; i < iterations; i++) { /* the first pair warms up */
-                int slot = i < 0 ? 0 : i;
+            if (set_algorithm)
+                set_algorithm(MPI_COMM_WORLD, "all=stock");
+            once(collective, count);
+            if (set_algorithm) {
+                set_algorithm(MPI_COMM_WORLD, NULL);
+                first_calls(collective, count);
+            }
+            what_ran(report, collective, iterations, ran, sizeof ran);
+            for (int i = 0; i < iterations; i++) {
                 if (set_algorithm)
                     set_algorithm(MPI_COMM_WORLD, "all=stock");
-                stock[slot] = once(collective, count);
+                stock[i] = once(collective, count);
                 if (set_algorithm) {
                     set_algorithm(MPI_COMM_WORLD, NULL);
-                    nagare[slot] = once(collective, count);
+                    nagare[i] = once(collective, count);
                 }
             }
             qsort(stock, (size_t)iterations, sizeof *stock, ascending);
-            what_ran(report, collective, ran, sizeof ran);
+            what_ran(report, collective, iterations, ran, sizeof ran);
             if (rank == 0 && set_algorithm) {
                 qsort(nagare, (size_t)iterations, sizeof *nagare, ascending);
                 double s = stock[iterations / 2], n = nagare[iterations / 2];
-                printf("SWEEP %s %ld stock %.6f nagare %.6f ratio %.3f ran %s\n", names[collective], bytes, s, n, s / n,
+                char ratio[32] = "-";
+                if (strcmp(ran, "stock") != 0)
+                    snprintf(ratio, sizeof ratio, "%.3f", s / n);
+                printf("SWEEP %s %ld stock %.6f nagare %.6f ratio %s ran %s\n", names[collective], bytes, s, n, ratio,
                        ran);
             } else if (rank == 0) {
                 printf("SWEEP %s %ld stock %.6f\n", names[collective], bytes, stock[iterations / 2]);

@@ -54,9 +54,10 @@ kernel() { # name class
             if [[ $side == stock ]]; then stock=$(least "$stock" "$seconds"); else ours=$(least "$ours" "$seconds"); fi
         done
     done
-    algorithm=$(awk -f scripts/ran.awk "$work/$name.json")
+    # Calls left to the library are many kinds of small ones: the report tells them.
+    algorithm=$(awk -f scripts/ran.awk "$work/$name.json" | sed -E 's/[a-z_]+: stock \([^)]*\)(; )?//g; s/; $//')
     rows+=("$(printf '%-10s %10s %12.6f %12.6f %7.2f  %s' "$name" "class $class" "$stock" "$ours" \
-        "$(awk "BEGIN { print $stock / $ours }")" "$algorithm")")
+        "$(awk "BEGIN { print $stock / $ours }")" "${algorithm:-stock}")")
 }
 least() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a) ? b : a }'; }
 
@@ -67,7 +68,8 @@ progress "sweep of bcast, reduce, allreduce, alltoall, 1 KiB to 1 MiB"
 ours "$work/sweep" 1048576 5 >"$work/sweep.log" 2>&1 || fail sweep "$work/sweep.log"
 grep -q "SWEEP verified" "$work/sweep.log" || fail sweep "$work/sweep.log"
 while read -r _ collective bytes _ stock _ ours _ ratio _ algorithm; do
-    row=$(printf '%-10s %10s %12.6f %12.6f %7.2f  %s' "$collective" "$bytes" "$stock" "$ours" "$ratio" "$algorithm")
+    [[ $ratio == - ]] || ratio=$(printf '%.2f' "$ratio")
+    row=$(printf '%-10s %10s %12.6f %12.6f %7s  %s' "$collective" "$bytes" "$stock" "$ours" "$ratio" "$algorithm")
     rows+=("$row")
 done < <(grep "^SWEEP [a-z]* [0-9]" "$work/sweep.log")
 
@@ -75,5 +77,7 @@ progress ""
 echo "$where"
 printf '%-10s %10s %12s %12s %7s  %s\n' "" "size" "stock s" "Nagare s" "ratio" "what ran under Nagare"
 printf '%s\n' "${rows[@]}"
-echo "All results were verified. ratio = stock / Nagare."
+echo "All results were verified. ratio = stock / Nagare; - where both ran the MPI library's own: by default Nagare leaves
+small calls to it, and those that are as fast there. Kernels: the fastest of three runs each. Collectives: the median
+of 5 calls on either side, after 12 to 40 in which Nagare measured what is the fastest."
 echo "$note"

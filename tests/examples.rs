@@ -76,8 +76,14 @@ fn sweep() {
         let text = &outcome.ended.stdout;
         assert!(text.ends_with("SWEEP verified\n"), "{}", outcome.ended.output());
         assert!(text.contains("ran grouped_two_tree") && text.contains("ran xor"), "{text}");
-        // It alternates: as many calls on the library's own as on ours.
+        // Of each of four sizes one call and three on the library's own, 12 to 40 and three on ours.
         let report = outcome.report();
-        assert_eq!(report.calls("bcast", "grouped_two_tree"), report.calls("bcast", "stock"), "{report:?}");
+        assert_eq!(report.calls("bcast", "stock"), 16, "{report:?}");
+        assert!((60..=172).contains(&report.calls("bcast", "grouped_two_tree")), "{report:?}");
+        // Where both sides run the library's own, there is no ratio.
+        let off = Job::nagare(&program, ranks).set("NAGARE_ALGORITHM", "all=stock").arguments(&["4096", "3"]).run();
+        let off = off.passed();
+        let rows = off.ended.stdout.lines().filter(|line| line.contains(" stock 0."));
+        assert!(rows.clone().count() == 8 && rows.clone().all(|row| row.ends_with(" ratio - ran stock")), "{off:?}");
     }
 }
