@@ -45,6 +45,8 @@ pub struct Decision<'c> {
     sizes: [u64; 2],
     /// The blocks of Alltoallv.
     pub sides: Option<Sides>,
+    /// The blocks of Allgatherv.
+    pub gathered: Option<Side>,
 }
 
 /// A call that the library runs.
@@ -115,6 +117,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         None => decision::Decision::new(&place.planner, rules, &call, &limits, class.is_some())?,
     };
     let sides = arguments.sides(real, record.size)?;
+    let gathered = arguments.gathered(real, record.size)?;
     let mut unit_bytes = 1;
     if let Some(op) = arguments.op() {
         let shape = Shape::of(real, arguments.input.datatype);
@@ -129,7 +132,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && call.collective != Collective::Alltoallv;
     let predicted = is_known.then(|| decision.time(&place.planner, &call));
-    Ok(Decision { record, place, call, algorithm: decision.algorithm, pacing, class, predicted, limits, sizes, sides })
+    let algorithm = decision.algorithm;
+    Ok(Decision { record, place, call, algorithm, pacing, class, predicted, limits, sizes, sides, gathered })
 }
 
 impl Decision<'_> {

@@ -3,6 +3,7 @@
 use super::arguments::{Arguments, Sides};
 use super::decide::Decision;
 use crate::boundary::failure::Failure;
+use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{Shape, Typed};
 use crate::buffers::packed::{Packed, Packer, Piece};
 use crate::transport::mpi_transport::Buffers;
@@ -27,6 +28,9 @@ impl Staged {
     /// # Errors
     /// [`Failure::Memory`] if there is no room for them, or an error of the library.
     pub fn new(packer: &Packer, arguments: &Arguments, decision: &Decision, plan: &RankPlan) -> Result<Self, Failure> {
+        if let Some(gathered) = &decision.gathered {
+            return Self::allgatherv(packer, arguments, decision, gathered, plan);
+        }
         match (arguments.collective, &decision.sides) {
             (_, Some(sides)) => Self::alltoallv(packer, sides),
             (Collective::Reduce | Collective::Allreduce, _) => {
@@ -42,8 +46,7 @@ impl Staged {
             (Collective::Gather, _) => {
                 Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.call.bytes })
             }
-            (Collective::Allgatherv, _) => Self::allgatherv(packer, arguments, decision, plan),
-            (Collective::Allgather, _) => {
+            (Collective::Allgather | Collective::Allgatherv, _) => {
                 let ranks = u64::from(decision.record.size);
                 let bounds: Option<Vec<u64>> = (0..=ranks).map(|rank| rank.checked_mul(decision.call.bytes)).collect();
                 let layout = Layout::cut(arguments.collective, bounds.ok_or(Failure::Memory)?, plan);
@@ -124,10 +127,10 @@ impl Staged {
         packer: &Packer,
         arguments: &Arguments,
         decision: &Decision,
+        gathered: &Side,
         plan: &RankPlan,
     ) -> Result<Self, Failure> {
-        let (rank, ranks) = (decision.record.rank, decision.record.size);
-        let gathered = arguments.gathered(packer.real, ranks).ok().flatten().ok_or(Failure::Memory)?;
+        let rank = decision.record.rank;
         let table = gathered.packed_table();
         let end = table.last().map_or(0, |&(first, bytes)| first + bytes);
         let (first, bytes) = table[rank as usize];

@@ -15,10 +15,6 @@ use std::ffi::CStr;
 /// More than any library's MPI_MAX_OBJECT_NAME: 64 in Open MPI, 128 in MPICH.
 const LONGEST: usize = 1024;
 
-/// How names begin that Open MPI gives to communicators without one: `MPI COMMUNICATOR 3 DUP FROM 0`. Their numbers
-/// differ between ranks. MPICH gives none but those of the standard, such as `MPI_COMM_WORLD`.
-const OF_THE_LIBRARY: [&str; 2] = ["MPI COMM", "MPI INTERCOMM "];
-
 /// The timed calls on one communicator, and its name at the first of them.
 #[derive(Default)]
 pub struct Counted(OnceCell<Box<(Counters, String)>>);
@@ -63,5 +59,55 @@ unsafe fn name(real: &Real, handle: usize) -> String {
     // SAFETY: as demanded of the caller; the buffer is larger than any name.
     let code = unsafe { (real.mpi.comm_get_name)(comm, text.as_mut_ptr().cast(), &raw mut length) };
     let name = CStr::from_bytes_until_nul(&text).ok().filter(|_| code == 0).unwrap_or_default().to_string_lossy();
-    if OF_THE_LIBRARY.iter().any(|begin| name.starts_with(begin)) { String::new() } else { name.into_owned() }
+    if is_the_library_s(&name) { String::new() } else { name.into_owned() }
+}
+
+/// Whether Open MPI itself gives such a name to a communicator without one: in one of the forms that the libraries of
+/// 4.1.4 and 5.0.11 hold. They have its number and that of the one it was made from, which differ between ranks.
+/// `MPI_Comm_get_name` of both tells none of them; other versions and builds may. MPICH gives none but those of the
+/// standard, such as `MPI_COMM_WORLD`.
+fn is_the_library_s(name: &str) -> bool {
+    // Decimal in 4.1; 5.0 prints longer ones.
+    let of_number = |c: char| c.is_ascii_hexdigit() || "x:.,-[]()".contains(c);
+    let is_number = |word: &str| word.contains(|c: char| c.is_ascii_digit()) && word.chars().all(of_number);
+    match name.split(' ').collect::<Vec<_>>()[..] {
+        ["MPI", "COMM" | "COMMUNICATOR", own, made, "FROM", other] => {
+            let is_made = ["CREATE", "DUP", "GROUP", "SHRUNK", "SPLIT", "SPLIT_TYPE"].contains(&made);
+            is_made && is_number(own) && is_number(other)
+        }
+        ["MPI", "COMM" | "INTERCOMM", own, "FROM", "GROUP"] | ["MPI_COMMUNICATOR", own] => is_number(own),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_the_library_s;
+
+    #[test]
+    fn names_that_the_library_gives_are_told_from_those_of_programs() {
+        for name in [
+            "MPI COMMUNICATOR 3 DUP FROM 0",
+            "MPI COMMUNICATOR 12 SPLIT_TYPE FROM 3",
+            "MPI COMM 0x5 SPLIT FROM 0x0",
+            "MPI COMM 7 FROM GROUP",
+            "MPI INTERCOMM 7 FROM GROUP",
+            "MPI_COMMUNICATOR 4",
+        ] {
+            assert!(is_the_library_s(name), "{name}");
+        }
+        for name in [
+            "",
+            "rows",
+            "MPI_COMM_WORLD",
+            "MPI COMM",
+            "MPI COMM of the rows",
+            "MPI COMMUNICATOR of rank 3",
+            "MPI COMMUNICATOR 3 DUP FROM the world",
+            "MPI COMMUNICATOR 3 MADE FROM 0",
+            "MPI INTERCOMM ocean FROM GROUP",
+        ] {
+            assert!(!is_the_library_s(name), "{name}");
+        }
+    }
 }

@@ -56,7 +56,7 @@ pub struct TuneArgs {
     force: bool,
     /// Also measure what the MPI library can be told to run, in as much time again, and write a file that tells it:
     /// openmpi-rules, which `coll_tuned_dynamic_rules_filename` names, or mpich-json, for
-    /// `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE`
+    /// `MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE`, begun with what this host's file of rank 0's library holds
     #[arg(long, num_args = 2, value_names = ["KIND", "FILE"])]
     write: Vec<String>,
 }
