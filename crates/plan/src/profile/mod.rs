@@ -10,6 +10,7 @@
 
 mod file;
 mod measures;
+mod written;
 
 pub use file::{MAX_FILE_BYTES, ProfileError};
 pub use measures::{Pair, Reduction};
