@@ -1,4 +1,6 @@
 use super::*;
+use nagare_plan::pattern::Pairs;
+use nagare_plan::topology::DimensionOrder;
 
 fn read(vars: &[(&str, &str)]) -> (Config, Vec<String>) {
     let (config, problems) = Config::from_vars(vars.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())));
