@@ -102,7 +102,7 @@ two_level_ring alltoall
 aggregated alltoall
 xor alltoall
 contention_free alltoall
-direct gather
+direct gather scatter
 END
     done
 }

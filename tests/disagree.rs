@@ -3,7 +3,7 @@
 
 use nagare_harness::{Job, Mpi, compile};
 
-const COLLECTIVES: [&str; 10] = [
+const COLLECTIVES: [&str; 11] = [
     "bcast",
     "reduce",
     "allreduce",
@@ -14,6 +14,7 @@ const COLLECTIVES: [&str; 10] = [
     "alltoall",
     "alltoallv",
     "gather",
+    "scatter",
 ];
 
 /// Integers in a block of the last rank and of the others: one more, half as many and so the same messages but fewer,

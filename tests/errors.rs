@@ -3,14 +3,16 @@
 
 use nagare_harness::{Job, Mpi, Outcome, Program, compile};
 
-const COLLECTIVES: [&str; 9] = [
+const COLLECTIVES: [&str; 11] = [
     "bcast",
     "reduce",
     "allreduce",
     "alltoall",
     "alltoallv",
     "gather",
+    "scatter",
     "allgather",
+    "allgatherv",
     "reduce_scatter_block",
     "reduce_scatter",
 ];

@@ -15,9 +15,16 @@ fn where_every_rank_needs_memory() {
     for (mpi, ranks) in [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)] {
         let program = compile(mpi, "tests/programs/exhausted.c");
         // A job for each: buffers of one are kept for the next.
-        for collective in
-            ["bcast", "alltoall", "alltoallv", "allgather", "allgatherv", "reduce_scatter_block", "reduce_scatter"]
-        {
+        for collective in [
+            "bcast",
+            "alltoall",
+            "alltoallv",
+            "scatter",
+            "allgather",
+            "allgatherv",
+            "reduce_scatter_block",
+            "reduce_scatter",
+        ] {
             job(&program, ranks).arguments(&[&format!("collective={collective}")]).run().verified("exhausted");
         }
     }

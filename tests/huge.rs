@@ -37,8 +37,8 @@ fn more_than_two_gib_in_other_calls() {
         return;
     }
     let program = compile(Mpi::OpenMpi4, "tests/programs/huge.c");
-    let outcome = Job::forced(&program, 2).arguments(&["what=alltoallv,gather"]).run().verified("huge");
-    for (collective, algorithm) in [("alltoallv", "two_level_ring"), ("gather", "relay")] {
+    let outcome = Job::forced(&program, 2).arguments(&["what=alltoallv,gather,scatter"]).run().verified("huge");
+    for (collective, algorithm) in [("alltoallv", "two_level_ring"), ("gather", "relay"), ("scatter", "relay")] {
         assert_eq!(outcome.report().calls(collective, algorithm), 1, "{:?}", outcome.report());
     }
 

@@ -2,7 +2,7 @@
 
 use nagare_harness::{Job, MACHINE, Mpi, Outcome, Program, compile};
 
-const MOVED: [&str; 5] = ["bcast", "gather", "allgather", "alltoall", "alltoallv"];
+const MOVED: [&str; 6] = ["bcast", "gather", "scatter", "allgather", "alltoall", "alltoallv"];
 
 /// On two nodes of [`MACHINE`].
 const RANKS: u32 = 4;

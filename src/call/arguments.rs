@@ -22,10 +22,11 @@ use std::ffi::c_int;
 pub struct Arguments {
     /// Which call.
     pub collective: Collective,
-    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`. Where the
-    /// result is cut in blocks, the count is that of a block, or none where the form has them.
+    /// What this rank contributes; the address may be `MPI_IN_PLACE`. For Bcast the same as `output`; for Scatter of
+    /// meaning at the root only. Where the result is cut in blocks, the count is that of a block, or none where the
+    /// form has them.
     pub input: Typed,
-    /// Where the result goes; for Gather of meaning at the root only.
+    /// Where the result goes; for Gather of meaning at the root only. Of a Scatter the address may be `MPI_IN_PLACE`.
     pub output: Typed,
     /// What else there is.
     pub form: Form,
@@ -38,7 +39,7 @@ pub struct Arguments {
 /// The few shapes that calls have.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// Two buffers: Bcast, where they are one, Gather, Allgather, Alltoall.
+    /// Two buffers: Bcast, where they are one, Gather, Scatter, Allgather, Alltoall.
     Moved,
     /// What is sent and what is received have a count and a place for every rank: Alltoallv.
     Blocks([Blocks; 2]),
@@ -73,8 +74,9 @@ impl Arguments {
             }
             Form::Moved | Form::Combined(_) => {}
         }
-        // The root of a Gather between groups has nothing to send: not even its type means anything.
-        if self.collective == Collective::Gather && self.root < 0 {
+        // Between groups the root of a Gather has nothing to send, and that of a Scatter nothing to receive: not even a
+        // type means anything.
+        if matches!(self.collective, Collective::Gather | Collective::Scatter) && self.root < 0 {
             let between = self.record(shim)?.inter;
             return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
         }
@@ -168,12 +170,17 @@ impl Arguments {
 
     /// The buffer argument whose count and type are significant on every rank.
     pub fn significant(&self) -> Typed {
-        if self.has_two_types() && self.in_place() { self.output } else { self.input }
+        let is_received = if self.is_scatter() { !self.in_place() } else { self.has_two_types() && self.in_place() };
+        if is_received { self.output } else { self.input }
     }
 
     /// Whether what is sent and what is received have a count and a type each.
     fn has_two_types(&self) -> bool {
-        self.collective == Collective::Alltoall || self.gathers()
+        self.collective == Collective::Alltoall || self.gathers() || self.is_scatter()
+    }
+
+    fn is_scatter(&self) -> bool {
+        self.collective == Collective::Scatter
     }
 
     /// Whether this rank's contribution goes to its own place in the result.
@@ -181,9 +188,15 @@ impl Arguments {
         self.collective == Collective::Gather || self.collective.gathers_all()
     }
 
-    /// Whether this rank's contribution is in the result buffer.
+    /// Whether this rank's contribution is in the result buffer, or the result stays in that of the contribution.
     pub fn in_place(&self) -> bool {
-        self.input.address.cast_const() == IN_PLACE
+        let one = if self.is_scatter() { self.output } else { self.input };
+        one.address.cast_const() == IN_PLACE
+    }
+
+    /// Whether `rank` contributes something.
+    pub fn has_input(&self, rank: Rank) -> bool {
+        self.collective.has_input(self.root as Rank, rank)
     }
 
     /// Whether `rank` gets a result.
@@ -195,13 +208,24 @@ impl Arguments {
     /// the host's.
     pub fn on_device(&self, shim: &Shim) -> bool {
         let managed_is_host = shim.setup().config.device_memory == DeviceMemory::Managed;
-        let input = if self.in_place() { self.output } else { self.input };
-        // The result of a rank that has none may be any address, of which the driver knows nothing.
-        [input, self.output].iter().any(|buffer| device::holds(buffer.address, managed_is_host))
+        let [input, output] = match (self.in_place(), self.is_scatter()) {
+            (false, _) => [self.input, self.output],
+            (true, false) => [self.output; 2],
+            (true, true) => [self.input; 2],
+        };
+        // What a rank has no use for may be any address, of which the driver knows nothing.
+        [input, output].iter().any(|buffer| device::holds(buffer.address, managed_is_host))
     }
 
     /// The buffers with a type and a meaning on `rank`; for Alltoallv `sides` knows.
     pub fn typed(&self, rank: Rank) -> [Typed; 2] {
+        if self.is_scatter() {
+            return match (self.has_input(rank), self.in_place()) {
+                (true, true) => [self.input; 2],
+                (true, false) => [self.input, self.output],
+                (false, _) => [self.output; 2],
+            };
+        }
         // Nothing of a rank without a block of its own is gathered.
         let is_empty = self.collective == Collective::Allgatherv && self.input.count == 0;
         match (self.in_place() || is_empty, self.has_output(rank)) {
@@ -219,6 +243,9 @@ impl Arguments {
         let wrong = Err(Reason::Argument);
         if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
             return wrong;
+        }
+        if self.is_scatter() {
+            return if self.is_valid_scatter(shim, record.rank, bytes) { Ok(()) } else { wrong };
         }
         // SAFETY: `bytes` has found an array, in which MPI demands an entry for every rank.
         let own_count = self.counts().map(|counts| unsafe { counts.of(record.rank as usize) });
@@ -276,18 +303,38 @@ impl Arguments {
         if reads && null(self.input) || uses_output && null(self.output) { wrong } else { Ok(()) }
     }
 
+    /// Whether the library has no error for a Scatter of `bytes` to every rank, whose root is one.
+    fn is_valid_scatter(&self, shim: &Shim, rank: Rank, bytes: u64) -> bool {
+        let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
+        if !self.has_input(rank) {
+            return !self.in_place() && !null(self.output);
+        }
+        if self.input.address.cast_const() == IN_PLACE || null(self.input) {
+            return false;
+        }
+        if self.in_place() {
+            return true;
+        }
+        let (sent, received) = (self.input, self.output);
+        let size = |of| datatype::size(shim.real, of);
+        let bytes_of_block = || u64::try_from(sent.count).ok()?.checked_mul(size(sent.datatype)?);
+        // A result that is where it comes from is an error for MPICH alone, where both have one type; programs do it.
+        let looks = cfg!(mpi_family = "mpich") && sent.datatype == received.datatype && !received.address.is_null();
+        let place = (i64::from(rank).wrapping_mul(sent.count), sent.count);
+        let is_own = || received.address == block(shim.real, sent, place).address;
+        bytes_of_block() == Some(bytes) && !null(received) && !(looks && is_own())
+    }
+
     /// The block of `rank`, which gathers, in its result.
     pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
-        let Typed { address, count, datatype } = self.output;
-        let (elements_before, count) = match &self.form {
+        let place = match &self.form {
             // SAFETY: `valid` has found both arrays, in which MPI demands an entry for every rank.
             Form::GatheredBlocks(Blocks { counts, displacements }) => unsafe {
                 (displacements.of(rank as usize), counts.of(rank as usize))
             },
-            _ => (i64::from(rank).wrapping_mul(count), count),
+            _ => (i64::from(rank).wrapping_mul(self.output.count), self.output.count),
         };
-        let before = elements_before.wrapping_mul(extent(real, datatype));
-        Typed { address: address.wrapping_byte_offset(before as isize), count, datatype }
+        block(real, self.output, place)
     }
 
     /// The blocks of an Allgatherv on `ranks` ranks, `None` for other collectives.
@@ -326,4 +373,10 @@ impl Arguments {
             Ok(Some(Sides { sent, received }))
         }
     }
+}
+
+/// The block of a buffer that has so many elements before it, and so many itself.
+fn block(real: &Real, Typed { address, datatype, .. }: Typed, (elements_before, count): (i64, i64)) -> Typed {
+    let before = elements_before.wrapping_mul(extent(real, datatype));
+    Typed { address: address.wrapping_byte_offset(before as isize), count, datatype }
 }

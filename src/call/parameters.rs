@@ -33,6 +33,21 @@ impl Arguments {
     }
 
     #[inline]
+    pub fn scatter(
+        send: *const c_void,
+        send_count: impl Into<i64>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: impl Into<i64>,
+        receive_type: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, send_count, send_type), typed(receive, receive_count, receive_type));
+        Self { root, ..Self::moved(Collective::Scatter, input, output, comm) }
+    }
+
+    #[inline]
     pub fn allgather(
         send: *const c_void,
         send_count: impl Into<i64>,

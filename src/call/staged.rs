@@ -46,6 +46,7 @@ impl Staged {
             (Collective::Gather, _) => {
                 Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.call.bytes })
             }
+            (Collective::Scatter, _) => Self::scatter(packer, arguments, decision),
             (Collective::Allgather | Collective::Allgatherv, _) => {
                 let ranks = u64::from(decision.record.size);
                 let bounds: Option<Vec<u64>> = (0..=ranks).map(|rank| rank.checked_mul(decision.call.bytes)).collect();
@@ -120,6 +121,29 @@ impl Staged {
             unsafe { packer.pack(Piece { data: arguments.own_block(packer.real, rank), bytes }, own) }?;
         }
         staged.set(own, output);
+        Ok(staged)
+    }
+
+    fn scatter(packer: &Packer, arguments: &Arguments, decision: &Decision) -> Result<Self, Failure> {
+        let bytes = decision.call.bytes;
+        let rank = decision.record.rank;
+        let mut staged = Self::of_bytes(packer, Layout::Blocks { block: bytes });
+        if !arguments.has_input(rank) {
+            let output = staged.output_for(packer, Piece { data: arguments.output, bytes })?;
+            staged.set(ptr::null(), output);
+            return Ok(staged);
+        }
+        let input = staged.input_for(packer, all_blocks(arguments.input, decision)?, false)?;
+        let output = if arguments.in_place() {
+            // The rank's own block stays where it is.
+            input.wrapping_add(rank as usize * bytes as usize)
+        } else if arguments.input.address == arguments.output.address {
+            // Where rank 0's block is, another root's own would overwrite it before it is sent.
+            staged.output.insert(Packed::reserve(vec![Piece { data: arguments.output, bytes }])?).address()
+        } else {
+            staged.output_for(packer, Piece { data: arguments.output, bytes })?
+        };
+        staged.set(input, output);
         Ok(staged)
     }
 

@@ -15,9 +15,6 @@ macro_rules! others {
                 ibarrier: MPI_Ibarrier PMPI_Ibarrier (comm; request);
             }
             {
-                scatter: MPI_Scatter PMPI_Scatter MPI_Scatter_c PMPI_Scatter_c (
-                    send, send_count, send_type, receive, receive_count, receive_type, root, comm,
-                );
                 scatterv: MPI_Scatterv PMPI_Scatterv MPI_Scatterv_c PMPI_Scatterv_c (
                     send, send_counts, send_at, send_type, receive, receive_count, receive_type, root, comm,
                 );

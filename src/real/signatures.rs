@@ -31,6 +31,10 @@ macro_rules! collectives {
                 send: *const c_void, send_count: Count, send_type: RawHandle,
                 receive: *mut c_void, receive_count: Count, receive_type: RawHandle, root: c_int, comm: RawHandle,
             );
+            scatter: MPI_Scatter PMPI_Scatter MPI_Scatter_c PMPI_Scatter_c (
+                send: *const c_void, send_count: Count, send_type: RawHandle,
+                receive: *mut c_void, receive_count: Count, receive_type: RawHandle, root: c_int, comm: RawHandle,
+            );
             allgather: MPI_Allgather PMPI_Allgather MPI_Allgather_c PMPI_Allgather_c (
                 send: *const c_void, send_count: Count, send_type: RawHandle,
                 receive: *mut c_void, receive_count: Count, receive_type: RawHandle, comm: RawHandle,

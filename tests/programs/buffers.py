@@ -1,4 +1,4 @@
-"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Allgather(v), Reduce_scatter) on arrays
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Scatter, Allgather(v), Reduce_scatter) on arrays
 and bytearrays: plain, in place, with derived types and MAXLOC pairs; every result is compared with what each rank
 computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
 
@@ -178,6 +178,25 @@ def gather(count, root):
         COMM.Gather(ints(RANK, count), None, root=root)
 
 
+def scatter(count, root):
+    sent = ints(root, count * SIZE)
+    want = sent[count * RANK : count * (RANK + 1)]
+    got = empty(count)
+    COMM.Scatter(sent if RANK == root else None, got, root=root)
+    check(f"Scatter {count} root={root}", got, want)
+
+    # Every rank but the root receives every second integer.
+    strided = MPI.INT.Create_vector(count, 1, 2).Commit()
+    got = empty(2 * count)
+    if RANK == root:
+        COMM.Scatter(sent, MPI.IN_PLACE, root=root)
+    else:
+        COMM.Scatter(None, [got, 1, strided], root=root)
+    gap = empty(count)
+    check(f"Scatter vector {count} root={root}", (got[::2], got[1::2]), (gap if RANK == root else want, gap))
+    strided.Free()
+
+
 def allgather(count):
     want = array("i")
     for rank in range(SIZE):
@@ -241,6 +260,7 @@ def main():
             bcast(count, root)
             reductions(count, root)
             gather(count, root)
+            scatter(count, root)
         maxloc(count)
         alltoall(count)
         alltoallv(count)

@@ -6,7 +6,7 @@
 
 static const char *const by_name[] = {"bcast",          "reduce",    "allreduce",  "reduce_scatter_block",
                                       "reduce_scatter", "allgather", "allgatherv", "alltoall",
-                                      "alltoallv",      "gather"};
+                                      "alltoallv",      "gather",    "scatter"};
 
 /* Calls collective `name` with `block` elements for or from every rank, or a vector of `whole`; sums, root 0. `in` and
    `out` have a block of every rank, and a vector. Returns what MPI returns. */
@@ -39,6 +39,8 @@ static int call_with(const char *name, int *in, int *out, int block, int whole, 
         return MPI_Alltoallv(in, counts, starts, type, out, counts, starts, type, comm);
     if (strcmp(name, "gather") == 0)
         return MPI_Gather(in, block, type, out, block, type, 0, comm);
+    if (strcmp(name, "scatter") == 0)
+        return MPI_Scatter(in, block, type, out, block, type, 0, comm);
     fail("no collective %s", name);
 }
 

@@ -14,6 +14,7 @@ typedef MPI_Aint displacement_t;
 #define CALL_ALLTOALL MPI_Alltoall_c
 #define CALL_ALLTOALLV MPI_Alltoallv_c
 #define CALL_GATHER MPI_Gather_c
+#define CALL_SCATTER MPI_Scatter_c
 #define CALL_ALLGATHER MPI_Allgather_c
 #define CALL_ALLGATHERV MPI_Allgatherv_c
 #define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block_c
@@ -27,6 +28,7 @@ typedef int displacement_t;
 #define CALL_ALLTOALL MPI_Alltoall
 #define CALL_ALLTOALLV MPI_Alltoallv
 #define CALL_GATHER MPI_Gather
+#define CALL_SCATTER MPI_Scatter
 #define CALL_ALLGATHER MPI_Allgather
 #define CALL_ALLGATHERV MPI_Allgatherv
 #define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block
@@ -277,7 +279,7 @@ static inline int gather_overlap_broken(void)
 static inline int scatter_types_broken(const struct layout *l, int size)
 {
 #ifdef MPICH_NUMVERSION
-    return size > 1 && several_basic_types(l);
+    return avoids() && size > 1 && several_basic_types(l);
 #else
     (void)l, (void)size;
     return 0;

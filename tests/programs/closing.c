@@ -8,7 +8,7 @@
 static int count = 30000, inside;
 static int *data, *result;
 
-/* One of the nine collectives, verified. */
+/* One of the collectives, verified. */
 static void call(MPI_Comm comm, long step, const char *where)
 {
     snprintf(check_current, sizeof check_current, "%s step=%ld", where, step);

@@ -1,4 +1,4 @@
-! The nine collectives through the module mpi_f08: interfaces, every handle a type of its own.
+! The collectives through the module mpi_f08: interfaces, every handle a type of its own.
 program coll_f08
    use mpi_f08
    implicit none

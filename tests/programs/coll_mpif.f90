@@ -1,4 +1,4 @@
-! The nine collectives through include 'mpif.h': no interfaces, every handle an integer. Compile it with
+! The collectives through include 'mpif.h': no interfaces, every handle an integer. Compile it with
 ! -fallow-argument-mismatch.
 program coll_mpif
    implicit none

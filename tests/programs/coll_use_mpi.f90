@@ -1,4 +1,4 @@
-! The nine collectives through the module mpi: interfaces, every handle an integer.
+! The collectives through the module mpi: interfaces, every handle an integer.
 program coll_use_mpi
    use mpi
    implicit none

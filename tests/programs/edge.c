@@ -83,6 +83,7 @@ static void on_self(int count)
     const int start = 0;
     MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, 0, MPI_COMM_SELF);
+    MPI_Scatter(data, count, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_SELF);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Reduce_scatter_block(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, MPI_COMM_SELF);
@@ -93,7 +94,7 @@ static void on_self(int count)
     }
     free(mine);
     free(data);
-    check_cases += 10;
+    check_cases += 11;
 }
 
 static void zero_counts(void)
@@ -105,6 +106,7 @@ static void zero_counts(void)
     MPI_Allreduce(MPI_IN_PLACE, &untouched, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Alltoall(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
     MPI_Gather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
+    MPI_Scatter(NULL, 0, MPI_INT, &untouched, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
     int *nothing = calloc((size_t)check_size, sizeof *nothing);
     MPI_Alltoallv(&untouched, nothing, nothing, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
@@ -113,7 +115,7 @@ static void zero_counts(void)
     MPI_Reduce_scatter(&untouched, NULL, nothing, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     free(nothing);
     expect(0, untouched, 42);
-    check_cases += 10;
+    check_cases += 11;
 }
 
 /* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
@@ -159,11 +161,12 @@ static void at_bottom(int count)
     check_cases += 2;
 }
 
-/* Absolute addresses on one side at a time: of the root of a Gather, of all ranks but the root, of the senders and of
-   the receivers of an Alltoallv whose blocks shrink towards higher ranks, and of both sides of an Allgather in turn. */
+/* Absolute addresses on one side at a time: of the root of a Gather and of a Scatter, of all ranks but the root, of the
+   senders and of the receivers of an Alltoallv whose blocks shrink towards higher ranks, and of both sides of an
+   Allgather in turn. */
 static void blocks_at_bottom(int count)
 {
-    begin("gather, allgather and alltoallv with MPI_BOTTOM");
+    begin("gather, scatter, allgather and alltoallv with MPI_BOTTOM");
     const int root = check_size - 1;
     int *mine = own_ints(count * check_size), *got = ints_new(count * check_size);
     MPI_Aint at;
@@ -184,6 +187,18 @@ static void blocks_at_bottom(int count)
         for (int r = 0; check_rank == root && r < check_size; r++)
             for (int i = 0; i < count; i++)
                 expect(r * count + i, got[r * count + i], contribution(r, i));
+        memset(got, -1, (size_t)(count * check_size) * sizeof *got);
+        check_cases++;
+    }
+    for (int absolute = 0; absolute < 2; absolute++) {
+        if (check_rank != root)
+            MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, absolute ? MPI_BOTTOM : got, absolute ? 1 : count,
+                        absolute ? there : MPI_INT, root, MPI_COMM_WORLD);
+        else
+            MPI_Scatter(absolute ? mine : MPI_BOTTOM, absolute ? count : 1, absolute ? MPI_INT : here, got, count,
+                        MPI_INT, root, MPI_COMM_WORLD);
+        for (int i = 0; i < count; i++)
+            expect(i, got[i], contribution(root, check_rank * count + i));
         memset(got, -1, (size_t)(count * check_size) * sizeof *got);
         check_cases++;
     }
@@ -248,7 +263,8 @@ static void allgatherv_of_nothing(int count)
     check_cases++;
 }
 
-/* A contribution that is where it belongs without being called so, which Open MPI takes and MPICH does not. */
+/* A contribution that is where it belongs, or a result that is where it comes from, without being called so, which Open
+   MPI takes and MPICH does not. */
 static void where_it_belongs(int count)
 {
 #ifdef OPEN_MPI
@@ -260,8 +276,19 @@ static void where_it_belongs(int count)
     for (int r = 0; r < check_size; r++)
         for (int i = 0; i < count; i++)
             expect(r * count + i, data[r * count + i], contribution(r, i));
+    begin("scatter to where the root's own block is");
+    const int root = check_size - 1;
+    for (int i = 0; i < count * check_size; i++)
+        data[i] = contribution(check_rank, i);
+    int *own = ints_new(count), *to = check_rank == root ? data + root * count : own;
+    MPI_Scatter(data, count, MPI_INT, to, count, MPI_INT, root, MPI_COMM_WORLD);
+    for (int i = 0; i < count; i++)
+        expect(i, to[i], contribution(root, check_rank * count + i));
+    for (int i = 0; i < count * check_size; i++)
+        expect(i, data[i], contribution(check_rank, i));
+    free(own);
     free(data);
-    check_cases++;
+    check_cases += 2;
 #else
     (void)count;
 #endif
@@ -376,6 +403,18 @@ static void between_groups(int count)
         for (int i = 0; i < count; i++)
             expect(r * count + i, result[r * count + i], contribution(middle + r, i));
 
+    begin("scatter on an intercommunicator");
+    /* In the root's group nothing is received. */
+    int *parts = own_ints(others * count);
+    if (low)
+        MPI_Scatter(parts, count, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL,
+                    inter);
+    else
+        MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, result, count, MPI_INT, 0, inter);
+    for (int i = 0; !low && i < count; i++)
+        expect(i, result[i], contribution(0, (check_rank - middle) * count + i));
+    free(parts);
+
     begin("allgather on an intercommunicator");
     MPI_Allgather(data, count, MPI_INT, result, count, MPI_INT, inter);
     for (int r = 0; r < others; r++)
@@ -417,7 +456,7 @@ static void between_groups(int count)
     free(result);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
-    check_cases += 10;
+    check_cases += 11;
 }
 
 /* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */

@@ -5,11 +5,13 @@
 #include "check.h"
 
 enum collective {
-    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, ALLGATHER, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES
+    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, SCATTER, ALLGATHER, ALLGATHERV, REDUCE_SCATTER_BLOCK,
+    REDUCE_SCATTER, COLLECTIVES
 };
-static const char *const collective_names[] = {"Bcast",         "Reduce", "Allreduce", "Alltoall",
-                                               "Alltoallv",     "Gather", "Allgather", "Reduce_scatter_block",
-                                               "Reduce_scatter"};
+static const char *const collective_names[] = {
+    "Bcast", "Reduce", "Allreduce", "Alltoall", "Alltoallv", "Gather", "Scatter", "Allgather", "Allgatherv",
+    "Reduce_scatter_block", "Reduce_scatter",
+};
 
 /* ELEMENTS of every block, which no library sends without asking. */
 enum { MOST_RANKS = 8, ELEMENTS = 20000 };

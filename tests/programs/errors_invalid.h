@@ -7,14 +7,16 @@
 #define ONLY(x) (1u << (x))
 enum {
     EVERY = ONLY(COLLECTIVES) - 1,
-    ROOTED = ONLY(BCAST) | ONLY(REDUCE) | ONLY(GATHER),
+    ROOTED = ONLY(BCAST) | ONLY(REDUCE) | ONLY(GATHER) | ONLY(SCATTER),
     SCATTERING = ONLY(REDUCE_SCATTER_BLOCK) | ONLY(REDUCE_SCATTER),
     REDUCING = ONLY(REDUCE) | ONLY(ALLREDUCE) | SCATTERING,
     COUNTING = ONLY(ALLTOALLV) | ONLY(REDUCE_SCATTER),
-    /* What only the root of Reduce and Gather looks at is not tried there: the others would wait for it, or it for
-       them. */
+    GATHERING = ONLY(ALLGATHER) | ONLY(ALLGATHERV),
+    /* What only the root of Reduce, Gather and Scatter looks at is not tried there: the others would wait for it, or it
+       for them. */
     RECEIVING = EVERY & ~ROOTED,
-    TYPED_TWICE = ONLY(ALLTOALL) | ONLY(ALLTOALLV) | ONLY(ALLGATHER),
+    TYPED_TWICE = ONLY(ALLTOALL) | ONLY(ALLTOALLV) | GATHERING,
+    PLACING = ONLY(ALLTOALLV) | ONLY(ALLGATHERV),
 };
 
 /* Handles of freed types and operations are not among them: no library checks those, all use what was freed. */
@@ -64,11 +66,11 @@ struct invalid {
 
 static const struct invalid invalids[] = {
     {"count_negative", EVERY, count_negative},
-    {"receive_count_negative", ONLY(ALLTOALL) | ONLY(ALLGATHER), receive_count_negative},
+    {"receive_count_negative", ONLY(ALLTOALL) | GATHERING, receive_count_negative},
     {"one_count_negative", COUNTING, one_count_negative},
-    {"one_receive_count_negative", ONLY(ALLTOALLV), one_receive_count_negative},
-    {"counts_missing", COUNTING, counts_missing},
-    {"places_missing", ONLY(ALLTOALLV), places_missing},
+    {"one_receive_count_negative", PLACING, one_receive_count_negative},
+    {"counts_missing", COUNTING | ONLY(ALLGATHERV), counts_missing},
+    {"places_missing", PLACING, places_missing},
     {"type_null", EVERY, type_null},
     {"type_uncommitted", EVERY, type_uncommitted},
     {"receive_type_null", TYPED_TWICE, receive_type_null},
@@ -84,8 +86,8 @@ static const struct invalid invalids[] = {
     {"root_too_large", ROOTED, root_too_large},
     {"root_minus_one", ROOTED, root_minus_one},
     {"root_negative", ROOTED, root_negative},
-    {"buffers_aliased", RECEIVING & ~ONLY(ALLGATHER), buffers_aliased},
-    {"own_block_aliased", ONLY(ALLGATHER), own_block_aliased},
+    {"buffers_aliased", RECEIVING & ~GATHERING, buffers_aliased},
+    {"own_block_aliased", GATHERING, own_block_aliased},
     {"receives_in_place", RECEIVING, receives_in_place},
     {"both_in_place", RECEIVING, both_in_place},
     {"send_null", RECEIVING, send_null},
@@ -107,7 +109,10 @@ static int stock_crashes(enum collective which, const char *what)
     if (listed("send_null,receive_null", what))
         return 1;
     /* MPI_Allgather looks into the communicator before it checks it. */
-    return which == ALLGATHER && strcmp(what, "comm_null") == 0;
+    if (which == ALLGATHER && strcmp(what, "comm_null") == 0)
+        return 1;
+    /* MPI_Allgatherv looks at its counts no sooner than it uses them. */
+    return which == ALLGATHERV && listed("receive_count_negative,one_receive_count_negative,counts_missing", what);
 #else
     /* Arrays are read before they are looked for. */
     if (listed("counts_missing,places_missing", what))

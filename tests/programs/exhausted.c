@@ -78,6 +78,8 @@ static int expected(const char *name, int block, int at)
         return sum(own * block + at);
     if (strcmp(name, "reduce") == 0 || strcmp(name, "allreduce") == 0)
         return sum(at);
+    if (strcmp(name, "scatter") == 0)
+        return number(0, own * block + at);
     if (strncmp(name, "alltoall", 8) == 0)
         return number(at / block, own * block + at % block);
     return number(at / block, at % block);
@@ -154,7 +156,7 @@ int main(int argc, char **argv)
             if ((strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0) && own != 0)
                 continue;
             const int bcast = strcmp(name, "bcast") == 0,
-                      results = strncmp(name, "reduce_scatter", 14) == 0 ? n : n * check_size;
+                      results = strstr(name, "scatter") ? n : n * check_size;
             for (int i = 0; i < results; i++) {
                 const int got = bcast ? in[step * i] : out[step * i],
                           want = bcast ? number(0, i) : expected(name, n, i);

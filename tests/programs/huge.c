@@ -1,7 +1,7 @@
 /* Messages of more than 2^31 bytes (by default 2.2 GiB of user data per buffer and rank; meant for two ranks). Through
    int counts with a derived type on every MPI; through the large-count functions (…_c) where the library has them.
-   Options: what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather,allgather,reduce_scatter (default
-   bcast) mebibytes=2253 */
+   Options: mebibytes=2253 what=bcast,bcast_c,reduce,allreduce,allreduce_c,alltoall,alltoallv,gather,scatter,allgather,
+   reduce_scatter (default bcast) */
 #include "check.h"
 
 #if MPI_VERSION >= 4
@@ -155,6 +155,23 @@ static void check_gather(size_t words)
     check_cases++;
 }
 
+/* From the root, more than 2^31 bytes of blocks. */
+static void check_scatter(size_t words)
+{
+    const int root = check_size - 1;
+    const size_t units = words / WORDS_PER_UNIT / (size_t)check_size, block = units * WORDS_PER_UNIT;
+    snprintf(check_current, sizeof check_current, "scatter bytes_per_block=%zu", block * 8);
+    uint64_t *send = check_rank == root ? words_new(block * (size_t)check_size) : NULL, *receive = words_new(block);
+    if (send)
+        fill(send, 0, block * (size_t)check_size, root);
+    MPI_Scatter(send, (int)block, MPI_UINT64_T, receive, (int)block, MPI_UINT64_T, root, MPI_COMM_WORLD);
+    for (size_t i = 0; i < block; i++)
+        expect_word(receive[i], word(root, (size_t)check_rank * block + i), i);
+    free(send);
+    free(receive);
+    check_cases++;
+}
+
 /* At every rank, more than 2^31 bytes of blocks. */
 static void check_allgather(size_t words)
 {
@@ -210,6 +227,8 @@ int main(int argc, char **argv)
         check_alltoallv(words);
     if (listed(what, "gather"))
         check_gather(words);
+    if (listed(what, "scatter"))
+        check_scatter(words);
     if (listed(what, "allgather"))
         check_allgather(words);
     if (listed(what, "reduce_scatter"))

@@ -1,11 +1,11 @@
-/* The nine collectives with values that each rank computes for itself from (rank, step, index); usable from several
-   threads at once. */
+/* The collectives that Nagare carries out, with values that each rank computes for itself from (rank, step, index);
+   usable from several threads at once. */
 #ifndef NINE_H
 #define NINE_H
 
 #include "check.h"
 
-enum { COLLECTIVES = 9 };
+enum { COLLECTIVES = 11 };
 
 /* Small, so that sums over many ranks fit. */
 static int part(int rank, long step, int index)
@@ -38,7 +38,7 @@ static int one(MPI_Comm comm, long step, int which, int count, int *data, int *r
     for (int r = 0; r < size; r++)
         counts[r] = count, places[r] = r * count;
     const int root = (int)(step / COLLECTIVES % size), all = count * size, stride = count < 4 ? 1 : count / 3;
-    const int used = which == 3 || which == 4 || which >= 7 ? all : count;
+    const int used = which == 3 || which == 4 || which == 7 || which == 8 || which == 10 ? all : count;
     for (int i = 0; i < used; i++)
         data[i] = part(rank, step, i);
     for (int i = 0; i < all; i += stride)
@@ -84,10 +84,20 @@ static int one(MPI_Comm comm, long step, int which, int count, int *data, int *r
         for (int i = 0; i < count; i += stride)
             expect("reduce_scatter_block", step, i, result[i], sum(size, step, rank * count + i));
         break;
-    default:
+    case 8:
         MPI_Reduce_scatter(data, result, counts, MPI_INT, MPI_SUM, comm);
         for (int i = 0; i < count; i += stride)
             expect("reduce_scatter", step, i, result[i], sum(size, step, rank * count + i));
+        break;
+    case 9:
+        MPI_Allgatherv(data, count, MPI_INT, result, counts, places, MPI_INT, comm);
+        for (int i = 0; i < all; i += stride)
+            expect("allgatherv", step, i, result[i], part(i / count, step, i % count));
+        break;
+    default:
+        MPI_Scatter(data, count, MPI_INT, result, count, MPI_INT, root, comm);
+        for (int i = 0; i < count; i += stride)
+            expect("scatter", step, i, result[i], part(root, step, rank * count + i));
     }
     return 1;
 }

@@ -105,10 +105,8 @@ int main(int argc, char **argv)
 #define GET_W theirs, counts, bytes, types
 #define SUM BLOCK, MPI_INT, MPI_SUM
     MPI_Barrier(world);
-    DO("scatter", Scatter(SEND_ALL, GET, 0, world));
     DO("scatter", Scatterv(SEND_V, GET, 0, world));
     DO("gather", Gatherv(SEND, GET_V, 0, world));
-    DO("allgather", Allgatherv(SEND, GET_V, world));
     DO("alltoall", Alltoallw(SEND_W, GET_W, world));
     DO("scan", Scan(mine, one, SUM, world));
     DO("exscan", Exscan(mine, one, SUM, world));
@@ -151,7 +149,7 @@ int main(int argc, char **argv)
     MPI_Count many[MOST];
     for (int r = 0; r < check_size; r++)
         many[r] = BLOCK;
-    DO("scatter", Scatter_c(SEND_ALL, GET, 0, world));
+    DO("scan", Scan_c(mine, one, SUM, world));
     LATER("alltoall", Ialltoallw_c(all, many, offsets, types, theirs, many, offsets, types, world, &request));
     DO("alltoall", Neighbor_alltoallw_c(all, many, offsets, types, theirs, many, offsets, types, ring));
 #endif

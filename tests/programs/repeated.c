@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     if (argc < 3) {
         fprintf(stderr, "repeated: expected bcast, reduce, allreduce, alltoall, gather,"
-                        " allgather, reduce_scatter_block or reduce_scatter, and a number of calls\n");
+                        " scatter, allgather, reduce_scatter_block or reduce_scatter, and a number of calls\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     long calls = atol(argv[2]);
@@ -33,6 +33,8 @@ int main(int argc, char **argv)
             MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         else if (strcmp(argv[1], "gather") == 0)
             MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, 0, MPI_COMM_WORLD);
+        else if (strcmp(argv[1], "scatter") == 0)
+            MPI_Scatter(in, count, MPI_INT, out, count, MPI_INT, 0, MPI_COMM_WORLD);
         else if (strcmp(argv[1], "allgather") == 0)
             MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, MPI_COMM_WORLD);
         else if (strcmp(argv[1], "reduce_scatter_block") == 0)

@@ -1,4 +1,4 @@
-/* What grows: communicators made, used and freed over and over, or small collectives on one, all nine of them in turn.
+/* What grows: communicators made, used and freed over and over, or small collectives on one, all of them in turn.
    Every result is verified. After a tenth and at the end each rank tells what it holds: soak rank= rss_kb_start=
    rss_kb_end= fds_start= fds_end= maps_start= maps_end= threads_start= threads_end= deleted= Context ids: a library has
    a few thousand, so that a leak of one in a cycle ends the job by itself.

@@ -1,4 +1,4 @@
-/* How much stack the nine collectives take: in the thread that calls MPI_Init, which has its first calls on
+/* How much stack the collectives take: in the thread that calls MPI_Init, which has its first calls on
    communicators, and in a thread of its own that calls later. Threads run on memory of the program that is painted
    before each call. A line `stack thread=first|later call= bytes=` of rank 0 for each call: bytes from the top of the
    stack to the deepest that was written to; the call of a thread's first collectives says most. Options: count=5000

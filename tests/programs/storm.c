@@ -1,4 +1,4 @@
-/* MPI_THREAD_MULTIPLE for a time: every thread runs the nine collectives on a communicator of its own, every few steps
+/* MPI_THREAD_MULTIPLE for a time: every thread runs the collectives on a communicator of its own, every few steps
    on a fresh one that is made, used for the first time and freed while the others do the same; the main thread receives
    its own messages with wildcards on the world meanwhile, which must never match what a collective sends.
    Options: threads=8 seconds=5 */

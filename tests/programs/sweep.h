@@ -11,6 +11,7 @@
 #include "case_gather.h"
 #include "case_reduce.h"
 #include "case_reduce_scatter.h"
+#include "case_scatter.h"
 #include "case_rounding.h"
 #include <dlfcn.h>
 
@@ -120,9 +121,9 @@ static inline void sweep_alltoallv(const struct sweep *s, const struct member *m
         check_alltoallv_mixed(m, (step + m->size) % PATTERNS, block, seed);
 }
 
-/* Roots take turns among the layouts of a size. */
-static inline void sweep_gather(const struct sweep *s, const struct member *m, int step, size_t count, const int *roots,
-                                int n)
+/* Gather or Scatter. Roots take turns among the layouts of a size. */
+static inline void sweep_rooted_blocks(const struct sweep *s, const struct member *m, int step, size_t count,
+                                       const int *roots, int n, int scatters)
 {
     const size_t block = count < LARGE ? count : count / (size_t)m->size;
     for (int i = 0; i < n; i++) {
@@ -131,10 +132,10 @@ static inline void sweep_gather(const struct sweep *s, const struct member *m, i
                 (l == L_DOUBLE || l == L_BYTE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD)) && (l + step) % n == i;
             const int small = (l + i + step) % 3 == 0 && selected(s, m, (l + i * LAYOUTS) / 3, step, 4);
             if (listed(s->types, layouts[l].name) && (count < LARGE ? small : large))
-                check_gather(m, &layouts[l], bounded(l, block), roots[i]);
+                (scatters ? check_scatter : check_gather)(m, &layouts[l], bounded(l, block), roots[i]);
         }
         if (listed(s->types, "mixed") && selected(s, m, i, step, 2))
-            check_gather_mixed(m, block, roots[i], step);
+            (scatters ? check_scatter_mixed : check_gather_mixed)(m, block, roots[i], step);
     }
 }
 
@@ -207,7 +208,9 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
         if (listed(s->only, "alltoallv"))
             sweep_alltoallv(s, m, step, count);
         if (listed(s->only, "gather"))
-            sweep_gather(s, m, step, count, from, one_root ? 1 : n);
+            sweep_rooted_blocks(s, m, step, count, from, one_root ? 1 : n, 0);
+        if (listed(s->only, "scatter"))
+            sweep_rooted_blocks(s, m, step, count, from, one_root ? 1 : n, 1);
         if (listed(s->only, "allgather"))
             sweep_allgather(s, m, step, count);
         if (listed(s->only, "allgatherv"))
@@ -243,7 +246,7 @@ static inline void sweep_rules(struct sweep *s, const struct member *m, const ch
 static const char sweep_options[] = "sizes,roots,comms,only,rules,types,thin,avoid";
 
 /* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,…
-   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,allgather,allgatherv,reduce_scatter_block,
+   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,scatter,allgather,allgatherv,reduce_scatter_block,
         reduce_scatter
    rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1
    avoid=stock|none (see calls.h) */

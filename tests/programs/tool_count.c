@@ -28,6 +28,13 @@
       (in, out, n, type, op, comm))                                                                                    \
     X(MPI_Reduce_scatter, (const void *in, void *out, const int *n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),      \
       (in, out, n, type, op, comm))                                                                                    \
+    X(MPI_Allgatherv,                                                                                                  \
+      (const void *in, int n, MPI_Datatype type, void *out, const int *m, const int *at, MPI_Datatype to,              \
+       MPI_Comm comm),                                                                                                 \
+      (in, n, type, out, m, at, to, comm))                                                                             \
+    X(MPI_Scatter,                                                                                                     \
+      (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, int root, MPI_Comm comm),          \
+      (in, n, type, out, m, to, root, comm))                                                                           \
     X(MPI_Send, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),                          \
       (data, n, type, to, tag, comm))                                                                                  \
     X(MPI_Recv, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status),          \

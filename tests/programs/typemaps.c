@@ -373,6 +373,9 @@ static void send_typed(const struct described *d, int elements)
     for (int r = 0; check_rank == root && r < check_size && !stock_gathers_wrong(d); r++)
         expect_plain("gather", d, got + (size_t)r * cells, r, 0, n);
     memset(got, -1, cells * ranks * sizeof *got);
+    MPI_Scatter(mine, elements, d->type, got, plain, d->basic, root, MPI_COMM_WORLD);
+    expect_plain("scatter", d, got, root, (size_t)check_rank, n);
+    memset(got, -1, cells * ranks * sizeof *got);
     MPI_Allgather(mine, elements, d->type, got, plain, d->basic, MPI_COMM_WORLD);
     for (int r = 0; r < check_size; r++)
         expect_plain("allgather", d, got + (size_t)r * cells, r, 0, n);

@@ -67,6 +67,9 @@ contains
          call expect(name//' gather', extent, at, got(r*words*values + 1:), r, 0)
       end do
       got = -1
+      call MPI_Scatter(sent, n, made, got, values, basic, root, MPI_COMM_WORLD, ierror)
+      call expect(name//' scatter', extent, at, got, root, rank)
+      got = -1
       call MPI_Allgather(sent, n, made, got, values, basic, MPI_COMM_WORLD, ierror)
       do r = 0, ranks - 1
          call expect(name//' allgather', extent, at, got(r*words*values + 1:), r, 0)

@@ -2,28 +2,29 @@
 //!
 //! ```text
 //!   Allreduce  ≤ Reduce + Bcast               Allgather            ≤ Alltoall     Reduce ≤ Allreduce
-//!   Bcast      ≤ Gather + Allgather           Reduce_scatter_block ≤ Allreduce    Gather ≤ Allgather
+//!   Bcast      ≤ Scatter + Allgather          Reduce_scatter_block ≤ Allreduce    Gather ≤ Allgather
+//!   Scatter    ≤ Bcast                        Reduce_scatter       ≤ Allreduce
 //!   with n bytes ≤ with the next larger size measured
 //! ```
 //! Source: J. L. Träff, W. D. Gropp and R. Thakur, "Self-consistent MPI performance guidelines", IEEE Transactions on
-//! Parallel and Distributed Systems 21 (2010). There Bcast ≤ Scatter + Allgather; Scatter is not measured, and Gather
-//! moves the same blocks the other way.
+//! Parallel and Distributed Systems 21 (2010).
 
 use crate::operation::Operation::{
-    self, Allgather, Allreduce, Alltoall, Bcast, Gather, Reduce, ReduceScatter, ReduceScatterBlock,
+    self, Allgather, Allreduce, Alltoall, Bcast, Gather, Reduce, ReduceScatter, ReduceScatterBlock, Scatter,
 };
 use crate::record::{Results, Timing};
 use serde::Serialize;
 
 /// Collectives, and those that together do their work. Sizes are those of all blocks together, the same on both sides.
-const GUIDELINES: [(Operation, &[Operation]); 7] = [
+const GUIDELINES: [(Operation, &[Operation]); 8] = [
     (Allreduce, &[Reduce, Bcast]),
-    (Bcast, &[Gather, Allgather]),
+    (Bcast, &[Scatter, Allgather]),
     (Allgather, &[Alltoall]),
     (ReduceScatterBlock, &[Allreduce]),
     (ReduceScatter, &[Allreduce]),
     (Reduce, &[Allreduce]),
     (Gather, &[Allgather]),
+    (Scatter, &[Bcast]),
 ];
 
 /// Less than this ratio above what it should not exceed, a time says nothing.

@@ -11,7 +11,7 @@
 //!   both directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between
 //!   a host and all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is
 //!   outside it, and the thinnest between two hosts.
-//! * Alltoall, Alltoallv, Gather: the bytes that must cross a link under the fixed routes / its rate, for the worst
+//! * Alltoall, Alltoallv, Gather, Scatter: the bytes that must cross a link under the fixed routes / its rate, for the worst
 //!   link; for Alltoallv by the counts of every rank pair.
 
 use crate::counts::{ELEMENT, count};
@@ -70,6 +70,10 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
         }
         Operation::Gather => {
             let flows = ranks.iter().map(|(&from, &count)| (from, root, n * count as f64));
+            routed(fabric, flows)
+        }
+        Operation::Scatter => {
+            let flows = ranks.iter().map(|(&to, &count)| (root, to, n * count as f64));
             routed(fabric, flows)
         }
         Operation::Alltoall => {

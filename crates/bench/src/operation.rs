@@ -21,6 +21,8 @@ pub enum Operation {
     AlltoallvSparse,
     /// `MPI_Gather`.
     Gather,
+    /// `MPI_Scatter`.
+    Scatter,
     /// `MPI_Allgather`.
     Allgather,
     /// `MPI_Allgatherv` with counts near their mean ([`crate::counts`]).
@@ -44,7 +46,7 @@ pub enum Unit {
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 11] = [
+    pub const ALL: [Operation; 12] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -52,6 +54,7 @@ impl Operation {
         Self::Alltoallv,
         Self::AlltoallvSparse,
         Self::Gather,
+        Self::Scatter,
         Self::Allgather,
         Self::Allgatherv,
         Self::ReduceScatterBlock,
@@ -80,6 +83,7 @@ impl Operation {
             Self::Alltoall => "alltoall",
             Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
             Self::Gather => "gather",
+            Self::Scatter => "scatter",
             Self::Allgather => "allgather",
             Self::Allgatherv => "allgatherv",
             Self::ReduceScatterBlock => "reduce_scatter_block",
@@ -101,7 +105,7 @@ impl Operation {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
-            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather => Unit::Pair,
+            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather | Self::Scatter => Unit::Pair,
             Self::Allgather | Self::Allgatherv | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
         }
     }

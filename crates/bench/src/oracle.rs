@@ -155,6 +155,11 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
         ],
         Operation::Alltoallv | Operation::AlltoallvSparse => vec![plain("pairwise"), plain("basic_linear")],
         Operation::Gather => vec![plain("basic_linear"), segmented("linear_sync"), plain("binomial")],
+        Operation::Scatter => vec![
+            plain("basic_linear"),
+            plain("binomial"),
+            Tuned { name: "linear_nb", segmented: false, last: false, further: Some(("max_requests", &[0, 2, 8])) },
+        ],
         Operation::Allgather => {
             ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
         }
@@ -200,7 +205,7 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
     }
     let components: &[&str] = match operation {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
-        Operation::Allreduce | Operation::Gather | Operation::Allgather => &["han"],
+        Operation::Allreduce | Operation::Gather | Operation::Scatter | Operation::Allgather => &["han"],
         Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => &[],
         Operation::Allgatherv | Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };
@@ -236,6 +241,8 @@ const THROTTLE: &str = "MPIR_CVAR_ALLTOALL_THROTTLE";
 const CHUNK: &str = "MPIR_CVAR_BCAST_TREE_PIPELINE_CHUNK_SIZE";
 const IGATHER: &str = "MPIR_CVAR_IGATHER_INTRA_ALGORITHM";
 const IGATHER_FANOUT: &str = "MPIR_CVAR_IGATHER_TREE_KVAL";
+const ISCATTER: &str = "MPIR_CVAR_ISCATTER_INTRA_ALGORITHM";
+const ISCATTER_FANOUT: &str = "MPIR_CVAR_ISCATTER_TREE_KVAL";
 const IALLTOALLV: &str = "MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM";
 const IALLGATHER: &str = "MPIR_CVAR_IALLGATHER_INTRA_ALGORITHM";
 const IREDUCE_SCATTER: &str = "MPIR_CVAR_IREDUCE_SCATTER_INTRA_ALGORITHM";
@@ -291,6 +298,18 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra(
                 "nb",
                 &[(IGATHER, Value::Item("tsp_tree"), "tsp_tree"), (IGATHER_FANOUT, Value::Number(8), "tree_kval=8")],
+            ),
+        ],
+        Operation::Scatter => &[
+            Intra("binomial", &[]),
+            Intra("nb", &[]),
+            Intra(
+                "nb",
+                &[(ISCATTER, Value::Item("tsp_tree"), "tsp_tree"), (ISCATTER_FANOUT, Value::Number(2), "tree_kval=2")],
+            ),
+            Intra(
+                "nb",
+                &[(ISCATTER, Value::Item("tsp_tree"), "tsp_tree"), (ISCATTER_FANOUT, Value::Number(8), "tree_kval=8")],
             ),
         ],
         Operation::Allgather => &[

@@ -92,8 +92,7 @@ pub fn planner(mut config: Config, machine: &Machine, args: &ScheduleArgs) -> Pl
 /// The plans of all ranks.
 pub fn whole(planner: &Planner, args: &ScheduleArgs) -> anyhow::Result<Schedule> {
     let ranks = u64::from(planner.topology().ranks());
-    let pairs =
-        !matches!(args.collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce | Collective::Gather);
+    let pairs = !args.collective.is_rooted() && args.collective != Collective::Allreduce;
     let transfers = if pairs { ranks * (ranks - 1) } else { 4 * (ranks - 1) };
     ensure!(
         transfers <= MOST_TRANSFERS,

@@ -181,7 +181,9 @@ pub fn table(profile: &Profile) -> String {
 fn unit(collective: Collective) -> &'static str {
     match collective {
         Collective::Alltoall | Collective::Alltoallv => " per pair",
-        _ if collective.has_blocks_of_all() || collective == Collective::Gather => " per rank",
+        _ if collective.has_blocks_of_all() || matches!(collective, Collective::Gather | Collective::Scatter) => {
+            " per rank"
+        }
         _ => "",
     }
 }

@@ -32,7 +32,7 @@ use written::Written;
 const SIZES: &str = "256,1K,4K,16K,64K,256K,1M,4M";
 /// All that a profile can say something about.
 const COLLECTIVES: &str =
-    "bcast,reduce,allreduce,alltoall,gather,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
+    "bcast,reduce,allreduce,alltoall,gather,scatter,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
 
 #[derive(Args)]
 pub struct TuneArgs {

@@ -145,8 +145,16 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     let (k, block) = (65536, 16384);
     let mut expected: Vec<(&str, u64, u64)> =
         ["bcast", "reduce", "allreduce"].iter().flat_map(|&name| [(name, 8, 8), (name, k, k)]).collect();
-    let blocks =
-        ["alltoall", "alltoallv", "gather", "allgather", "allgatherv", "reduce_scatter_block", "reduce_scatter"];
+    let blocks = [
+        "alltoall",
+        "alltoallv",
+        "gather",
+        "scatter",
+        "allgather",
+        "allgatherv",
+        "reduce_scatter_block",
+        "reduce_scatter",
+    ];
     expected.extend(blocks.map(|name| (name, k, block)));
     assert_eq!(cells, expected);
     // Seconds for one byte at 100 Mbit/s with 1448 bytes of data in a frame of 1514.
@@ -179,7 +187,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             }
         }
         let wanted: &[&str] = match name {
-            "gather" | "alltoallv" => &["stock"],
+            "gather" | "scatter" | "alltoallv" => &["stock"],
             "allgather" | "allgatherv" | "reduce_scatter_block" | "reduce_scatter" => {
                 &["stock", "default", "halving_doubling", "ring"]
             }
@@ -200,7 +208,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
         assert!(svg.contains("stock MPI") && !svg.contains("best forced stock"), "{svg}");
         let axis = match operation {
             "bcast" | "reduce" | "allreduce" => ">bytes of the vector<",
-            "alltoall" | "alltoallv" | "gather" => ">bytes per rank pair<",
+            "alltoall" | "alltoallv" | "gather" | "scatter" => ">bytes per rank pair<",
             _ => ">bytes per rank<",
         };
         assert!(svg.contains(axis), "{operation}: {svg}");
@@ -266,7 +274,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
     if missing() {
         return;
     }
-    let collectives = "bcast,alltoallv,gather,allgather,reduce_scatter_block,reduce_scatter";
+    let collectives = "bcast,alltoallv,gather,scatter,allgather,reduce_scatter_block,reduce_scatter";
     let options = ["--sizes", "16K", "--collectives", collectives, "--budget", "0.2", "--name", "o"];
     let Some(output) = bench.run(&[&options[..], &["--oracle", "--oracle-budget", "5"]].concat()) else { return };
     bench.assert_nothing_stays();
@@ -277,6 +285,7 @@ fn the_oracle_tries_what_the_library_can_be_told() {
         let wanted: &[&str] = match text(cell, "collective") {
             "bcast" => &["pipeline 8K", "chain 4K chain_fanout=4", "scatter_allgather", "binomial", "han"],
             "alltoallv" => &["pairwise", "basic_linear"],
+            "scatter" => &["basic_linear", "binomial", "linear_nb max_requests=2", "han"],
             "allgather" => &["ring", "neighbor", "recursive_doubling", "bruck", "linear", "han"],
             "reduce_scatter_block" => &["recursive_halving", "butterfly", "recursive_doubling", "basic_linear"],
             "reduce_scatter" => &["ring", "recursive_halving", "butterfly", "non-overlapping"],
@@ -421,9 +430,9 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
     for (options, part) in [
         (&["--sizes", "8,6"][..], "'6'"),
         (
-            &["--collectives", "scatter"],
-            "'scatter' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, allgather, \
-             allgatherv, reduce_scatter_block, reduce_scatter",
+            &["--collectives", "scan"],
+            "'scan' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, scatter, \
+             allgather, allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
         (

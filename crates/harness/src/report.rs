@@ -71,6 +71,7 @@ impl Report {
         for (collective, algorithm) in [
             ("alltoallv", "two_level_ring"),
             ("gather", "relay"),
+            ("scatter", "relay"),
             ("allgather", "halving_doubling"),
             ("allgatherv", "halving_doubling"),
             ("reduce_scatter_block", "halving_doubling"),

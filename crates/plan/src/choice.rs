@@ -11,8 +11,8 @@ use thiserror::Error;
 pub struct Call {
     /// The collective.
     pub collective: Collective,
-    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather and Allgather per rank, for Allgatherv and
-    /// Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv: a rank knows its own counts only.
+    /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather, Scatter and Allgather per rank, for
+    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv: a rank knows its own counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
     pub ranks: u32,
@@ -188,6 +188,7 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Alltoall, 4 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Gather, 4 << 10),
+    default(Collective::Scatter, 32 << 10),
     default(Collective::Allgather, 1 << 10),
     default(Collective::Allgatherv, 1 << 10),
     default(Collective::ReduceScatterBlock, 1 << 10),

@@ -21,6 +21,8 @@ pub enum Collective {
     Alltoallv,
     /// `MPI_Gather`: the block of every rank, in rank order, at the root (MPI 4.0 section 6.5).
     Gather,
+    /// `MPI_Scatter`: the root's block r at rank r (MPI 4.0 section 6.6).
+    Scatter,
     /// `MPI_Allgather`: the block of every rank, in rank order, at every rank (MPI 4.0 section 6.7).
     Allgather,
     /// `MPI_Allgatherv`: the same with blocks of any size, known to all (MPI 4.0 section 6.7).
@@ -34,13 +36,14 @@ pub enum Collective {
 
 impl Collective {
     /// Every collective, in the order in which reports and tables list them.
-    pub const ALL: [Collective; 10] = [
+    pub const ALL: [Collective; 11] = [
         Self::Reduce,
         Self::Bcast,
         Self::Allreduce,
         Self::Alltoall,
         Self::Alltoallv,
         Self::Gather,
+        Self::Scatter,
         Self::Allgather,
         Self::Allgatherv,
         Self::ReduceScatterBlock,
@@ -56,6 +59,7 @@ impl Collective {
             Self::Alltoall => "alltoall",
             Self::Alltoallv => "alltoallv",
             Self::Gather => "gather",
+            Self::Scatter => "scatter",
             Self::Allgather => "allgather",
             Self::Allgatherv => "allgatherv",
             Self::ReduceScatterBlock => "reduce_scatter_block",
@@ -70,7 +74,12 @@ impl Collective {
 
     /// Whether the call names a root.
     pub const fn is_rooted(self) -> bool {
-        matches!(self, Self::Reduce | Self::Bcast | Self::Gather)
+        matches!(self, Self::Reduce | Self::Bcast | Self::Gather | Self::Scatter)
+    }
+
+    /// Whether `rank` contributes something.
+    pub const fn has_input(self, root: Rank, rank: Rank) -> bool {
+        !matches!(self, Self::Bcast | Self::Scatter) || rank == root
     }
 
     /// Whether `rank` has a result buffer.

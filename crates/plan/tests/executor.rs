@@ -72,6 +72,7 @@ fn buffers(collective: Collective, input: usize, ranks: usize, plan: &RankPlan) 
         Collective::Alltoall => (Layout::Blocks { block }, input),
         Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
         Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
+        Collective::Scatter => (Layout::Blocks { block }, input / ranks),
         Collective::Allgather | Collective::Allgatherv => {
             let bounds = (0..=ranks as u64).map(|r| r * input as u64).collect();
             (Layout::cut(collective, bounds, plan), input * ranks)
@@ -99,7 +100,7 @@ fn every_algorithm_moves_real_data_between_threads() {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
                     let exchanged = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
-                    let blocks = exchanged || collective.scatters();
+                    let blocks = exchanged || collective.scatters() || collective == Collective::Scatter;
                     let units = if blocks { length * ranks as usize } else { length };
                     let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
                     let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
@@ -108,6 +109,7 @@ fn every_algorithm_moves_real_data_between_threads() {
                         let expected: Vec<u64> = (0..units)
                             .map(|i| match collective {
                                 Collective::Bcast => value(root, i),
+                                Collective::Scatter => value(root, rank * length + i),
                                 Collective::Alltoall | Collective::Alltoallv => {
                                     value((i / length) as Rank, rank * length + i % length)
                                 }

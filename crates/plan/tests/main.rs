@@ -21,6 +21,7 @@ mod grid;
 mod halves;
 mod halving_doubling;
 mod head_of_line;
+mod mirrored;
 mod pictures;
 mod relays;
 mod ring_bus;

@@ -27,6 +27,7 @@ fn two_leaves_of_four_hosts_with_two_ranks() {
     // 8 × 8 ranks across each leaf's uplink.
     assert_ms(of(Operation::Alltoall, 64 * K), 352.0);
     assert_ms(of(Operation::Gather, 64 * K), 77.0);
+    assert_ms(of(Operation::Scatter, 64 * K), 77.0);
     // Ranks dealt out over the hosts have the same links.
     let nodes = Placement::by_node(&fabric, 16, 2).expect("the ranks fit");
     assert_ms(limit(&fabric, &nodes, Operation::Alltoall, 0, 64 * K), 352.0);
@@ -41,6 +42,7 @@ fn two_clusters_over_one_link() {
     assert_ms(of(Operation::Alltoall, 16 * K), 88.0);
     assert_ms(of(Operation::Alltoall, 64 * K), 351.0);
     assert_ms(of(Operation::Gather, 64 * K), 82.0);
+    assert_ms(of(Operation::Scatter, 64 * K), 82.0);
 }
 
 #[test]
@@ -50,10 +52,12 @@ fn one_switch_and_a_mesh() {
     assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 329.0);
     assert_ms(limit(&fabric, &slots, Operation::Alltoall, 0, 64 * K), 658.0);
     assert_ms(limit(&fabric, &slots, Operation::Gather, 0, 64 * K), 329.0);
+    assert_ms(limit(&fabric, &slots, Operation::Scatter, 0, 64 * K), 329.0);
     let (fabric, slots) = place("mlfm36", 32, 1);
     assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 439.0);
     assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 850.0);
     assert_ms(limit(&fabric, &slots, Operation::Gather, 0, 64 * K), 850.0);
+    assert_ms(limit(&fabric, &slots, Operation::Scatter, 0, 64 * K), 850.0);
     let (fabric, slots) = place("torus16", 16, 1);
     assert_ms(limit(&fabric, &slots, Operation::Bcast, 0, M), 88.0);
     assert_ms(limit(&fabric, &slots, Operation::Allreduce, 0, M), 165.0);

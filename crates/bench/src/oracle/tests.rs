@@ -45,7 +45,7 @@ fn whole_vectors_one_after_the_other_are_for_short_ones() {
 }
 
 #[test]
-fn gather_and_alltoallv_have_variables_of_their_own() {
+fn gather_scatter_and_alltoallv_have_variables_of_their_own() {
     let first = |family: Family, operation| family.settings(operation, 1 << 20).swap_remove(0).variables;
     for operation in [Operation::Alltoallv, Operation::AlltoallvSparse] {
         let open_mpi = [("coll_tuned_alltoallv_algorithm".to_owned(), Value::Item("pairwise"))];
@@ -54,10 +54,13 @@ fn gather_and_alltoallv_have_variables_of_their_own() {
         assert_eq!(first(Family::Mpich, operation), mpich);
     }
     assert_eq!(first(Family::OpenMpi, Operation::Gather)[0].0, "coll_tuned_gather_algorithm");
-    let trees = Family::Mpich.settings(Operation::Gather, 1 << 20);
-    let trees = trees.iter().filter(|setting| setting.name.starts_with("nb tsp_tree tree_kval=8"));
-    assert!(trees.clone().all(|tree| tree.variables.contains(&(IGATHER_FANOUT.to_owned(), Value::Number(8)))));
-    assert_eq!(trees.count(), 2);
+    assert_eq!(first(Family::OpenMpi, Operation::Scatter)[0].0, "coll_tuned_scatter_algorithm");
+    for (operation, fanout) in [(Operation::Gather, IGATHER_FANOUT), (Operation::Scatter, ISCATTER_FANOUT)] {
+        let trees = Family::Mpich.settings(operation, 1 << 20);
+        let trees = trees.iter().filter(|setting| setting.name.starts_with("nb tsp_tree tree_kval=8"));
+        assert!(trees.clone().all(|tree| tree.variables.contains(&(fanout.to_owned(), Value::Number(8)))));
+        assert_eq!(trees.count(), 2);
+    }
 }
 
 #[test]

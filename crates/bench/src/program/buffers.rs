@@ -134,6 +134,8 @@ impl<N: Number> Buffers<N> {
             Operation::Reduce => (one(), if rank == root { one() } else { nothing() }),
             Operation::Gather if rank == root => (one(), Blocks::new((0..size).map(|_| elements))),
             Operation::Gather => (one(), nothing()),
+            Operation::Scatter if rank == root => (Blocks::new((0..size).map(|_| elements)), one()),
+            Operation::Scatter => (nothing(), one()),
             Operation::Allgather => (one(), Blocks::new((0..size).map(|_| elements))),
             Operation::Allgatherv => {
                 (Blocks::new([between(rank, rank)]), Blocks::new((0..size).map(|from| between(from, from))))
@@ -173,6 +175,8 @@ impl<N: Number> Data for Buffers<N> {
             Operation::Allreduce => comm.all_reduce_into(send, receive, SystemOperation::sum()),
             Operation::Gather if is_root => root.gather_into_root(send, receive),
             Operation::Gather => root.gather_into(send),
+            Operation::Scatter if is_root => root.scatter_into_root(send, receive),
+            Operation::Scatter => root.scatter_into(receive),
             Operation::Allgather => comm.all_gather_into(send, receive),
             Operation::Allgatherv => {
                 let (counts, starts) = (&self.receive.counts[..], &self.receive.starts[..]);
@@ -195,6 +199,7 @@ impl<N: Number> Data for Buffers<N> {
             for (i, &got) in block.iter().enumerate() {
                 let expected = match self.collective {
                     Operation::Bcast => value(self.root, 0, i),
+                    Operation::Scatter => value(self.root, self.rank, i),
                     // Senders of Gather and Allgather number their one block 0.
                     Operation::Gather | Operation::Allgather | Operation::Allgatherv => value(from, 0, i),
                     Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => {

@@ -63,6 +63,7 @@ fn numbers(collective: Operation) -> Option<(u32, &'static [&'static str])> {
         Operation::ReduceScatterBlock => {
             (13, &["basic_linear", "recursive_doubling", "recursive_halving", "butterfly"])
         }
+        Operation::Scatter => (15, &["basic_linear", "binomial", "linear_nb"]),
         // A running job cannot be told, so that nothing is measured.
         Operation::Allgatherv => return None,
         // It has no size that all ranks know: one rule would hold for all.

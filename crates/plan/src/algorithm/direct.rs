@@ -1,4 +1,4 @@
-//! Gather straight to the root, one sender after another.
+//! Gather straight to the root, one sender after another, and Scatter straight from it.
 //!
 //! ```text
 //!   root    token→1   token→2   ⟨1 received⟩ token→3   ⟨2 received⟩ token→4 …
@@ -7,7 +7,8 @@
 //! ```
 //! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders
 //! behind a shared link. Source: the thesis on contention-free communication in docs/provenance.md: all tasks of a
-//! Gather use the root's link, so they are one group.
+//! Gather use the root's link, so they are one group. In a Scatter the root's own link keeps the order: it sends to one
+//! after another, to those that are farthest on the line first.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
@@ -20,13 +21,19 @@ use crate::topology::{Hierarchy, Line, NodeRanks};
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::Direct,
     name: "direct",
-    collectives: &[Collective::Gather],
+    collectives: &[Collective::Gather, Collective::Scatter],
     needs: "nothing",
-    summary: "blocks straight to the root, which lets two senders send at a time",
+    summary: "blocks straight to the root, which lets two senders send at a time, or from it, one after another",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "step",
-    plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),
-    stages: |_, _| vec!["step".to_owned(), "token".to_owned()],
+    plan: |context, role| {
+        let plan = if role.collective == Collective::Scatter { scatter } else { gather };
+        plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank)
+    },
+    stages: |_, collective| {
+        let stages: &[&str] = if collective == Collective::Scatter { &["step"] } else { &["step", "token"] };
+        stages.iter().map(|&stage| stage.to_owned()).collect()
+    },
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::TwoNodes, abreast: ABREAST }),
     fits: None,
@@ -40,17 +47,52 @@ const SENDERS: usize = 2;
 const BLOCK: u32 = 0;
 const TOKEN: u32 = 1;
 
+/// All ranks but the root by the places of their nodes on the line, of which that of the root's comes first.
+fn others<'r>(
+    hierarchy: &Hierarchy,
+    line: &'r Line,
+    node_ranks: &'r NodeRanks,
+    root: Rank,
+) -> impl Iterator<Item = Rank> + use<'r> {
+    let home = hierarchy.node_of(root);
+    let order = (0..line.nodes()).flat_map(move |place| node_ranks.on(line.after(home, place, 0)).iter().copied());
+    order.filter(move |&rank| rank != root)
+}
+
+/// Plan of `rank` for Scatter from `root`.
+fn scatter(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank, rank: Rank) -> RankPlan {
+    let receivers: Vec<Rank> = others(hierarchy, line, node_ranks, root).collect();
+    let own = Parts { space: Space::Output, first: 0, count: 1 };
+    let hop = |action, peer, parts, step| Hop {
+        action,
+        peer,
+        parts,
+        round: Round { stage: 0, step },
+        tag: BLOCK,
+        turn: step,
+        after: Vec::new(),
+    };
+    let steps = (0..).zip(receivers.into_iter().rev());
+    let block = |of| Parts { space: Space::Input, first: of, count: 1 };
+    let hops = if rank == root {
+        let sends = steps.map(|(step, receiver)| hop(Action::Send, receiver, block(receiver), step));
+        sends.chain([hop(Action::Copy { from: block(root) }, root, own, 0)]).collect()
+    } else {
+        let own_step = steps.filter(|&(_, receiver)| receiver == rank);
+        own_step.map(|(step, _)| hop(Action::Recv, root, own, step)).collect()
+    };
+    RankPlan::new(rank, node_ranks.ranks(), hops)
+}
+
 /// Plan of `rank` for Gather to `root`.
-fn plan(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank, rank: Rank) -> RankPlan {
+fn gather(hierarchy: &Hierarchy, line: &Line, node_ranks: &NodeRanks, root: Rank, rank: Rank) -> RankPlan {
     let home = hierarchy.node_of(root);
     let hop = |action, peer, parts, (stage, step), after| {
         let tag = if stage == 0 { BLOCK } else { TOKEN };
         Hop { action, peer, parts, round: Round { stage, step }, tag, turn: 0, after }
     };
     let input = Parts { space: Space::Input, first: 0, count: 1 };
-    // Places on the line: those of the root's node come first.
-    let order = (0..line.nodes()).flat_map(|place| node_ranks.on(line.after(home, place, 0)).iter().copied());
-    let senders = (0..).zip(order.filter(|&sender| sender != root));
+    let senders = (0..).zip(others(hierarchy, line, node_ranks, root));
     let inside = node_ranks.on(home).len() - 1;
     let mut hops = Vec::new();
     if rank != root {

@@ -1,4 +1,4 @@
-//! Gather along a pipeline of nodes: every node passes on what comes from behind it.
+//! Gather and Scatter along a pipeline of nodes: every node passes on what comes from behind it, or what is for those.
 //!
 //! ```text
 //!   root ◄── node 1 ◄── node 2 ◄── node 3          node 1 sends its own blocks first, then node 2's, then node 3's:
@@ -8,11 +8,13 @@
 //! before it, so no two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain
 //! (see [`mod@super::chain`]), on a torus half of them on either way around, since one link of it is no faster than a
 //! part of the root's; only leaders talk between nodes, and the other ranks of a node hand their blocks to its leader.
-//! At most [`SLOTS`] blocks are in a relay's memory. Source: the thesis on contention-free communication in
+//! At most [`SLOTS`] blocks are in a relay's memory. A Scatter is the same backwards: the farthest block leaves first,
+//! and a node's own arrive last. Source: the thesis on contention-free communication in
 //! docs/provenance.md.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
+use crate::pattern::mirrored;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
 use crate::topology::{Hierarchy, Line, NodeRanks};
 
@@ -20,12 +22,19 @@ use crate::topology::{Hierarchy, Line, NodeRanks};
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::Relay,
     name: "relay",
-    collectives: &[Collective::Gather],
+    collectives: &[Collective::Gather, Collective::Scatter],
     needs: "nothing",
-    summary: "a pipeline of nodes to the root: each sends its own blocks, then those that it receives",
+    summary: "a pipeline of nodes to or from the root: each sends its own blocks, then those that it receives, or the \
+              other way round",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "block",
-    plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),
+    plan: |context, role| {
+        let gather = plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank);
+        match role.collective {
+            Collective::Scatter => mirrored(gather, &[context.node_ranks().ranks() - 1]),
+            _ => gather,
+        }
+    },
     stages: |_, _| vec!["relay".to_owned()],
     chunks: None,
     senders: None,
@@ -34,7 +43,7 @@ pub const SPEC: Spec = Spec {
     cost: None,
 };
 
-/// Nodes up to which a pipeline through all of them is a default for Gather: farther ones arrive too late.
+/// Nodes up to which a pipeline through all of them is a default: farther ones arrive too late.
 const MOST_RELAYED: u32 = 128;
 
 /// Blocks that a relay has room for: one that arrives while another leaves, and two for ranks that are late.

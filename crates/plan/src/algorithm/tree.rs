@@ -1,4 +1,4 @@
-//! Gather of small blocks through a binomial tree of nodes: few messages, each with all blocks below it.
+//! Gather and Scatter of small blocks through a binomial tree of nodes: few messages, each with all blocks below it.
 //!
 //! ```text
 //!   places of the nodes, the root's first          the message to a parent holds a run of places:
@@ -11,10 +11,11 @@
 //! ```
 //! Node leaders hold the blocks below them in the order of places, and of slots inside a node, so that a message is one
 //! run. The root receives a run straight into the result where its ranks follow one another there, and else puts it in
-//! place by copies. Extra memory: the blocks below a rank, its own included.
+//! place by copies. Extra memory: the blocks below a rank, its own included. A Scatter is the same backwards.
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
+use crate::pattern::mirrored;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use crate::topology::{Hierarchy, Line, NodeRanks};
 
@@ -22,13 +23,27 @@ use crate::topology::{Hierarchy, Line, NodeRanks};
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::Tree,
     name: "tree",
-    collectives: &[Collective::Gather],
+    collectives: &[Collective::Gather, Collective::Scatter],
     needs: "nothing",
-    summary: "a binomial tree of nodes to the root; each message holds all blocks below it",
+    summary: "a binomial tree of nodes to or from the root; each message holds all blocks below it",
     source: "common practice",
     round: "step",
-    plan: |context, role| plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank),
-    stages: |_, _| vec!["in the node".to_owned(), "between nodes".to_owned()],
+    plan: |context, role| {
+        let node_ranks = context.node_ranks();
+        let gather = plan(context.grouped(), context.line(), node_ranks, role.root, role.rank);
+        match role.collective {
+            Collective::Scatter => {
+                let levels = node_ranks.nodes().next_power_of_two().ilog2();
+                mirrored(gather, &[node_ranks.widest() - 1, levels.saturating_sub(1)])
+            }
+            _ => gather,
+        }
+    },
+    stages: |_, collective| {
+        let stages = ["in the node".to_owned(), "between nodes".to_owned()];
+        let scatters = collective == Collective::Scatter;
+        if scatters { stages.into_iter().rev().collect() } else { stages.to_vec() }
+    },
     chunks: None,
     senders: None,
     fits: None,

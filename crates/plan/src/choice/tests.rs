@@ -57,6 +57,7 @@ fn nothing_runs_where_nothing_fits_better_than_the_library() {
     assert_eq!(choose(Collective::Alltoallv, 0, ring), Choice::Run(Algorithm::TwoLevelRing));
     assert_eq!(choose(Collective::Gather, 1 << 20, None), Choice::Library(Reason::Faster));
     assert_eq!(choose(Collective::Gather, 4 << 10, Some(Algorithm::Relay)), Choice::Run(Algorithm::Relay));
+    assert_eq!(choose(Collective::Scatter, 32 << 10, Some(Algorithm::Relay)), Choice::Run(Algorithm::Relay));
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn errors_say_what_was_expected() {
         (
             "bcst=stock",
             "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, \
-             gather, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
+             gather, scatter, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (
             "alltoallv=xor:1K-",

@@ -4,7 +4,7 @@
 use crate::collective::Collective;
 use crate::topology::{Hierarchy, Topology, Wires};
 
-/// Nanoseconds for a call of `bytes` (see [`crate::choice::Call`]) in which blocks are exchanged or gathered, at any
+/// Nanoseconds for a call of `bytes` (see [`crate::choice::Call`]) in which blocks are exchanged, gathered or scattered, at any
 /// root; 0 for other collectives and on one node. What is sent and what is received are as much. The first node's link
 /// stands for those of all; without a fabric it is one of 10 Gbit/s.
 pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collective, bytes: u64) -> f64 {
@@ -16,7 +16,7 @@ pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collec
     let all = u64::from(topology.ranks());
     let blocks = match collective {
         Collective::Alltoall | Collective::Alltoallv => on_node.iter().map(|&own| own * (all - own)).max(),
-        Collective::Gather => on_node.iter().map(|&own| all - own).min(),
+        Collective::Gather | Collective::Scatter => on_node.iter().map(|&own| all - own).min(),
         _ => None,
     };
     // The first link of a way is that of its host.
@@ -43,8 +43,9 @@ mod tests {
         close(of(vec![0, 0, 1, 1, 2, 2, 3, 3], Collective::Alltoall), nanoseconds(12.0));
         // The widest node: 3 x 1.
         close(of(vec![0, 0, 0, 1], Collective::Alltoall), nanoseconds(3.0));
-        // At the root that receives the least.
+        // At the root that receives, or sends, the least.
         close(of(vec![0, 0, 0, 1], Collective::Gather), nanoseconds(1.0));
+        close(of(vec![0, 0, 0, 1], Collective::Scatter), nanoseconds(1.0));
         close(of(vec![0, 0, 0, 1], Collective::Bcast), 0.0);
         close(of(vec![0, 0], Collective::Alltoall), 0.0);
     }

@@ -11,7 +11,7 @@ pub enum Layout {
         /// Units of the vector.
         units: u64,
     },
-    /// Blocks of equal size: part k of every space starts at unit k times the block (Alltoall, Gather).
+    /// Blocks of equal size: part k of every space starts at unit k times the block (Alltoall, Gather, Scatter).
     Blocks {
         /// Units of a block.
         block: u64,

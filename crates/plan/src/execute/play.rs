@@ -68,6 +68,10 @@ impl Game<'_> {
         self.schedule.collective.has_output(self.schedule.root, rank)
     }
 
+    fn has_input(&self, rank: Rank) -> bool {
+        self.schedule.collective.has_input(self.schedule.root, rank)
+    }
+
     /// Units of the block from one rank to another; in Alltoallv some are empty and none is like the next.
     fn block(&self, from: Rank, to: Rank) -> u64 {
         match self.schedule.collective {
@@ -111,6 +115,9 @@ impl Game<'_> {
             Collective::Gather => {
                 (Layout::Blocks { block: self.units }, units, if self.has_output(rank) { all } else { 0 })
             }
+            Collective::Scatter => {
+                (Layout::Blocks { block: self.units }, if self.has_input(rank) { all } else { 0 }, units)
+            }
             collective @ (Collective::Allgather
             | Collective::Allgatherv
             | Collective::ReduceScatterBlock
@@ -139,6 +146,10 @@ impl Game<'_> {
                 units.map(|unit| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit)))).collect()
             }
             Collective::Bcast => units.map(|unit| weight(self.schedule.root, unit)).collect(),
+            Collective::Scatter => {
+                let before = rank as usize * units.len();
+                units.map(|unit| weight(self.schedule.root, before + unit)).collect()
+            }
             Collective::ReduceScatterBlock | Collective::ReduceScatter => {
                 let own = self.shares_before(rank)..self.shares_before(rank + 1);
                 let sum = |unit: u64| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit as usize)));
@@ -159,7 +170,7 @@ impl Game<'_> {
     }
 }
 
-/// Runs `schedule` on vectors of `units` units (exchanges: per rank pair; Gather, Allgather and
+/// Runs `schedule` on vectors of `units` units (exchanges: per rank pair; Gather, Scatter, Allgather and
 /// Reduce_scatter: per rank) and compares every result with what it must be.
 ///
 /// `rendezvous`: every send waits for its receive, the strictest a library may be. Input and output are distinct
@@ -179,7 +190,7 @@ pub fn play(schedule: &Schedule, units: u64, pacing: Pacing, rendezvous: bool) -
         let rank = plan.rank;
         let program = Program::new(plan.clone(), game.has_output(rank));
         programs.push(program.map_err(|error| PlayError::Program { rank, error })?);
-        let contributes = !bcast || rank == schedule.root;
+        let contributes = game.has_input(rank);
         let (layout, input, output) = game.buffers(rank);
         let input = (0..input).map(|unit| if contributes { weight(rank, unit) } else { 0 }).collect();
         let transport = ThreadTransport::with_layout(&world, rank, layout, input, output);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal
-//! size (two for a two-tree: one per tree). For Alltoall and Gather part j is the block of rank j; blocks that only
+//! size (two for a two-tree: one per tree). For Alltoall, Gather and Scatter part j is the block of rank j; blocks that only
 //! pass through a rank are staged there. For Allgather and Reduce_scatter every block is cut into the same number of
 //! slices, and part `rank · slices + slice` is one of these; in the staging space they lie as [`RankPlan::order`] says.
 //! A [`Hop`] moves a run of parts between this rank and one peer. Hops on disjoint parts are independent; hops on
@@ -36,11 +36,11 @@ pub enum Space {
     /// The one vector of Reduce, Bcast and Allreduce: this rank's contribution until something is received or combined
     /// into it.
     Vector,
-    /// The send blocks of Alltoall, one part per destination rank; the one block of Gather and Allgather; the vector of
-    /// Reduce_scatter. Never written.
+    /// The send blocks of Alltoall and of Scatter's root, one part per destination rank; the one block of Gather and
+    /// Allgather; the vector of Reduce_scatter. Never written.
     Input,
     /// The receive blocks of Alltoall, Allgather and of Gather's root, one part per source rank; the one block of
-    /// Reduce_scatter.
+    /// Scatter and Reduce_scatter.
     Output,
     /// Blocks on their way through this rank, in memory of Nagare.
     Stage,

@@ -24,6 +24,7 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64, is_han: bool) -> 
         Collective::Alltoall => alltoall(ranks, block),
         Collective::Alltoallv => alltoallv(ranks),
         Collective::Gather => gather(ranks, block),
+        Collective::Scatter => scatter(ranks, block),
         Collective::Allgather => allgather(ranks, block),
         Collective::Allgatherv => allgatherv(ranks, block),
         Collective::ReduceScatter => reduce_scatter(ranks, bytes),
@@ -57,6 +58,7 @@ fn han(collective: Collective, shape: Shape, bytes: u64) -> Option<Vec<Part>> {
         Collective::Bcast => vec![segments(to_all, true)],
         // As `coll/tuned`, among nodes with the blocks of their ranks.
         Collective::Gather => vec![Part::of_nodes(gather(nodes, bytes / u64::from(nodes)))],
+        Collective::Scatter => vec![Part::of_nodes(scatter(nodes, bytes / u64::from(nodes)))],
         Collective::Allgather => vec![Part::of_nodes(allgather(nodes, bytes / u64::from(nodes)))],
         _ => return None,
     })
@@ -117,6 +119,13 @@ fn gather(ranks: u32, block: u64) -> Scheme {
     match (ranks, block >> 10) {
         (..4, 32..64 | 128..) | (4..8, 1..8 | 32..) | (256..512, 2..8) => Scheme::GatherLinear,
         _ => Scheme::GatherBinomial,
+    }
+}
+
+fn scatter(ranks: u32, block: u64) -> Scheme {
+    match (ranks, block >> 10) {
+        (4..8, ..2 | 4..8) | (8..32, ..16) | (32..64, 8..16) => Scheme::ScatterBinomial,
+        _ => Scheme::Scatter,
     }
 }
 

@@ -56,10 +56,12 @@ pub enum Scheme {
     BinomialInTurn,
     /// A tree like [`Self::Binomial`] of radix 4; a member sends to all of its own at once.
     Knomial,
-    /// Blocks go down the tree of [`Self::BinomialInTurn`]; then [`Self::GatherDoubling`].
+    /// [`Self::ScatterBinomial`], then [`Self::GatherDoubling`].
     ScatterDoubling,
     /// The same, then [`Self::RingOnce`].
     ScatterRing,
+    /// Blocks go down the tree of [`Self::BinomialInTurn`].
+    ScatterBinomial,
     /// All send their block to the root.
     GatherLinear,
     /// All blocks of a part of the tree of [`Self::Binomial`] go on together.
@@ -126,8 +128,9 @@ pub fn rounds(scheme: Scheme, members: u32, most: usize) -> Option<Vec<Round>> {
             rounds.iter_mut().flat_map(|round| &mut round.transfers).for_each(Transfer::turn);
             rounds
         }
+        Scheme::ScatterBinomial => trees::in_turn(members, |below| f64::from(below) * block),
         Scheme::ScatterDoubling | Scheme::ScatterRing => {
-            let scatter = trees::in_turn(members, |below| f64::from(below) * block);
+            let scatter = rounds(Scheme::ScatterBinomial, members, most)?;
             let gather = if scheme == Scheme::ScatterRing { Scheme::RingOnce } else { Scheme::GatherDoubling };
             scatter.into_iter().chain(rounds(gather, members, most)?).collect()
         }

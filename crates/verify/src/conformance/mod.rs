@@ -19,13 +19,14 @@ use nagare_harness::Mpi;
 use std::time::Instant;
 
 /// The collectives that Nagare has algorithms for.
-const COLLECTIVES: [&str; 10] = [
+const COLLECTIVES: [&str; 11] = [
     "reduce",
     "bcast",
     "allreduce",
     "alltoall",
     "alltoallv",
     "gather",
+    "scatter",
     "allgather",
     "allgatherv",
     "reduce_scatter_block",

@@ -2,7 +2,7 @@
 
 use crate::collective::Collective::{
     self, Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Bcast, Gather, Reduce, ReduceScatter,
-    ReduceScatterBlock,
+    ReduceScatterBlock, Scatter,
 };
 use crate::stock::choice::{
     Library::{self, Mpich, OpenMpi4, OpenMpi5},
@@ -111,6 +111,16 @@ fn choices_of_open_mpi_for_what_moves_data() {
         (Gather, 7, 32 << 10, Scheme::GatherLinear),
         (Gather, 8, 1 << 20, Scheme::GatherBinomial),
         (Gather, 300, 4 << 10, Scheme::GatherLinear),
+        (Scatter, 3, 1 << 10, Scheme::Scatter),
+        (Scatter, 7, 1 << 10, Scheme::ScatterBinomial),
+        (Scatter, 7, 2 << 10, Scheme::Scatter),
+        (Scatter, 7, 7 << 10, Scheme::ScatterBinomial),
+        (Scatter, 7, 1 << 20, Scheme::Scatter),
+        (Scatter, 16, 15 << 10, Scheme::ScatterBinomial),
+        (Scatter, 16, 16 << 10, Scheme::Scatter),
+        (Scatter, 63, 4 << 10, Scheme::Scatter),
+        (Scatter, 63, 8 << 10, Scheme::ScatterBinomial),
+        (Scatter, 64, 8 << 10, Scheme::Scatter),
         (Allgather, 2, 1 << 20, Scheme::GatherDoubling),
         (Allgather, 16, 1 << 20, Scheme::GatherDoubling),
         (Allgather, 31, 1 << 10, Scheme::GatherBruck),
@@ -139,6 +149,8 @@ fn choices_of_open_mpi_for_what_moves_data() {
     // As among as many ranks, with the blocks of a node.
     assert_eq!(first(OpenMpi5, Gather, (16, 8), 1 << 20), (Scheme::GatherBinomial, 1, nodes));
     assert_eq!(first(OpenMpi5, Gather, (16, 4), 128 << 10), (Scheme::GatherLinear, 1, nodes));
+    assert_eq!(first(OpenMpi5, Scatter, (16, 8), 64 << 10), (Scheme::ScatterBinomial, 1, nodes));
+    assert_eq!(first(OpenMpi5, Scatter, (16, 8), 1 << 20), (Scheme::Scatter, 1, nodes));
     assert_eq!(first(OpenMpi5, Allgather, (16, 8), 1 << 20), (Scheme::GatherDoubling, 1, nodes));
     assert_eq!(first(OpenMpi5, Allgather, (64, 32), 32 << 10), (Scheme::Neighbor, 1, nodes));
     assert_eq!(first(OpenMpi5, Alltoall, (16, 8), 1 << 20), (Scheme::AtOnce, 1, FLAT));
@@ -169,6 +181,7 @@ fn choices_of_mpich_for_what_moves_data() {
         (Alltoall, (12, 6), 12 << 16, Scheme::Pairwise, FLAT),
         (Alltoallv, (16, 8), 16 << 20, Scheme::Batches, FLAT),
         (Gather, (16, 8), 16 << 20, Scheme::GatherBinomial, FLAT),
+        (Scatter, (16, 8), 16 << 20, Scheme::ScatterBinomial, FLAT),
         (Allgather, (16, 8), 511 << 10, Scheme::GatherDoubling, FLAT),
         (Allgather, (16, 8), 512 << 10, Scheme::RingOnce, FLAT),
         (Allgather, (12, 6), 79 << 10, Scheme::GatherBruck, FLAT),

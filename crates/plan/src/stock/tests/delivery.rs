@@ -17,6 +17,7 @@ const CUT: u32 = 2;
 enum Purpose {
     Bcast,
     Gather,
+    Scatter,
     Allgather,
     Alltoall,
 }
@@ -24,6 +25,7 @@ enum Purpose {
 fn purpose(scheme: Scheme) -> Purpose {
     match scheme {
         Scheme::GatherLinear | Scheme::GatherBinomial => Purpose::Gather,
+        Scheme::ScatterBinomial | Scheme::Scatter => Purpose::Scatter,
         Scheme::RingOnce | Scheme::GatherDoubling | Scheme::GatherBruck | Scheme::Neighbor => Purpose::Allgather,
         Scheme::AtOnce | Scheme::Batches | Scheme::Pairwise | Scheme::PairwiseXor | Scheme::Bruck => Purpose::Alltoall,
         _ => Purpose::Bcast,
@@ -48,6 +50,7 @@ fn before_and_after(purpose: Purpose, members: u32) -> (Pieces, Pieces) {
     match purpose {
         Purpose::Bcast => (each(&root), each(&|_| all.clone())),
         Purpose::Gather => (each(&own), each(&root)),
+        Purpose::Scatter => (each(&root), each(&own)),
         Purpose::Allgather => (each(&own), each(&|_| all.clone())),
         Purpose::Alltoall => (
             each(&|m| (0..members).map(|to| m * members + to).collect()),
@@ -64,6 +67,7 @@ fn order(scheme: Scheme, members: u32, nth: usize, transfer: &Transfer, piece: u
     let levels = members.next_power_of_two().ilog2() as usize;
     match scheme {
         // The blocks of who is below the receiver.
+        Scheme::ScatterBinomial | Scheme::Scatter => Some(after(to)),
         Scheme::ScatterDoubling | Scheme::ScatterRing if nth < levels => Some(after(to)),
         Scheme::ScatterDoubling | Scheme::GatherDoubling => Some(block ^ from),
         Scheme::ScatterRing | Scheme::RingOnce => Some((from + members - block) % members),
@@ -111,7 +115,7 @@ fn played(scheme: Scheme, members: u32) -> Pieces {
 
 #[test]
 fn all_have_what_they_need() {
-    let both_kinds = [Scheme::RingOnce, Scheme::Pairwise];
+    let both_kinds = [Scheme::RingOnce, Scheme::Pairwise, Scheme::Scatter];
     for members in 2..40 {
         for scheme in MOVING.into_iter().chain(both_kinds).filter(|&scheme| is_for(scheme, members)) {
             let (_, needed) = before_and_after(purpose(scheme), members);
@@ -132,6 +136,10 @@ fn nothing_is_sent_that_is_not_needed() {
         (Scheme::GatherBinomial, 8, 12),
         // 8 passes 3 on, of which 9 and 10 have sent it one each.
         (Scheme::GatherBinomial, 11, 12 + 3 + 1 + 1),
+        (Scheme::Scatter, 7, 6),
+        // A Gather's, the other way.
+        (Scheme::ScatterBinomial, 8, 12),
+        (Scheme::ScatterBinomial, 11, 12 + 3 + 1 + 1),
         (Scheme::GatherDoubling, 16, 16 * 15),
         (Scheme::GatherBruck, 16, 16 * 15),
         (Scheme::GatherBruck, 13, 13 * 12),
@@ -173,6 +181,7 @@ fn the_busiest_member_sends_what_the_papers_say() {
     // p / 2 blocks in each of lg p rounds.
     close(Scheme::Bruck, 16, 0.5 * 4.0);
     close(Scheme::GatherBinomial, 16, 0.5);
+    close(Scheme::ScatterBinomial, 16, 15.0 / 16.0);
 }
 
 #[test]

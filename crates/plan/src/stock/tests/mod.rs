@@ -23,7 +23,7 @@ const COMBINING: [Scheme; 11] = [
 ];
 
 /// The others.
-const MOVING: [Scheme; 18] = [
+const MOVING: [Scheme; 19] = [
     Scheme::LinearBcast,
     Scheme::ChainBcast,
     Scheme::Binary,
@@ -33,6 +33,7 @@ const MOVING: [Scheme; 18] = [
     Scheme::Knomial,
     Scheme::ScatterDoubling,
     Scheme::ScatterRing,
+    Scheme::ScatterBinomial,
     Scheme::GatherLinear,
     Scheme::GatherBinomial,
     Scheme::GatherDoubling,

@@ -1,7 +1,7 @@
 //! Times on small networks, worked out by hand, and times that were measured.
 
 use crate::Planner;
-use crate::collective::Collective::{self, Allgather, Alltoall, Bcast, Gather};
+use crate::collective::Collective::{self, Allgather, Alltoall, Bcast, Gather, Scatter};
 use crate::context::{Context, Options};
 use crate::cost::Message;
 use crate::stock::{
@@ -73,6 +73,9 @@ fn data_move_as_slowly_as_the_busiest_link_of_each_round() {
     close(units(OpenMpi4, Gather, (7, 1), kib(64)), 6.0);
     close(units(OpenMpi4, Gather, (4, 2), kib(64)), 6.0);
     close(units(OpenMpi5, Gather, (4, 2), kib(64)), 6.0);
+    // The same out of it, one by one or four, two and one.
+    close(units(OpenMpi4, Scatter, (8, 1), kib(64)), 7.0);
+    close(units(Mpich, Scatter, (8, 1), kib(64)), 7.0);
     close(units(OpenMpi4, Allgather, (8, 1), kib(64)), 7.0);
     close(units(OpenMpi4, Allgather, (6, 1), kib(64)), 1.0 + 2.0 + 2.0);
     // Two ranks on a node: each of both sends two, then four blocks.
