@@ -8,7 +8,7 @@
 # make test     installs what the tests need, and runs what must pass before a change lands; under ten minutes
 # make test-all the tests that take long as well
 # make check    formatting, lints, documentation, generated files
-# make bench    the tables and plots of docs/benchmarks.md; more than an hour
+# make bench    the tables and plots of docs/benchmarks/tables.md; more than an hour
 # make bench-unknown   networks drawn at random, which nothing was fitted to, as series of calls; two hours
 # make kernels  FT and IS on two emulated clusters, stock and Nagare in turn; a few minutes
 # make conformance   mpi4py's own tests with Nagare and without on four MPIs, compared test by test

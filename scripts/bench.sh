@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The benchmarks of docs/benchmarks.md: every placement below, in one job each, then the page's tables and plots.
+# The benchmarks of docs/benchmarks/tables.md: every placement below, in one job each, then the page's tables and plots.
 #
-#   scripts/bench.sh                      everything into docs/benchmarks/ and docs/benchmarks.md; more than an hour
+#   scripts/bench.sh                      everything into docs/benchmarks/ and its tables.md; more than an hour
 #   scripts/bench.sh --halving            halving and doubling beside its rivals, into docs/benchmarks/halving-*;
 #                                         a few minutes for each, no page
 #   scripts/bench.sh --short OUT          two fabrics and two sizes into OUT, within a minute: whether it works
 #
-# The environment changes the first two: BENCH_OUT (docs/benchmarks), BENCH_PAGE (docs/benchmarks.md), BENCH_MPI
+# The environment changes the first two: BENCH_OUT (docs/benchmarks), BENCH_PAGE (its tables.md), BENCH_MPI
 # (openmpi), BENCH_SIZES, BENCH_COLLECTIVES, BENCH_ALGORITHMS (all; with --halving those compared), BENCH_BUDGET and
 # BENCH_ORACLE_BUDGET (seconds for one collective and size; BENCH_ORACLE_BUDGET=0: stock is not told what to run),
 # BENCH_ONLY (a fabric's name). NAGARE names the command (target/release/nagare).
@@ -38,7 +38,6 @@ budget=${BENCH_BUDGET:-1.5}
 oracle=3
 halving=
 out=${BENCH_OUT:-docs/benchmarks}
-page=${BENCH_PAGE:-docs/benchmarks.md}
 
 case "${1:-}" in
   "") ;;
@@ -61,9 +60,8 @@ case "${1:-}" in
     ;;
   --short)
     out=${2:?usage: scripts/bench.sh --short OUT}
-    page=$out/benchmarks.md
     placements=("tree8 4 1 slot 8,64K" "star16 4 2 node 8,64K")
-    unset BENCH_COLLECTIVES BENCH_ORACLE_BUDGET
+    unset BENCH_COLLECTIVES BENCH_ORACLE_BUDGET BENCH_PAGE
     collectives=bcast,gather
     budget=0.3
     oracle=1
@@ -73,6 +71,7 @@ case "${1:-}" in
     exit 2
     ;;
 esac
+page=${BENCH_PAGE:-$out/tables.md}
 
 mkdir -p "$out"
 files=()

@@ -388,7 +388,7 @@ fn the_short_script_makes_its_page() {
         return;
     }
     assert!(output.status.success(), "{}", stderr(&output));
-    let page = std::fs::read_to_string(directory.path().join("benchmarks.md")).unwrap();
+    let page = std::fs::read_to_string(directory.path().join("tables.md")).unwrap();
     for (fabric, ranks, map) in [("tree8", 4, "slot"), ("star16", 4, "node")] {
         assert!(page.contains(&format!("## {fabric}: {ranks} ranks, map {map}")), "{page}");
     }
