@@ -117,12 +117,12 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The algorithm that this rank's report counts the most calls of `collective` for beyond those of the question before;
-   `stock` if at most half of `iterations` ran on one. */
+   `stock` if at most half of `iterations` ran on any. */
 static void what_ran(report_fn report, int collective, int iterations, char *out, size_t length)
 {
     static char text[1 << 16];
     static struct { char name[64]; long calls; } counted[COLLECTIVES][MOST_ALGORITHMS];
-    long most = iterations / 2;
+    long most = 0, all = 0;
     snprintf(out, length, "stock");
     if (!report || report("text", text, sizeof text) >= sizeof text)
         return;
@@ -146,11 +146,14 @@ static void what_ran(report_fn report, int collective, int iterations, char *out
         long calls = atol(at), more = calls - counted[collective][known].calls;
         snprintf(counted[collective][known].name, sizeof counted[collective][known].name, "%s", ran);
         counted[collective][known].calls = calls;
+        all += more;
         if (more > most) {
             most = more;
             snprintf(out, length, "%s", ran);
         }
     }
+    if (all <= iterations / 2)
+        snprintf(out, length, "stock");
 }
 
 /* Calls of this size until Nagare has settled; all ranks make equally many, since they know the same times. */
