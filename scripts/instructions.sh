@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Counts instructions (callgrind): what a segment costs in Nagare's own code, what a call of 8 bytes costs there, and what
-# a call costs that Nagare passes on, against the same call without Nagare.
+# Counts instructions (callgrind): what a segment costs in Nagare's own code, what a call of 8 bytes costs there, and
+# what a call costs that Nagare passes on, against the same call without Nagare.
 #   scripts/instructions.sh            prints all tables: a line for each MPI family and algorithm, or collective
 #   scripts/instructions.sh segments   what a segment costs, alone
 #   scripts/instructions.sh calls      what a short call on each algorithm costs, alone
@@ -64,7 +64,7 @@ segment_table() {
     done
 }
 
-# Between two ranks, mean of both; the difference of 3000 calls and 500. Open MPI yields and MPICH spins in the library's
+# Between two ranks, mean of both; the difference of 3000 calls and 500. Open MPI yields and MPICH spins in its own
 # code, and ours is entered again with each look for messages.
 calls() { # family algorithm collective
     local family=$1 algorithm=$2 collective=$3 calls
@@ -72,7 +72,8 @@ calls() { # family algorithm collective
         rm -f "$work"/process.*
         NAGARE_TOPOLOGY='synthetic:node:2 core:1' NAGARE_ALGORITHM=$collective=$algorithm NAGARE_WAIT=pause \
             "mpirun.$family" -np 2 env LD_PRELOAD="$library" valgrind --tool=callgrind \
-            --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" 2 >"$work/log" 2>&1 </dev/null ||
+            --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" 2 \
+            >"$work/log" 2>&1 </dev/null ||
             { cat "$work/log" >&2; exit 1; }
         awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* |
             awk '{ messages += $3; own += $5 } END { print messages, own }' >"$work/calls.$calls"

@@ -48,7 +48,8 @@ fn called(mpi: Mpi, init: &str) -> Vec<String> {
         format!(
             "tool_count rank={rank} {init}=1 MPI_Pcontrol=3 MPI_Bcast=3 MPI_Reduce=3 MPI_Allreduce=3 MPI_Alltoall=3 \
              MPI_Alltoallv=3 MPI_Gather=3 MPI_Allgather=3 MPI_Reduce_scatter_block=3 MPI_Reduce_scatter=3 \
-             MPI_Allgatherv=3 MPI_Scatter=3 {messages} MPI_Isend=3 MPI_Irecv=3 MPI_Waitall=6 MPI_Comm_idup=3 MPI_Comm_free=3{large}"
+             MPI_Allgatherv=3 MPI_Scatter=3 {messages} MPI_Isend=3 MPI_Irecv=3 MPI_Waitall=6 MPI_Comm_idup=3 \
+             MPI_Comm_free=3{large}"
         )
     };
     (0..RANKS).map(line).collect()

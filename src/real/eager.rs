@@ -3,7 +3,7 @@
 //! ```text
 //!   Open MPI's ob1        its own limits, less a header: in shared memory, and over TCP
 //!   Open MPI over UCX …   that library decides, within a node too: the limits of ob1 are there, and mean nothing
-//!   MPICH, ch4            between nodes UCX or libfabric decides; within a node a cell of MPICH's queue, less a header,
+//!   MPICH, ch4            between nodes UCX or libfabric decides; within a node a cell of MPICH's queue less a header,
 //!                         unless the device is built for UCX alone, which then decides there too (Debian's 4.0.2)
 //!   MPICH, ch3            its own limit between nodes
 //! ```

@@ -11,8 +11,8 @@
 //!   both directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between
 //!   a host and all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is
 //!   outside it, and the thinnest between two hosts.
-//! * Alltoall, Alltoallv, Gather, Scatter: the bytes that must cross a link under the fixed routes / its rate, for the worst
-//!   link; for Alltoallv by the counts of every rank pair.
+//! * Alltoall, Alltoallv, Gather, Scatter: the bytes that must cross a link under the fixed routes / its rate, for the
+//!   worst link; for Alltoallv by the counts of every rank pair.
 
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};

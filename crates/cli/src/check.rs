@@ -121,8 +121,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The schedule as rounds of messages, for vectors (Alltoall, Gather, Scatter, Allgather, Reduce_scatter: blocks) of `bytes`
-/// bytes.
+/// The schedule as rounds of messages, for vectors (Alltoall, Gather, Scatter, Allgather, Reduce_scatter: blocks) of
+/// `bytes` bytes.
 fn rounds(schedule: &Schedule, word: &str, bytes: u64) -> Vec<Round> {
     let mut rounds: BTreeMap<_, Round> = BTreeMap::new();
     let slices = schedule.slices();

@@ -12,7 +12,8 @@ pub struct Call {
     /// The collective.
     pub collective: Collective,
     /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather, Scatter and Allgather per rank, for
-    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv: a rank knows its own counts only.
+    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv: a rank knows its own
+    /// counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
     pub ranks: u32,

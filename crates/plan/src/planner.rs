@@ -290,7 +290,7 @@ impl Planner {
         self.stock_times.answer((collective, bytes), time)
     }
 
-    /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the MPI library's own;
+    /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
     /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
     /// nobody has said how fast links are, it must be faster on slow links too.
     pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {

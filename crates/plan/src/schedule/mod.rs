@@ -7,9 +7,10 @@
 //! ```
 //!
 //! A collective works on *parts*. For Reduce, Bcast and Allreduce the user's vector is cut into `parts` parts of equal
-//! size (two for a two-tree: one per tree). For Alltoall, Gather and Scatter part j is the block of rank j; blocks that only
-//! pass through a rank are staged there. For Allgather and Reduce_scatter every block is cut into the same number of
-//! slices, and part `rank · slices + slice` is one of these; in the staging space they lie as [`RankPlan::order`] says.
+//! size (two for a two-tree: one per tree). For Alltoall, Gather and Scatter part j is the block of rank j; blocks that
+//! only pass through a rank are staged there. For Allgather and Reduce_scatter every block is cut into the same number
+//! of slices, and part `rank · slices + slice` is one of these; in the staging space they lie as [`RankPlan::order`]
+//! says.
 //! A [`Hop`] moves a run of parts between this rank and one peer. Hops on disjoint parts are independent; hops on
 //! overlapping parts happen in list order, **per segment**: a hop may work on its first segment as soon as the earlier
 //! hops are done with that segment. This one rule gives pipelined trees, chains, rings, and halving and doubling;

@@ -1,5 +1,5 @@
-//! What MPICH calls the settings that were measured: algorithms with their parameters, compositions, sizes; and which of
-//! them a file can say.
+//! What MPICH calls the settings that were measured: algorithms with their parameters, compositions, sizes; and which
+//! of them a file can say.
 
 use super::super::Variables;
 use super::super::selections::{Selections, Tree};
