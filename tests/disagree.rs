@@ -3,7 +3,7 @@
 
 use nagare_harness::{Job, Mpi, compile};
 
-const COLLECTIVES: [&str; 11] = [
+const COLLECTIVES: [&str; 13] = [
     "bcast",
     "reduce",
     "allreduce",
@@ -14,7 +14,9 @@ const COLLECTIVES: [&str; 11] = [
     "alltoall",
     "alltoallv",
     "gather",
+    "gatherv",
     "scatter",
+    "scatterv",
 ];
 
 /// Integers in a block of the last rank and of the others: one more, half as many and so the same messages but fewer,

@@ -3,14 +3,16 @@
 
 use nagare_harness::{Job, Mpi, Outcome, Program, compile};
 
-const COLLECTIVES: [&str; 11] = [
+const COLLECTIVES: [&str; 13] = [
     "bcast",
     "reduce",
     "allreduce",
     "alltoall",
     "alltoallv",
     "gather",
+    "gatherv",
     "scatter",
+    "scatterv",
     "allgather",
     "allgatherv",
     "reduce_scatter_block",

@@ -20,6 +20,7 @@ fn where_every_rank_needs_memory() {
             "alltoall",
             "alltoallv",
             "scatter",
+            "scatterv",
             "allgather",
             "allgatherv",
             "reduce_scatter_block",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
 const NEWER: [(Mpi, u32); 2] = [(Mpi::OpenMpi5, 3), (Mpi::Mpich5, 3)];
-const COLLECTIVES: [&str; 11] = [
+const COLLECTIVES: [&str; 13] = [
     "bcast",
     "reduce",
     "allreduce",
@@ -19,7 +19,9 @@ const COLLECTIVES: [&str; 11] = [
     "alltoall",
     "alltoallv",
     "gather",
+    "gatherv",
     "scatter",
+    "scatterv",
 ];
 /// Two nodes for three or four ranks.
 const NODES: &str = "synthetic:node:2 core:2";

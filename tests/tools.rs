@@ -48,8 +48,8 @@ fn called(mpi: Mpi, init: &str) -> Vec<String> {
         format!(
             "tool_count rank={rank} {init}=1 MPI_Pcontrol=3 MPI_Bcast=3 MPI_Reduce=3 MPI_Allreduce=3 MPI_Alltoall=3 \
              MPI_Alltoallv=3 MPI_Gather=3 MPI_Allgather=3 MPI_Reduce_scatter_block=3 MPI_Reduce_scatter=3 \
-             MPI_Allgatherv=3 MPI_Scatter=3 {messages} MPI_Isend=3 MPI_Irecv=3 MPI_Waitall=6 MPI_Comm_idup=3 \
-             MPI_Comm_free=3{large}"
+             MPI_Allgatherv=3 MPI_Scatter=3 MPI_Gatherv=3 MPI_Scatterv=3 {messages} MPI_Isend=3 MPI_Irecv=3 \
+             MPI_Waitall=6 MPI_Comm_idup=3 MPI_Comm_free=3{large}"
         )
     };
     (0..RANKS).map(line).collect()
@@ -70,6 +70,8 @@ fn assert_ours(mpi: Mpi, outcome: &Outcome, more_allreduces: u64) {
         ("reduce_scatter", "halving_doubling", 3),
         ("allgatherv", "halving_doubling", 3),
         ("scatter", "relay", 3),
+        ("gatherv", "direct", 3),
+        ("scatterv", "direct", 3),
     ] {
         assert_eq!(report.calls(collective, algorithm), calls, "{collective}: {report:?}");
     }

@@ -1,4 +1,5 @@
-//! The blocks of Alltoallv and Allgatherv: a rank has a count and a displacement for every other.
+//! The blocks of Alltoallv and Allgatherv, and of the root in Gatherv and Scatterv: a rank has a count and a
+//! displacement for every other.
 //!
 //! ```text
 //!   counts         3     0     2            offsets from the lowest block:  8·e  –  0
@@ -87,6 +88,33 @@ impl Side {
         if nowhere && !side.is_empty() { Err(wrong) } else { Ok(side) }
     }
 
+    /// One block, of all elements of `data`.
+    ///
+    /// # Errors
+    /// [`Reason::Argument`] where the library has an error to report.
+    pub fn of_one(real: &Real, data: Typed) -> Result<Self, Reason> {
+        let elements = u64::try_from(data.count).map_err(|_| Reason::Argument)?;
+        if elements == 0 {
+            return Ok(Self { data, shape: Shape::BYTE, blocks: vec![Block::default()] });
+        }
+        let size = datatype::size(real, data.datatype).ok_or(Reason::Argument)?;
+        let bytes = size.checked_mul(elements).ok_or(Reason::Argument)?;
+        let shape = Shape::of(real, data.datatype);
+        Ok(Self { data, shape, blocks: vec![Block { offset: 0, elements: data.count, bytes }] })
+    }
+
+    /// No block.
+    pub const fn nothing(data: Typed) -> Self {
+        Self { data, shape: Shape::BYTE, blocks: Vec::new() }
+    }
+
+    /// The block of a rank, as elements.
+    pub fn piece(&self, rank: usize) -> Piece {
+        let Block { offset, elements, bytes } = self.blocks[rank];
+        let address = self.data.address.wrapping_byte_offset(offset as isize);
+        Piece { data: Typed { address, count: elements, ..self.data }, bytes }
+    }
+
     /// Whether no block has data.
     fn is_empty(&self) -> bool {
         self.blocks.iter().all(|block| block.bytes == 0)
@@ -138,14 +166,6 @@ impl Side {
 
     /// What a packed copy is made of.
     pub fn pieces(&self) -> Vec<Piece> {
-        let piece = |block: &Block| Piece {
-            data: Typed {
-                address: self.data.address.wrapping_byte_offset(block.offset as isize),
-                count: block.elements,
-                ..self.data
-            },
-            bytes: block.bytes,
-        };
-        self.blocks.iter().filter(|block| block.bytes > 0).map(piece).collect()
+        (0..self.blocks.len()).map(|rank| self.piece(rank)).filter(|piece| piece.bytes > 0).collect()
     }
 }

@@ -45,23 +45,39 @@ pub enum Form {
     Blocks([Blocks; 2]),
     /// What is received has a count and a place for every rank, the same counts on all ranks: Allgatherv.
     GatheredBlocks(Blocks),
+    /// At the root what is received, or sent, has a count and a place for every rank; the others know their own count:
+    /// Gatherv, Scatterv.
+    RootBlocks(Blocks),
     /// Elements are combined: Reduce, Allreduce, Reduce_scatter_block.
     Combined(MPI_Op),
     /// Elements are combined, and every rank gets so many, the same numbers on all ranks: Reduce_scatter.
     CombinedBlocks(MPI_Op, Numbers),
 }
 
-/// The two sides of Alltoallv.
+/// The two sides of a call in which a rank may know its own blocks only.
 pub struct Sides {
     /// What is sent; `None` if it is in the receive buffer.
     pub sent: Option<Side>,
-    /// What is received.
-    pub received: Side,
+    /// What is received; `None` if it stays in the send buffer.
+    pub received: Option<Side>,
+}
+
+impl Sides {
+    /// Mean bytes of a block.
+    pub fn mean(&self) -> u64 {
+        self.received.as_ref().or(self.sent.as_ref()).map_or(0, Side::mean)
+    }
+
+    /// The buffers with a type that something is done with.
+    pub fn significant(&self) -> impl Iterator<Item = Typed> {
+        self.sent.iter().chain(&self.received).filter_map(Side::significant)
+    }
 }
 
 impl Arguments {
-    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for what else has
-    /// blocks one of them, for Allgatherv and Reduce_scatter their mean, rounded up.
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for Gatherv and
+    /// Scatterv its own block, for what else has blocks one of them, for Allgatherv and Reduce_scatter their mean,
+    /// rounded up.
     ///
     /// # Errors
     /// The reason to leave the call to the library, where that is certain so far.
@@ -69,6 +85,7 @@ impl Arguments {
     pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
         match &self.form {
             Form::Blocks(blocks) => return self.bytes_sent(shim, blocks),
+            Form::RootBlocks(blocks) => return self.own_bytes(shim, blocks),
             Form::CombinedBlocks(_, counts) | Form::GatheredBlocks(Blocks { counts, .. }) => {
                 return self.mean_bytes(shim, *counts);
             }
@@ -100,6 +117,36 @@ impl Arguments {
             return Ok(0);
         }
         datatype::size(shim.real, side.datatype).map(|size| size.saturating_mul(elements)).ok_or(Reason::Argument)
+    }
+
+    fn own_bytes(&self, shim: &Shim, blocks: &Blocks) -> Result<u64, Reason> {
+        let record = self.within_group(shim)?;
+        let own = if self.in_place() { self.own_of_root(blocks, record)? } else { self.own_and_all()[0] };
+        match own.count {
+            ..0 => Err(Reason::Argument),
+            0 => Ok(0),
+            count => {
+                let size = datatype::size(shim.real, own.datatype).ok_or(Reason::Argument)?;
+                Ok(size.saturating_mul(count as u64))
+            }
+        }
+    }
+
+    /// The root's own block among those of all ranks, without its address.
+    fn own_of_root(&self, blocks: &Blocks, record: &Communicator) -> Result<Typed, Reason> {
+        // SAFETY: MPI demands an entry for every rank, at the root.
+        let is_there = || unsafe { blocks.elements(record.size) }.is_some();
+        if self.root != record.rank as c_int || !is_there() {
+            return Err(Reason::Argument);
+        }
+        // SAFETY: as above.
+        let count = unsafe { blocks.counts.of(record.rank as usize) };
+        Ok(Typed { count, ..self.own_and_all()[1] })
+    }
+
+    /// Of Gatherv and Scatterv: the side of a rank's own block, and that of all, of meaning at the root only.
+    fn own_and_all(&self) -> [Typed; 2] {
+        if self.is_scatter() { [self.output, self.input] } else { [self.input, self.output] }
     }
 
     fn mean_bytes(&self, shim: &Shim, counts: Numbers) -> Result<u64, Reason> {
@@ -138,14 +185,14 @@ impl Arguments {
 
     /// Whether each rank knows the sizes of its own blocks only.
     fn has_own_blocks(&self) -> bool {
-        matches!(self.form, Form::Blocks(_))
+        matches!(self.form, Form::Blocks(_) | Form::RootBlocks(_))
     }
 
     /// The operation, for reductions.
     pub fn op(&self) -> Option<MPI_Op> {
         match self.form {
             Form::Combined(op) | Form::CombinedBlocks(op, _) => Some(op),
-            Form::Moved | Form::Blocks(_) | Form::GatheredBlocks(_) => None,
+            Form::Moved | Form::Blocks(_) | Form::GatheredBlocks(_) | Form::RootBlocks(_) => None,
         }
     }
 
@@ -153,7 +200,7 @@ impl Arguments {
     fn counts(&self) -> Option<Numbers> {
         match self.form {
             Form::CombinedBlocks(_, counts) | Form::GatheredBlocks(Blocks { counts, .. }) => Some(counts),
-            Form::Moved | Form::Blocks(_) | Form::Combined(_) => None,
+            Form::Moved | Form::Blocks(_) | Form::RootBlocks(_) | Form::Combined(_) => None,
         }
     }
 
@@ -180,7 +227,7 @@ impl Arguments {
     }
 
     fn is_scatter(&self) -> bool {
-        self.collective == Collective::Scatter
+        matches!(self.collective, Collective::Scatter | Collective::Scatterv)
     }
 
     /// Whether this rank's contribution goes to its own place in the result.
@@ -217,7 +264,7 @@ impl Arguments {
         [input, output].iter().any(|buffer| device::holds(buffer.address, managed_is_host))
     }
 
-    /// The buffers with a type and a meaning on `rank`; for Alltoallv `sides` knows.
+    /// The buffers with a type and a meaning on `rank`; of what has sides these know.
     pub fn typed(&self, rank: Rank) -> [Typed; 2] {
         if self.is_scatter() {
             return match (self.has_input(rank), self.in_place()) {
@@ -243,6 +290,9 @@ impl Arguments {
         let wrong = Err(Reason::Argument);
         if self.collective.is_rooted() && !(0..record.size as c_int).contains(&self.root) {
             return wrong;
+        }
+        if let Form::RootBlocks(blocks) = &self.form {
+            return if self.has_valid_blocks(shim, record, blocks) { Ok(()) } else { wrong };
         }
         if self.is_scatter() {
             return if self.is_valid_scatter(shim, record.rank, bytes) { Ok(()) } else { wrong };
@@ -325,6 +375,34 @@ impl Arguments {
         bytes_of_block() == Some(bytes) && !null(received) && !(looks && is_own())
     }
 
+    /// Whether the library has no error for a Gatherv or Scatterv whose root is a rank, as far as counts and addresses
+    /// of this rank's own block say.
+    fn has_valid_blocks(&self, shim: &Shim, record: &Communicator, blocks: &Blocks) -> bool {
+        let [own, all] = self.own_and_all();
+        let null = |data: Typed| data.address.is_null() && Shape::of(shim.real, data.datatype).plain;
+        let has_null = own.count > 0 && !self.in_place() && null(own);
+        if self.root != record.rank as c_int {
+            return !self.in_place() && !has_null;
+        }
+        let Ok(among_all) = self.own_of_root(blocks, record) else { return false };
+        if all.address.cast_const() == IN_PLACE || has_null {
+            return false;
+        }
+        if self.in_place() {
+            return true;
+        }
+        let bytes = |of: Typed| match of.count {
+            0 => Some(0),
+            count => u64::try_from(count).ok()?.checked_mul(datatype::size(shim.real, of.datatype)?),
+        };
+        // A block that is where it belongs is an error for MPICH alone, where both have one type; programs do it.
+        let looks = cfg!(mpi_family = "mpich") && own.count > 0 && own.datatype == all.datatype;
+        // SAFETY: `own_of_root` has found both arrays, in which MPI demands an entry for every rank.
+        let before = unsafe { blocks.displacements.of(record.rank as usize) };
+        let is_own = || own.address == block(shim.real, all, (before, among_all.count)).address;
+        bytes(own) == bytes(among_all) && !(looks && !own.address.is_null() && is_own())
+    }
+
     /// The block of `rank`, which gathers, in its result.
     pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
         let place = match &self.form {
@@ -360,17 +438,32 @@ impl Arguments {
         bounds.ok_or(Reason::Argument)
     }
 
-    /// The sides of an Alltoallv on `ranks` ranks, `None` for other collectives.
+    /// The sides of an Alltoallv, Gatherv or Scatterv, `None` for other collectives.
     ///
     /// # Errors
     /// [`Reason::Argument`] where the library has an error to report.
-    pub fn sides(&self, real: &Real, ranks: u32) -> Result<Option<Sides>, Reason> {
-        let Form::Blocks([sent, received]) = &self.form else { return Ok(None) };
-        // SAFETY: MPI demands an entry for every rank.
-        unsafe {
-            let received = Side::new(real, self.output, received, ranks)?;
-            let sent = if self.in_place() { None } else { Some(Side::new(real, self.input, sent, ranks)?) };
-            Ok(Some(Sides { sent, received }))
+    pub fn sides(&self, real: &Real, record: &Communicator) -> Result<Option<Sides>, Reason> {
+        let ranks = record.size;
+        match &self.form {
+            // SAFETY: MPI demands an entry for every rank.
+            Form::Blocks([sent, received]) => unsafe {
+                let received = Some(Side::new(real, self.output, received, ranks)?);
+                let sent = if self.in_place() { None } else { Some(Side::new(real, self.input, sent, ranks)?) };
+                Ok(Some(Sides { sent, received }))
+            },
+            Form::RootBlocks(blocks) => {
+                let [own, all] = self.own_and_all();
+                let own = if self.in_place() { None } else { Some(Side::of_one(real, own)?) };
+                let all = if self.root == record.rank as c_int {
+                    // SAFETY: MPI demands an entry for every rank, at the root.
+                    unsafe { Side::new(real, all, blocks, ranks) }?
+                } else {
+                    Side::nothing(all)
+                };
+                let [sent, received] = if self.is_scatter() { [Some(all), own] } else { [own, Some(all)] };
+                Ok(Some(Sides { sent, received }))
+            }
+            _ => Ok(None),
         }
     }
 }

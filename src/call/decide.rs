@@ -17,7 +17,6 @@ use mpi::ffi::MPI_Op;
 use nagare_config::Learn;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Prescription, Reason};
-use nagare_plan::collective::Collective;
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
 use nagare_plan::learn::Earning;
@@ -30,7 +29,7 @@ pub struct Decision<'c> {
     pub record: &'c Communicator,
     /// Where its ranks are.
     pub place: &'c Placement,
-    /// What it is, as far as all ranks know: of its bytes Alltoallv has none.
+    /// What it is, as far as all ranks know: of its bytes there are none where a rank may know its own only.
     pub call: Call,
     /// What runs.
     pub algorithm: Algorithm,
@@ -43,7 +42,7 @@ pub struct Decision<'c> {
     limits: Limits,
     /// Bytes of a block of an exchange, and of what is never split.
     sizes: [u64; 2],
-    /// The blocks of Alltoallv.
+    /// The blocks, where a rank may know its own only.
     pub sides: Option<Sides>,
     /// The blocks of Allgatherv.
     pub gathered: Option<Side>,
@@ -116,7 +115,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
         None => decision::Decision::new(&place.planner, rules, &call, &limits, class.is_some())?,
     };
-    let sides = arguments.sides(real, record.size)?;
+    let sides = arguments.sides(real, record)?;
     let gathered = arguments.gathered(real, record.size)?;
     let mut unit_bytes = 1;
     if let Some(op) = arguments.op() {
@@ -127,10 +126,10 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             return Err(Reason::LargeElement.into());
         }
     }
-    let sizes = [sides.as_ref().map_or(shared, |sides| sides.received.mean()), unit_bytes];
+    let sizes = [sides.as_ref().map_or(shared, |sides| sides.mean()), unit_bytes];
     let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
     let class = class.filter(|_| settled.is_none());
-    let is_known = class.is_some() && call.collective != Collective::Alltoallv;
+    let is_known = class.is_some() && !call.collective.has_own_sizes();
     let predicted = is_known.then(|| decision.time(&place.planner, &call));
     let algorithm = decision.algorithm;
     Ok(Decision { record, place, call, algorithm, pacing, class, predicted, limits, sizes, sides, gathered })
@@ -189,9 +188,7 @@ pub fn take(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<A
     let committed = |side: &Typed| datatype::is_committed(shim.real, private.comm, side.datatype);
     let all_committed = match sides {
         None => arguments.typed(record.rank).iter().all(committed),
-        Some(Sides { sent, received }) => {
-            sent.iter().chain([received]).filter_map(Side::significant).all(|side| committed(&side))
-        }
+        Some(sides) => sides.significant().all(|side| committed(&side)),
     };
     if all_committed { Ok(private) } else { Err(Reason::Argument) }
 }

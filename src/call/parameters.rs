@@ -33,6 +33,40 @@ impl Arguments {
     }
 
     #[inline]
+    pub fn gatherv(
+        send: *const c_void,
+        send_count: impl Into<i64>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_counts: impl Into<Numbers>,
+        displacements: impl Into<Numbers>,
+        receive_type: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, send_count, send_type), typed(receive, 0, receive_type));
+        let form = Form::RootBlocks(Blocks { counts: receive_counts.into(), displacements: displacements.into() });
+        Self { root, form, ..Self::moved(Collective::Gatherv, input, output, comm) }
+    }
+
+    #[inline]
+    pub fn scatterv(
+        send: *const c_void,
+        send_counts: impl Into<Numbers>,
+        displacements: impl Into<Numbers>,
+        send_type: RawHandle,
+        receive: *mut c_void,
+        receive_count: impl Into<i64>,
+        receive_type: RawHandle,
+        root: c_int,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, 0, send_type), typed(receive, receive_count, receive_type));
+        let form = Form::RootBlocks(Blocks { counts: send_counts.into(), displacements: displacements.into() });
+        Self { root, form, ..Self::moved(Collective::Scatterv, input, output, comm) }
+    }
+
+    #[inline]
     pub fn scatter(
         send: *const c_void,
         send_count: impl Into<i64>,

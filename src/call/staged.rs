@@ -22,6 +22,12 @@ pub struct Staged {
     output: Option<Packed>,
 }
 
+/// Before it is known what there is.
+const NOTHING: Layout = Layout::Vector { units: 0 };
+
+/// First byte and bytes of every block.
+type Table = Vec<(u64, u64)>;
+
 impl Staged {
     /// Makes the copies that the call needs and packs what is sent from them. `plan`: what this rank does.
     ///
@@ -32,6 +38,7 @@ impl Staged {
             return Self::allgatherv(packer, arguments, decision, gathered, plan);
         }
         match (arguments.collective, &decision.sides) {
+            (Collective::Gatherv | Collective::Scatterv, Some(sides)) => Self::rooted_blocks(packer, arguments, sides),
             (_, Some(sides)) => Self::alltoallv(packer, sides),
             (Collective::Reduce | Collective::Allreduce, _) => {
                 let units = arguments.input.count as u64;
@@ -42,7 +49,8 @@ impl Staged {
                 Ok(Self::reduction(packer, arguments, Layout::cut(arguments.collective, bounds, plan)))
             }
             (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
-            (Collective::Alltoall | Collective::Alltoallv, _) => Self::alltoall(packer, arguments, decision),
+            (Collective::Alltoall, _) => Self::alltoall(packer, arguments, decision),
+            (Collective::Alltoallv | Collective::Gatherv | Collective::Scatterv, None) => Err(Failure::Memory),
             (Collective::Gather, _) => {
                 Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.call.bytes })
             }
@@ -184,31 +192,70 @@ impl Staged {
     }
 
     fn alltoallv(packer: &Packer, Sides { sent, received }: &Sides) -> Result<Self, Failure> {
+        let mut staged = Self::of_bytes(packer, NOTHING);
+        let received = received.as_ref().ok_or(Failure::Memory)?;
+        let (output, mut output_table) = staged.room_for(received, false)?;
+        // In place the blocks that are sent would be overwritten by those that arrive.
         let from = sent.as_ref().unwrap_or(received);
-        let mut output_copy = if received.shape.plain { None } else { Some(Packed::reserve(received.pieces())?) };
-        let mut input_copy = None;
-        if sent.is_none() || !from.shape.plain {
-            let mut copy = Packed::reserve(from.pieces())?;
-            // SAFETY: the program's own buffer.
-            unsafe { copy.fill(packer, from.shape.plain) }?;
-            input_copy = Some(copy);
-        }
-        let (input, mut input_table) = match &mut input_copy {
-            Some(copy) => (copy.address(), from.packed_table()),
-            None => from.table(),
-        };
-        let (output, mut output_table) = match &mut output_copy {
-            Some(copy) => (copy.address(), received.packed_table()),
-            None => received.table(),
-        };
+        let (input, mut input_table) = staged.blocks_of(packer, from, sent.is_none())?;
         // What a rank sends itself is copied: no more than both blocks have room for.
         let own = packer.rank as usize;
         let bytes = input_table[own].1.min(output_table[own].1);
         (input_table[own].1, output_table[own].1) = (bytes, bytes);
-        let mut staged = Self::of_bytes(packer, Layout::Table { input: input_table, output: output_table });
-        (staged.input, staged.output) = (input_copy, output_copy);
+        staged.buffers.layout = Layout::Table { input: input_table, output: output_table };
         staged.set(input, output);
         Ok(staged)
+    }
+
+    /// A block of its own on every rank, and those of all at the root.
+    fn rooted_blocks(
+        packer: &Packer,
+        arguments: &Arguments,
+        Sides { sent, received }: &Sides,
+    ) -> Result<Self, Failure> {
+        let own = packer.rank as usize;
+        let mut staged = Self::of_bytes(packer, NOTHING);
+        // Where the first block is, another root's own would overwrite it, or be overwritten, before it is copied.
+        let shared = packer.rank == arguments.root && arguments.input.address == arguments.output.address;
+        let gathers = arguments.collective == Collective::Gatherv;
+        let from = sent.as_ref().map(|side| staged.blocks_of(packer, side, shared && gathers)).transpose()?;
+        let to = received.as_ref().map(|side| staged.room_for(side, shared && !gathers)).transpose()?;
+        let ((input, input_table), (output, output_table)) = match (from, to, received) {
+            (Some(from), Some(to), _) => (from, to),
+            // In place: the root's own block is among all, and has to be in their copy as well, if there is one.
+            (None, Some((output, table)), Some(received)) => {
+                let place = table[own];
+                if staged.output.is_some() {
+                    // SAFETY: the program's own buffer; the copy has room for every block.
+                    unsafe { packer.pack(received.piece(own), output.wrapping_add(place.0 as usize)) }?;
+                }
+                ((output, vec![place]), (output, table))
+            }
+            (Some((input, table)), None, _) => ((input, table.clone()), (input, vec![table[own]])),
+            (None, ..) => return Err(Failure::Memory),
+        };
+        staged.buffers.layout = Layout::Table { input: input_table, output: output_table };
+        staged.set(input, output);
+        Ok(staged)
+    }
+
+    /// Where the blocks of a side are, and the place of each. `kept`: in a copy in any case.
+    fn blocks_of(&mut self, packer: &Packer, side: &Side, kept: bool) -> Result<(*mut u8, Table), Failure> {
+        if side.shape.plain && !kept {
+            return Ok(side.table());
+        }
+        let copy = self.input.insert(Packed::reserve(side.pieces())?);
+        // SAFETY: the program's own buffer.
+        unsafe { copy.fill(packer, side.shape.plain) }?;
+        Ok((copy.address(), side.packed_table()))
+    }
+
+    /// Where to receive the blocks of a side, and the place of each. `kept`: in a copy in any case.
+    fn room_for(&mut self, side: &Side, kept: bool) -> Result<(*mut u8, Table), Failure> {
+        if side.shape.plain && !kept {
+            return Ok(side.table());
+        }
+        Ok((self.output.insert(Packed::reserve(side.pieces())?).address(), side.packed_table()))
     }
 
     fn of_bytes(packer: &Packer, layout: Layout) -> Self {
@@ -244,8 +291,7 @@ impl Staged {
 
     /// The buffers for the transport.
     pub fn take_buffers(&mut self) -> Buffers {
-        let nothing = Layout::Vector { units: 0 };
-        let empty = Buffers { input: ptr::null(), output: ptr::null_mut(), layout: nothing, ..self.buffers };
+        let empty = Buffers { input: ptr::null(), output: ptr::null_mut(), layout: NOTHING, ..self.buffers };
         std::mem::replace(&mut self.buffers, empty)
     }
 

@@ -13,7 +13,8 @@ use nagare_plan::learn::{Earning, Measured, Trials};
 use std::fmt;
 
 /// Calls that are alike: a collective, and the largest power of two that is not above its bytes, where all ranks know
-/// these. All calls of Alltoallv are alike: programs have few of them, and of the same sizes most often.
+/// these. All calls of Alltoallv, Gatherv and Scatterv are alike: programs have few of them, and of the same sizes most
+/// often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     collective: Collective,
@@ -23,7 +24,7 @@ pub struct Class {
 impl Class {
     /// Of a call of so many bytes, which all ranks know.
     pub fn of(collective: Collective, bytes: u64) -> Self {
-        let magnitude = (collective != Collective::Alltoallv).then(|| bytes.max(1).ilog2());
+        let magnitude = (!collective.has_own_sizes()).then(|| bytes.max(1).ilog2());
         Self { collective, magnitude }
     }
 

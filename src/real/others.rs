@@ -15,12 +15,6 @@ macro_rules! others {
                 ibarrier: MPI_Ibarrier PMPI_Ibarrier (comm; request);
             }
             {
-                scatterv: MPI_Scatterv PMPI_Scatterv MPI_Scatterv_c PMPI_Scatterv_c (
-                    send, send_counts, send_at, send_type, receive, receive_count, receive_type, root, comm,
-                );
-                gatherv: MPI_Gatherv PMPI_Gatherv MPI_Gatherv_c PMPI_Gatherv_c (
-                    send, send_count, send_type, receive, receive_counts, receive_at, receive_type, root, comm,
-                );
                 alltoallw: MPI_Alltoallw PMPI_Alltoallw MPI_Alltoallw_c PMPI_Alltoallw_c (
                     send, send_counts, send_at, send_types, receive, receive_counts, receive_at, receive_types, comm,
                 );

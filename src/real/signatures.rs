@@ -31,8 +31,18 @@ macro_rules! collectives {
                 send: *const c_void, send_count: Count, send_type: RawHandle,
                 receive: *mut c_void, receive_count: Count, receive_type: RawHandle, root: c_int, comm: RawHandle,
             );
+            gatherv: MPI_Gatherv PMPI_Gatherv MPI_Gatherv_c PMPI_Gatherv_c (
+                send: *const c_void, send_count: Count, send_type: RawHandle,
+                receive: *mut c_void, receive_counts: *const Count, displacements: *const Displacement,
+                receive_type: RawHandle, root: c_int, comm: RawHandle,
+            );
             scatter: MPI_Scatter PMPI_Scatter MPI_Scatter_c PMPI_Scatter_c (
                 send: *const c_void, send_count: Count, send_type: RawHandle,
+                receive: *mut c_void, receive_count: Count, receive_type: RawHandle, root: c_int, comm: RawHandle,
+            );
+            scatterv: MPI_Scatterv PMPI_Scatterv MPI_Scatterv_c PMPI_Scatterv_c (
+                send: *const c_void, send_counts: *const Count, displacements: *const Displacement,
+                send_type: RawHandle,
                 receive: *mut c_void, receive_count: Count, receive_type: RawHandle, root: c_int, comm: RawHandle,
             );
             allgather: MPI_Allgather PMPI_Allgather MPI_Allgather_c PMPI_Allgather_c (

@@ -62,7 +62,7 @@ fn measured(shim: &Shim, facts: &SharedFacts) -> Measured {
 fn cells(learned: &[Learned], measured: &Measured) -> Vec<Cell> {
     let all = learned.iter().filter(|l| l.in_order && (l.ranks, l.nodes) == (measured.ranks, measured.nodes));
     all.filter_map(|learned| {
-        let told = Collective::ALL.into_iter().filter(|&collective| collective != Collective::Alltoallv);
+        let told = Collective::ALL.into_iter().filter(|collective| !collective.has_own_sizes());
         let us = |name| learned.ways.iter().find(|way| way.algorithm == name)?.typical_us;
         let runs = learned.runs?;
         Some(Cell {

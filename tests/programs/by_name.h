@@ -6,7 +6,8 @@
 
 static const char *const by_name[] = {"bcast",          "reduce",    "allreduce",  "reduce_scatter_block",
                                       "reduce_scatter", "allgather", "allgatherv", "alltoall",
-                                      "alltoallv",      "gather",    "scatter"};
+                                      "alltoallv",      "gather",    "scatter",    "gatherv",
+                                      "scatterv"};
 
 /* Calls collective `name` with `block` elements for or from every rank, or a vector of `whole`; sums, root 0. `in` and
    `out` have a block of every rank, and a vector. Returns what MPI returns. */
@@ -41,6 +42,10 @@ static int call_with(const char *name, int *in, int *out, int block, int whole, 
         return MPI_Gather(in, block, type, out, block, type, 0, comm);
     if (strcmp(name, "scatter") == 0)
         return MPI_Scatter(in, block, type, out, block, type, 0, comm);
+    if (strcmp(name, "gatherv") == 0)
+        return MPI_Gatherv(in, block, type, out, counts, starts, type, 0, comm);
+    if (strcmp(name, "scatterv") == 0)
+        return MPI_Scatterv(in, counts, starts, type, out, block, type, 0, comm);
     fail("no collective %s", name);
 }
 

@@ -14,7 +14,9 @@ typedef MPI_Aint displacement_t;
 #define CALL_ALLTOALL MPI_Alltoall_c
 #define CALL_ALLTOALLV MPI_Alltoallv_c
 #define CALL_GATHER MPI_Gather_c
+#define CALL_GATHERV MPI_Gatherv_c
 #define CALL_SCATTER MPI_Scatter_c
+#define CALL_SCATTERV MPI_Scatterv_c
 #define CALL_ALLGATHER MPI_Allgather_c
 #define CALL_ALLGATHERV MPI_Allgatherv_c
 #define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block_c
@@ -28,7 +30,9 @@ typedef int displacement_t;
 #define CALL_ALLTOALL MPI_Alltoall
 #define CALL_ALLTOALLV MPI_Alltoallv
 #define CALL_GATHER MPI_Gather
+#define CALL_GATHERV MPI_Gatherv
 #define CALL_SCATTER MPI_Scatter
+#define CALL_SCATTERV MPI_Scatterv
 #define CALL_ALLGATHER MPI_Allgather
 #define CALL_ALLGATHERV MPI_Allgatherv
 #define CALL_REDUCE_SCATTER_BLOCK MPI_Reduce_scatter_block

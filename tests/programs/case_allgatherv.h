@@ -8,14 +8,15 @@
 
 static const char *const gathered_names[] = {"block", "even", "random", "zeros", "one", "few"};
 
-/* `count`: units of a mean block; a unit is `per_unit` elements of a form's layout. */
-static inline void allgatherv_and_compare(const struct member *m, struct form out, struct form in, int shares,
-                                          size_t count, int in_place, int placement)
+/* Blocks of all ranks in one buffer. `count`: units of a mean block; a unit is `per_unit` elements of a form's
+   layout. */
+static inline struct blocks *shared_blocks(const struct member *m, struct form form, int shares, size_t count,
+                                           int placement)
 {
     if (m->size > 256)
         fail("no room for the blocks of %d ranks", m->size);
     struct blocks *to = calloc(1, sizeof *to);
-    to->form = in;
+    to->form = form;
     for (int k = 0; k < m->size; k++) {
         const int peer = placement == PACKED ? k : m->size - 1 - k;
         to->units[peer] = share(shares, count, peer, m->size);
@@ -26,9 +27,17 @@ static inline void allgatherv_and_compare(const struct member *m, struct form ou
     /* MPICH (4.0.2) takes no notice of the displacement on a communicator of one rank. */
     to->shift = placement == NEGATIVE && m->size > 1 ? to->total / 2 : 0;
     for (int peer = 0; peer < m->size; peer++) {
-        to->count[peer] = (count_t)(to->units[peer] * in.counted);
-        to->displacement[peer] = (displacement_t)(to->at[peer] * in.counted) - (displacement_t)(to->shift * in.counted);
+        to->count[peer] = (count_t)(to->units[peer] * form.counted);
+        to->displacement[peer] =
+            (displacement_t)(to->at[peer] * form.counted) - (displacement_t)(to->shift * form.counted);
     }
+    return to;
+}
+
+static inline void allgatherv_and_compare(const struct member *m, struct form out, struct form in, int shares,
+                                          size_t count, int in_place, int placement)
+{
+    struct blocks *to = shared_blocks(m, in, shares, count, placement);
     struct buffer want = blocks_buffer(to), got = buffer_copy(&want);
     for (int peer = 0; peer < m->size; peer++)
         buffer_fill(&want, in.layout, to->at[peer] * in.per_unit, to->units[peer] * in.per_unit, F_DATA, peer, 0);

@@ -84,6 +84,8 @@ static void on_self(int count)
     MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, 0, MPI_COMM_SELF);
     MPI_Scatter(data, count, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_SELF);
+    MPI_Gatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, 0, MPI_COMM_SELF);
+    MPI_Scatterv(data, &count, &start, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_SELF);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
     MPI_Reduce_scatter_block(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, MPI_COMM_SELF);
@@ -94,7 +96,7 @@ static void on_self(int count)
     }
     free(mine);
     free(data);
-    check_cases += 11;
+    check_cases += 13;
 }
 
 static void zero_counts(void)
@@ -109,13 +111,15 @@ static void zero_counts(void)
     MPI_Scatter(NULL, 0, MPI_INT, &untouched, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
     int *nothing = calloc((size_t)check_size, sizeof *nothing);
     MPI_Alltoallv(&untouched, nothing, nothing, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
+    MPI_Gatherv(&untouched, 0, MPI_INT, NULL, nothing, nothing, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(NULL, nothing, nothing, MPI_INT, &untouched, 0, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allgather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
     MPI_Allgatherv(&untouched, 0, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
     MPI_Reduce_scatter_block(&untouched, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter(&untouched, NULL, nothing, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     free(nothing);
     expect(0, untouched, 42);
-    check_cases += 11;
+    check_cases += 13;
 }
 
 /* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
@@ -415,6 +419,29 @@ static void between_groups(int count)
         expect(i, result[i], contribution(0, (check_rank - middle) * count + i));
     free(parts);
 
+    begin("gatherv and scatterv on an intercommunicator");
+    int counted[check_size], at[check_size];
+    for (int r = 0; r < others; r++) {
+        counted[r] = count;
+        at[r] = (others - 1 - r) * count;
+    }
+    const int root = low ? (check_rank == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
+    if (low)
+        MPI_Gatherv(NULL, 0, MPI_DATATYPE_NULL, result, counted, at, MPI_INT, root, inter);
+    else
+        MPI_Gatherv(data, count, MPI_INT, NULL, NULL, NULL, MPI_DATATYPE_NULL, root, inter);
+    for (int r = 0; check_rank == 0 && r < others; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, result[at[r] + i], contribution(middle + r, i));
+    parts = own_ints(others * count);
+    if (low)
+        MPI_Scatterv(parts, counted, at, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, root, inter);
+    else
+        MPI_Scatterv(NULL, NULL, NULL, MPI_DATATYPE_NULL, result, count, MPI_INT, root, inter);
+    for (int i = 0; !low && i < count; i++)
+        expect(i, result[i], contribution(0, (check_size - 1 - check_rank) * count + i));
+    free(parts);
+
     begin("allgather on an intercommunicator");
     MPI_Allgather(data, count, MPI_INT, result, count, MPI_INT, inter);
     for (int r = 0; r < others; r++)
@@ -456,7 +483,7 @@ static void between_groups(int count)
     free(result);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
-    check_cases += 11;
+    check_cases += 13;
 }
 
 /* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */

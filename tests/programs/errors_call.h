@@ -5,12 +5,12 @@
 #include "check.h"
 
 enum collective {
-    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, SCATTER, ALLGATHER, ALLGATHERV, REDUCE_SCATTER_BLOCK,
-    REDUCE_SCATTER, COLLECTIVES
+    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV,
+    REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES
 };
 static const char *const collective_names[] = {
-    "Bcast", "Reduce", "Allreduce", "Alltoall", "Alltoallv", "Gather", "Scatter", "Allgather", "Allgatherv",
-    "Reduce_scatter_block", "Reduce_scatter",
+    "Bcast", "Reduce", "Allreduce", "Alltoall", "Alltoallv", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather",
+    "Allgatherv", "Reduce_scatter_block", "Reduce_scatter",
 };
 
 /* ELEMENTS of every block, which no library sends without asking. */

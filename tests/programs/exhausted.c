@@ -78,7 +78,7 @@ static int expected(const char *name, int block, int at)
         return sum(own * block + at);
     if (strcmp(name, "reduce") == 0 || strcmp(name, "allreduce") == 0)
         return sum(at);
-    if (strcmp(name, "scatter") == 0)
+    if (strncmp(name, "scatter", 7) == 0)
         return number(0, own * block + at);
     if (strncmp(name, "alltoall", 8) == 0)
         return number(at / block, own * block + at % block);
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
             }
             if (code != MPI_SUCCESS || heard != 0)
                 fail("code %d, the handler was called %d times", code, heard);
-            if ((strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0) && own != 0)
+            if ((strcmp(name, "reduce") == 0 || strncmp(name, "gather", 6) == 0) && own != 0)
                 continue;
             const int bcast = strcmp(name, "bcast") == 0,
                       results = strstr(name, "scatter") ? n : n * check_size;

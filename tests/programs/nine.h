@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { COLLECTIVES = 11 };
+enum { COLLECTIVES = 13 };
 
 /* Small, so that sums over many ranks fit. */
 static int part(int rank, long step, int index)
@@ -38,7 +38,7 @@ static int one(MPI_Comm comm, long step, int which, int count, int *data, int *r
     for (int r = 0; r < size; r++)
         counts[r] = count, places[r] = r * count;
     const int root = (int)(step / COLLECTIVES % size), all = count * size, stride = count < 4 ? 1 : count / 3;
-    const int used = which == 3 || which == 4 || which == 7 || which == 8 || which == 10 ? all : count;
+    const int used = which == 3 || which == 4 || which == 7 || which == 8 || which == 10 || which == 12 ? all : count;
     for (int i = 0; i < used; i++)
         data[i] = part(rank, step, i);
     for (int i = 0; i < all; i += stride)
@@ -94,10 +94,20 @@ static int one(MPI_Comm comm, long step, int which, int count, int *data, int *r
         for (int i = 0; i < all; i += stride)
             expect("allgatherv", step, i, result[i], part(i / count, step, i % count));
         break;
-    default:
+    case 10:
         MPI_Scatter(data, count, MPI_INT, result, count, MPI_INT, root, comm);
         for (int i = 0; i < count; i += stride)
             expect("scatter", step, i, result[i], part(root, step, rank * count + i));
+        break;
+    case 11:
+        MPI_Gatherv(data, count, MPI_INT, result, counts, places, MPI_INT, root, comm);
+        for (int i = 0; i < all && rank == root; i += stride)
+            expect("gatherv", step, i, result[i], part(i / count, step, i % count));
+        break;
+    default:
+        MPI_Scatterv(data, counts, places, MPI_INT, result, count, MPI_INT, root, comm);
+        for (int i = 0; i < count; i += stride)
+            expect("scatterv", step, i, result[i], part(root, step, rank * count + i));
     }
     return 1;
 }

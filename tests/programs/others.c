@@ -105,8 +105,6 @@ int main(int argc, char **argv)
 #define GET_W theirs, counts, bytes, types
 #define SUM BLOCK, MPI_INT, MPI_SUM
     MPI_Barrier(world);
-    DO("scatter", Scatterv(SEND_V, GET, 0, world));
-    DO("gather", Gatherv(SEND, GET_V, 0, world));
     DO("alltoall", Alltoallw(SEND_W, GET_W, world));
     DO("scan", Scan(mine, one, SUM, world));
     DO("exscan", Exscan(mine, one, SUM, world));

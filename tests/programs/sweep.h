@@ -8,7 +8,7 @@
 #include "case_alltoall.h"
 #include "case_alltoallv.h"
 #include "case_bcast.h"
-#include "case_gather.h"
+#include "case_gatherv.h"
 #include "case_reduce.h"
 #include "case_reduce_scatter.h"
 #include "case_scatter.h"
@@ -169,6 +169,24 @@ static inline void sweep_allgatherv(const struct sweep *s, const struct member *
         check_allgatherv_mixed(m, S_EVEN + (step + m->size) % (SHARES - 1), block);
 }
 
+/* Gatherv or Scatterv: every layout with every way of sharing in turn, and roots that take turns. */
+static inline void sweep_rooted_shares(const struct sweep *s, const struct member *m, int step, size_t count,
+                                       const int *roots, int n, int scatters)
+{
+    const size_t block = count < LARGE ? count : count / (size_t)m->size;
+    for (int item = step % 3; item < LAYOUTS * (SHARES - 1); item += 3) {
+        const int l = item / (SHARES - 1), shares = S_EVEN + item % (SHARES - 1);
+        const size_t bytes = 2 * block * (size_t)layouts[l].extent * (size_t)m->size;
+        const int large = l == L_DOUBLE || (l == L_VECTOR && m->comm == MPI_COMM_WORLD);
+        if (listed(s->types, layouts[l].name) &&
+            (count < LARGE ? selected(s, m, item / 3, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
+            check_rooted_shares(m, &layouts[l], shares, bounded(l, block), roots[(item / 3 + step) % n], scatters);
+    }
+    for (int i = 0; i < n && listed(s->types, "mixed"); i++)
+        if (selected(s, m, i, step, 2))
+            check_rooted_shares_mixed(m, S_EVEN + (step + i) % (SHARES - 1), block, roots[i], scatters);
+}
+
 /* Every reduction in one way of sharing at a time; the double sums in all of them. */
 static inline void sweep_reduce_scatter(const struct sweep *s, const struct member *m, int step, size_t count)
 {
@@ -211,6 +229,10 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
             sweep_rooted_blocks(s, m, step, count, from, one_root ? 1 : n, 0);
         if (listed(s->only, "scatter"))
             sweep_rooted_blocks(s, m, step, count, from, one_root ? 1 : n, 1);
+        if (listed(s->only, "gatherv"))
+            sweep_rooted_shares(s, m, step, count, from, one_root ? 1 : n, 0);
+        if (listed(s->only, "scatterv"))
+            sweep_rooted_shares(s, m, step, count, from, one_root ? 1 : n, 1);
         if (listed(s->only, "allgather"))
             sweep_allgather(s, m, step, count);
         if (listed(s->only, "allgatherv"))
@@ -246,8 +268,8 @@ static inline void sweep_rules(struct sweep *s, const struct member *m, const ch
 static const char sweep_options[] = "sizes,roots,comms,only,rules,types,thin,avoid";
 
 /* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,…
-   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,scatter,allgather,allgatherv,reduce_scatter_block,
-        reduce_scatter
+   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,gatherv,scatter,scatterv,allgather,allgatherv,
+        reduce_scatter_block,reduce_scatter
    rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1
    avoid=stock|none (see calls.h) */
 static inline void sweep_run(int argc, char **argv, const char *default_sizes)

@@ -35,6 +35,14 @@
     X(MPI_Scatter,                                                                                                     \
       (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, int root, MPI_Comm comm),          \
       (in, n, type, out, m, to, root, comm))                                                                           \
+    X(MPI_Gatherv,                                                                                                     \
+      (const void *in, int n, MPI_Datatype type, void *out, const int *m, const int *at, MPI_Datatype to, int root,    \
+       MPI_Comm comm),                                                                                                 \
+      (in, n, type, out, m, at, to, root, comm))                                                                       \
+    X(MPI_Scatterv,                                                                                                    \
+      (const void *in, const int *n, const int *at, MPI_Datatype type, void *out, int m, MPI_Datatype to, int root,    \
+       MPI_Comm comm),                                                                                                 \
+      (in, n, at, type, out, m, to, root, comm))                                                                       \
     X(MPI_Send, (const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),                          \
       (data, n, type, to, tag, comm))                                                                                  \
     X(MPI_Recv, (void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status),          \

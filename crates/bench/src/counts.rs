@@ -1,5 +1,6 @@
-//! How much each rank has for each other in Alltoallv, for all in Allgatherv, and how much of the combination each gets
-//! in Reduce_scatter: near a mean and without order, as where keys are sorted, and the same in every run.
+//! How much each rank has for each other in Alltoallv, for all in Allgatherv, for the root in Gatherv or from it in
+//! Scatterv, and how much of the combination each gets in Reduce_scatter: near a mean and without order, as where keys
+//! are sorted, and the same in every run.
 
 use crate::operation::Operation;
 
@@ -18,8 +19,8 @@ pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
         Operation::Alltoallv => spread(mean, drawn),
         Operation::AlltoallvSparse if (drawn >> 32).is_multiple_of(EMPTY) => 0,
         Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
-        Operation::ReduceScatter => spread(mean, scrambled(u64::from(to))),
-        Operation::Allgatherv => spread(mean, scrambled(u64::from(from))),
+        Operation::ReduceScatter | Operation::Scatterv => spread(mean, scrambled(u64::from(to))),
+        Operation::Allgatherv | Operation::Gatherv => spread(mean, scrambled(u64::from(from))),
         _ => mean,
     }
 }

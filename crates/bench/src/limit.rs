@@ -11,8 +11,8 @@
 //!   both directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between
 //!   a host and all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is
 //!   outside it, and the thinnest between two hosts.
-//! * Alltoall, Alltoallv, Gather, Scatter: the bytes that must cross a link under the fixed routes / its rate, for the
-//!   worst link; for Alltoallv by the counts of every rank pair.
+//! * Alltoall, Alltoallv, Gather, Scatter, Gatherv, Scatterv: the bytes that must cross a link under the fixed routes /
+//!   its rate, for the worst link; for Alltoallv by the counts of every rank pair.
 
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};
@@ -74,6 +74,13 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
         }
         Operation::Scatter => {
             let flows = ranks.iter().map(|(&to, &count)| (root, to, n * count as f64));
+            routed(fabric, flows)
+        }
+        Operation::Gatherv | Operation::Scatterv => {
+            let flows = (0..).zip(placement.hosts()).map(|(rank, &host)| {
+                let blocks = (count(operation, bytes / ELEMENT, rank, rank) * ELEMENT) as f64;
+                if operation == Operation::Gatherv { (host, root, blocks) } else { (root, host, blocks) }
+            });
             routed(fabric, flows)
         }
         Operation::Alltoall => {

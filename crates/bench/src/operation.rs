@@ -21,8 +21,12 @@ pub enum Operation {
     AlltoallvSparse,
     /// `MPI_Gather`.
     Gather,
+    /// `MPI_Gatherv` with counts near their mean ([`crate::counts`]).
+    Gatherv,
     /// `MPI_Scatter`.
     Scatter,
+    /// `MPI_Scatterv` with counts near their mean ([`crate::counts`]).
+    Scatterv,
     /// `MPI_Allgather`.
     Allgather,
     /// `MPI_Allgatherv` with counts near their mean ([`crate::counts`]).
@@ -46,7 +50,7 @@ pub enum Unit {
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 12] = [
+    pub const ALL: [Operation; 14] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -54,7 +58,9 @@ impl Operation {
         Self::Alltoallv,
         Self::AlltoallvSparse,
         Self::Gather,
+        Self::Gatherv,
         Self::Scatter,
+        Self::Scatterv,
         Self::Allgather,
         Self::Allgatherv,
         Self::ReduceScatterBlock,
@@ -83,7 +89,9 @@ impl Operation {
             Self::Alltoall => "alltoall",
             Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
             Self::Gather => "gather",
+            Self::Gatherv => "gatherv",
             Self::Scatter => "scatter",
+            Self::Scatterv => "scatterv",
             Self::Allgather => "allgather",
             Self::Allgatherv => "allgatherv",
             Self::ReduceScatterBlock => "reduce_scatter_block",
@@ -105,14 +113,23 @@ impl Operation {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
-            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Gather | Self::Scatter => Unit::Pair,
+            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse => Unit::Pair,
+            Self::Gather | Self::Gatherv | Self::Scatter | Self::Scatterv => Unit::Pair,
             Self::Allgather | Self::Allgatherv | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
         }
     }
 
     /// Whether blocks differ in length: then sizes are means.
     pub const fn varies(self) -> bool {
-        matches!(self, Self::Alltoallv | Self::AlltoallvSparse | Self::Allgatherv | Self::ReduceScatter)
+        matches!(
+            self,
+            Self::Alltoallv
+                | Self::AlltoallvSparse
+                | Self::Gatherv
+                | Self::Scatterv
+                | Self::Allgatherv
+                | Self::ReduceScatter
+        )
     }
 }
 

@@ -163,6 +163,8 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
         Operation::Allgather => {
             ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
         }
+        // There is one.
+        Operation::Gatherv | Operation::Scatterv => Vec::new(),
         // Open MPI (4.1.4) lets nobody write its variable in a running job.
         Operation::Allgatherv => Vec::new(),
         Operation::ReduceScatterBlock => {
@@ -207,7 +209,8 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
         Operation::Allreduce | Operation::Gather | Operation::Scatter | Operation::Allgather => &["han"],
         Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => &[],
-        Operation::Allgatherv | Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
+        Operation::Gatherv | Operation::Scatterv | Operation::Allgatherv => &[],
+        Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };
     settings.extend(components.iter().map(|&component| {
         let name = component.to_owned();
@@ -322,6 +325,7 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("nb", &[(IALLGATHER, Value::Item("tsp_recexch_halving"), "tsp_recexch_halving")]),
             Intra("nb", &[(IALLGATHER, Value::Item("tsp_brucks"), "tsp_brucks")]),
         ],
+        Operation::Gatherv | Operation::Scatterv => &[Intra("linear", &[]), Intra("nb", &[])],
         Operation::Allgatherv => {
             &[Intra("ring", &[]), Intra("recursive_doubling", &[]), Intra("brucks", &[]), Intra("nb", &[])]
         }

@@ -4,7 +4,6 @@ use crate::operation::Operation;
 use crate::pairs::{Pair, Reduction};
 use crate::record::{Cell, GAP, LATENCY, Results, STOCK, Timing};
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::collective::Collective;
 use nagare_plan::fabric::MessageCost;
 use nagare_plan::profile::{self, Measured, Profile};
 use nagare_plan::topology::Costs;
@@ -73,7 +72,7 @@ fn reduction(measured: Reduction) -> profile::Reduction {
 
 /// Whether a profile says something about it: of sizes that differ by rank, a rank knows its own only.
 pub fn is_told(operation: Operation) -> bool {
-    operation.planned().is_some_and(|collective| collective != Collective::Alltoallv)
+    operation.planned().is_some_and(|collective| !collective.has_own_sizes())
 }
 
 /// What was the fastest of a cell; `None` if stock was not measured, or where sizes differ by rank.

@@ -178,7 +178,8 @@ pub fn legend(results: &Results) -> String {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
     }
     if results.cells.iter().any(|cell| cell.collective.varies()) {
-        text += "Bytes per pair of Alltoallv and per rank of Reduce_scatter are means, from which their own differ.\n";
+        text += "Bytes per pair of Alltoallv, Gatherv and Scatterv, and per rank of Reduce_scatter, are means, from \
+            which their own differ.\n";
     }
     if results.cells.iter().any(|cell| cell.cpu_bound) {
         text += "* more than this machine carried in the test of the network: its processors, not the links, are the \

@@ -181,9 +181,8 @@ pub fn table(profile: &Profile) -> String {
 fn unit(collective: Collective) -> &'static str {
     match collective {
         Collective::Alltoall | Collective::Alltoallv => " per pair",
-        _ if collective.has_blocks_of_all() || matches!(collective, Collective::Gather | Collective::Scatter) => {
-            " per rank"
-        }
+        Collective::Gather | Collective::Gatherv | Collective::Scatter | Collective::Scatterv => " per rank",
+        _ if collective.has_blocks_of_all() => " per rank",
         _ => "",
     }
 }

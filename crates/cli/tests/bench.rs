@@ -149,7 +149,9 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
         "alltoall",
         "alltoallv",
         "gather",
+        "gatherv",
         "scatter",
+        "scatterv",
         "allgather",
         "allgatherv",
         "reduce_scatter_block",
@@ -173,7 +175,11 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             _ => 0.75 * n,
         };
         // Each block of these is up to a tenth longer or shorter than the mean.
-        let tolerance = if ["alltoallv", "allgatherv", "reduce_scatter"].contains(&name) { 0.1 } else { 1e-6 };
+        let tolerance = if ["alltoallv", "gatherv", "scatterv", "allgatherv", "reduce_scatter"].contains(&name) {
+            0.1
+        } else {
+            1e-6
+        };
         assert!((number(cell, "limit") / (links * byte) - 1.0).abs() < tolerance, "{name}: {}", cell["limit"]);
         let mut configurations = BTreeSet::new();
         for timing in list(cell, "timings") {
@@ -187,7 +193,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             }
         }
         let wanted: &[&str] = match name {
-            "gather" | "scatter" | "alltoallv" => &["stock"],
+            "gather" | "gatherv" | "scatter" | "scatterv" | "alltoallv" => &["stock"],
             "allgather" | "allgatherv" | "reduce_scatter_block" | "reduce_scatter" => {
                 &["stock", "default", "halving_doubling", "ring"]
             }
@@ -208,7 +214,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
         assert!(svg.contains("stock MPI") && !svg.contains("best forced stock"), "{svg}");
         let axis = match operation {
             "bcast" | "reduce" | "allreduce" => ">bytes of the vector<",
-            "alltoall" | "alltoallv" | "gather" | "scatter" => ">bytes per rank pair<",
+            "alltoall" | "alltoallv" | "gather" | "gatherv" | "scatter" | "scatterv" => ">bytes per rank pair<",
             _ => ">bytes per rank<",
         };
         assert!(svg.contains(axis), "{operation}: {svg}");
@@ -431,8 +437,8 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
         (&["--sizes", "8,6"][..], "'6'"),
         (
             &["--collectives", "scan"],
-            "'scan' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, scatter, \
-             allgather, allgatherv, reduce_scatter_block, reduce_scatter",
+            "'scan' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, gatherv, \
+             scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
         (

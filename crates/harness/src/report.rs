@@ -72,6 +72,8 @@ impl Report {
             ("alltoallv", "two_level_ring"),
             ("gather", "relay"),
             ("scatter", "relay"),
+            ("gatherv", "direct"),
+            ("scatterv", "direct"),
             ("allgather", "halving_doubling"),
             ("allgatherv", "halving_doubling"),
             ("reduce_scatter_block", "halving_doubling"),

@@ -12,8 +12,8 @@ pub struct Call {
     /// The collective.
     pub collective: Collective,
     /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather, Scatter and Allgather per rank, for
-    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv: a rank knows its own
-    /// counts only.
+    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv, Gatherv and
+    /// Scatterv: a rank may know its own counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
     pub ranks: u32,
@@ -167,7 +167,8 @@ pub enum Prescription {
     Measured(Option<Algorithm>),
 }
 
-/// For which calls a prescription holds. `min ≤ bytes ≤ max`; a rule with bounds never holds for Alltoallv.
+/// For which calls a prescription holds. `min ≤ bytes ≤ max`; a rule with bounds never holds where ranks know
+/// their own counts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The collective, `None` for all.
@@ -189,7 +190,9 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Alltoall, 4 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Gather, 4 << 10),
+    default(Collective::Gatherv, 0),
     default(Collective::Scatter, 32 << 10),
+    default(Collective::Scatterv, 0),
     default(Collective::Allgather, 1 << 10),
     default(Collective::Allgatherv, 1 << 10),
     default(Collective::ReduceScatterBlock, 1 << 10),
@@ -269,7 +272,7 @@ impl Rules {
 
     /// What holds for a call, none if it is too small.
     pub fn prescription(&self, call: &Call) -> Option<Prescription> {
-        let sized = call.collective != Collective::Alltoallv;
+        let sized = !call.collective.has_own_sizes();
         let fits = |r: &&Rule| r.holds_for(call.collective) && (!sized || (r.min..=r.max).contains(&call.bytes));
         self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription)
     }
@@ -293,7 +296,7 @@ impl Rule {
     fn holds_for(&self, collective: Collective) -> bool {
         let bounded = self.min > 0 || self.max < u64::MAX;
         match (self.collective, self.prescription) {
-            _ if bounded && collective == Collective::Alltoallv => false,
+            _ if bounded && collective.has_own_sizes() => false,
             (Some(c), _) => c == collective,
             (None, Prescription::Stock | Prescription::Fitting | Prescription::Measured(None)) => true,
             (None, Prescription::Force(a) | Prescription::Measured(Some(a))) => a.implements(collective),
@@ -307,8 +310,8 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
         return Err(error("no `=`".into(), "collective=algorithm[:min-max]".into()));
     };
     let (algorithm, range) = rest.split_once(':').map_or((rest, None), |(a, r)| (a, Some(r)));
-    let (collective, algorithm) = (collective.trim(), algorithm.trim());
-    let collective = match collective {
+    let (name, algorithm) = (collective.trim(), algorithm.trim());
+    let collective = match name {
         "all" => None,
         name => Some(Collective::from_name(name).ok_or_else(|| {
             let names: Vec<&str> = Collective::ALL.iter().map(|c| c.name()).collect();
@@ -332,9 +335,9 @@ fn parse_rule(item: &str) -> Result<Rule, RuleError> {
     };
     let (min, max) = match range.map(str::trim) {
         None => (0, u64::MAX),
-        Some(range) if collective == Some(Collective::Alltoallv) => {
-            let problem = format!("alltoallv has no `{}`: a rank knows its own counts only", quoted(range));
-            return Err(error(problem, "alltoallv=algorithm".to_owned()));
+        Some(range) if collective.is_some_and(Collective::has_own_sizes) => {
+            let problem = format!("{name} has no `{}`: a rank knows its own counts only", quoted(range));
+            return Err(error(problem, format!("{name}=algorithm")));
         }
         Some(range) => {
             let expected = || "bytes as min-max, min- or -max, such as 64K-1M".to_owned();

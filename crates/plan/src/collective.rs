@@ -21,8 +21,14 @@ pub enum Collective {
     Alltoallv,
     /// `MPI_Gather`: the block of every rank, in rank order, at the root (MPI 4.0 section 6.5).
     Gather,
+    /// `MPI_Gatherv`: the same with blocks of any size, known to the root and their own ranks only (MPI 4.0 section
+    /// 6.5).
+    Gatherv,
     /// `MPI_Scatter`: the root's block r at rank r (MPI 4.0 section 6.6).
     Scatter,
+    /// `MPI_Scatterv`: the same with blocks of any size, known to the root and their own ranks only (MPI 4.0 section
+    /// 6.6).
+    Scatterv,
     /// `MPI_Allgather`: the block of every rank, in rank order, at every rank (MPI 4.0 section 6.7).
     Allgather,
     /// `MPI_Allgatherv`: the same with blocks of any size, known to all (MPI 4.0 section 6.7).
@@ -36,14 +42,16 @@ pub enum Collective {
 
 impl Collective {
     /// Every collective, in the order in which reports and tables list them.
-    pub const ALL: [Collective; 11] = [
+    pub const ALL: [Collective; 13] = [
         Self::Reduce,
         Self::Bcast,
         Self::Allreduce,
         Self::Alltoall,
         Self::Alltoallv,
         Self::Gather,
+        Self::Gatherv,
         Self::Scatter,
+        Self::Scatterv,
         Self::Allgather,
         Self::Allgatherv,
         Self::ReduceScatterBlock,
@@ -59,7 +67,9 @@ impl Collective {
             Self::Alltoall => "alltoall",
             Self::Alltoallv => "alltoallv",
             Self::Gather => "gather",
+            Self::Gatherv => "gatherv",
             Self::Scatter => "scatter",
+            Self::Scatterv => "scatterv",
             Self::Allgather => "allgather",
             Self::Allgatherv => "allgatherv",
             Self::ReduceScatterBlock => "reduce_scatter_block",
@@ -74,17 +84,22 @@ impl Collective {
 
     /// Whether the call names a root.
     pub const fn is_rooted(self) -> bool {
-        matches!(self, Self::Reduce | Self::Bcast | Self::Gather | Self::Scatter)
+        matches!(self, Self::Reduce | Self::Bcast | Self::Gather | Self::Gatherv | Self::Scatter | Self::Scatterv)
     }
 
     /// Whether `rank` contributes something.
     pub const fn has_input(self, root: Rank, rank: Rank) -> bool {
-        !matches!(self, Self::Bcast | Self::Scatter) || rank == root
+        !matches!(self, Self::Bcast | Self::Scatter | Self::Scatterv) || rank == root
     }
 
     /// Whether `rank` has a result buffer.
     pub const fn has_output(self, root: Rank, rank: Rank) -> bool {
-        !matches!(self, Self::Reduce | Self::Gather) || rank == root
+        !matches!(self, Self::Reduce | Self::Gather | Self::Gatherv) || rank == root
+    }
+
+    /// Whether a rank may know the sizes of its own blocks only, so that none decides anything.
+    pub const fn has_own_sizes(self) -> bool {
+        matches!(self, Self::Alltoallv | Self::Gatherv | Self::Scatterv)
     }
 
     /// Whether data of several ranks is combined with an operation.

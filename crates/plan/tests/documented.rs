@@ -152,7 +152,11 @@ fn the_thresholds_are_the_code_s() {
             let able = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
             let fit: Vec<&str> = able().filter(|spec| spec.fits.is_some()).map(|spec| spec.name).collect();
             let by_time = able().any(|spec| spec.cost.is_some());
-            let algorithm = if by_time { "by predicted time".to_owned() } else { fit.join(" or ") };
+            let algorithm = match (by_time, fit.is_empty()) {
+                (true, _) => "by predicted time".to_owned(),
+                (false, true) => "nothing".to_owned(),
+                (false, false) => fit.join(" or "),
+            };
             (collective.name().to_owned(), algorithm, rule.min)
         })
         .collect();

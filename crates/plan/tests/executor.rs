@@ -73,6 +73,11 @@ fn buffers(collective: Collective, input: usize, ranks: usize, plan: &RankPlan) 
         Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
         Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
         Collective::Scatter => (Layout::Blocks { block }, input / ranks),
+        Collective::Gatherv => {
+            let all = (0..ranks as u64).map(|peer| (peer * input as u64, input as u64)).collect();
+            (Layout::Table { input: vec![(0, input as u64)], output: all }, input * ranks)
+        }
+        Collective::Scatterv => (Layout::Table { input: table, output: vec![(0, block)] }, input / ranks),
         Collective::Allgather | Collective::Allgatherv => {
             let bounds = (0..=ranks as u64).map(|r| r * input as u64).collect();
             (Layout::cut(collective, bounds, plan), input * ranks)
@@ -100,7 +105,9 @@ fn every_algorithm_moves_real_data_between_threads() {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
                     let exchanged = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
-                    let blocks = exchanged || collective.scatters() || collective == Collective::Scatter;
+                    let blocks = exchanged
+                        || collective.scatters()
+                        || matches!(collective, Collective::Scatter | Collective::Scatterv);
                     let units = if blocks { length * ranks as usize } else { length };
                     let input = |rank: Rank| (0..units).map(|i| value(rank, i)).collect();
                     let (_, results) = run(&plans, collective, root, &input, pacing, &no_delay);
@@ -109,13 +116,14 @@ fn every_algorithm_moves_real_data_between_threads() {
                         let expected: Vec<u64> = (0..units)
                             .map(|i| match collective {
                                 Collective::Bcast => value(root, i),
-                                Collective::Scatter => value(root, rank * length + i),
+                                Collective::Scatter | Collective::Scatterv => value(root, rank * length + i),
                                 Collective::Alltoall | Collective::Alltoallv => {
                                     value((i / length) as Rank, rank * length + i % length)
                                 }
-                                Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
-                                    value((i / length) as Rank, i % length)
-                                }
+                                Collective::Gather
+                                | Collective::Gatherv
+                                | Collective::Allgather
+                                | Collective::Allgatherv => value((i / length) as Rank, i % length),
                                 Collective::ReduceScatterBlock | Collective::ReduceScatter => {
                                     (0..ranks).map(|r| value(r, rank * length + i)).sum()
                                 }

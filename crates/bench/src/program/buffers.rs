@@ -134,6 +134,14 @@ impl<N: Number> Buffers<N> {
             Operation::Reduce => (one(), if rank == root { one() } else { nothing() }),
             Operation::Gather if rank == root => (one(), Blocks::new((0..size).map(|_| elements))),
             Operation::Gather => (one(), nothing()),
+            Operation::Gatherv if rank == root => {
+                (Blocks::new([between(rank, rank)]), Blocks::new((0..size).map(|from| between(from, from))))
+            }
+            Operation::Gatherv => (Blocks::new([between(rank, rank)]), nothing()),
+            Operation::Scatterv if rank == root => {
+                (Blocks::new((0..size).map(|to| between(to, to))), Blocks::new([between(rank, rank)]))
+            }
+            Operation::Scatterv => (nothing(), Blocks::new([between(rank, rank)])),
             Operation::Scatter if rank == root => (Blocks::new((0..size).map(|_| elements)), one()),
             Operation::Scatter => (nothing(), one()),
             Operation::Allgather => (one(), Blocks::new((0..size).map(|_| elements))),
@@ -175,6 +183,16 @@ impl<N: Number> Data for Buffers<N> {
             Operation::Allreduce => comm.all_reduce_into(send, receive, SystemOperation::sum()),
             Operation::Gather if is_root => root.gather_into_root(send, receive),
             Operation::Gather => root.gather_into(send),
+            Operation::Gatherv if is_root => {
+                let (counts, starts) = (&self.receive.counts[..], &self.receive.starts[..]);
+                root.gather_varcount_into_root(send, &mut PartitionMut::new(receive, counts, starts));
+            }
+            Operation::Gatherv => root.gather_varcount_into(send),
+            Operation::Scatterv if is_root => {
+                let from = Partition::new(send, &self.send.counts[..], &self.send.starts[..]);
+                root.scatter_varcount_into_root(&from, receive);
+            }
+            Operation::Scatterv => root.scatter_varcount_into(receive),
             Operation::Scatter if is_root => root.scatter_into_root(send, receive),
             Operation::Scatter => root.scatter_into(receive),
             Operation::Allgather => comm.all_gather_into(send, receive),
@@ -199,9 +217,11 @@ impl<N: Number> Data for Buffers<N> {
             for (i, &got) in block.iter().enumerate() {
                 let expected = match self.collective {
                     Operation::Bcast => value(self.root, 0, i),
-                    Operation::Scatter => value(self.root, self.rank, i),
+                    Operation::Scatter | Operation::Scatterv => value(self.root, self.rank, i),
                     // Senders of Gather and Allgather number their one block 0.
-                    Operation::Gather | Operation::Allgather | Operation::Allgatherv => value(from, 0, i),
+                    Operation::Gather | Operation::Gatherv | Operation::Allgather | Operation::Allgatherv => {
+                        value(from, 0, i)
+                    }
                     Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => {
                         value(from, self.rank, i)
                     }

@@ -67,7 +67,7 @@ fn numbers(collective: Operation) -> Option<(u32, &'static [&'static str])> {
         // A running job cannot be told, so that nothing is measured.
         Operation::Allgatherv => return None,
         // It has no size that all ranks know: one rule would hold for all.
-        Operation::Alltoallv | Operation::AlltoallvSparse => return None,
+        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::Gatherv | Operation::Scatterv => return None,
     })
 }
 

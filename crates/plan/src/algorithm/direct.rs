@@ -8,7 +8,8 @@
 //! Ranks on the root's node need no link and no token. Nodes follow one another in hierarchy order, and so the senders
 //! behind a shared link. Source: the thesis on contention-free communication in docs/provenance.md: all tasks of a
 //! Gather use the root's link, so they are one group. In a Scatter the root's own link keeps the order: it sends to one
-//! after another, to those that are farthest on the line first.
+//! after another, to those that are farthest on the line first. Nobody but the two ends of a message knows its length,
+//! so that blocks may be of any size.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
@@ -21,17 +22,17 @@ use crate::topology::{Hierarchy, Line, NodeRanks};
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::Direct,
     name: "direct",
-    collectives: &[Collective::Gather, Collective::Scatter],
+    collectives: &[Collective::Gather, Collective::Gatherv, Collective::Scatter, Collective::Scatterv],
     needs: "nothing",
     summary: "blocks straight to the root, which lets two senders send at a time, or from it, one after another",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "step",
     plan: |context, role| {
-        let plan = if role.collective == Collective::Scatter { scatter } else { gather };
+        let plan = if scatters(role.collective) { scatter } else { gather };
         plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank)
     },
     stages: |_, collective| {
-        let stages: &[&str] = if collective == Collective::Scatter { &["step"] } else { &["step", "token"] };
+        let stages: &[&str] = if scatters(collective) { &["step"] } else { &["step", "token"] };
         stages.iter().map(|&stage| stage.to_owned()).collect()
     },
     chunks: None,
@@ -46,6 +47,10 @@ const SENDERS: usize = 2;
 /// Tags of blocks and of tokens.
 const BLOCK: u32 = 0;
 const TOKEN: u32 = 1;
+
+fn scatters(collective: Collective) -> bool {
+    matches!(collective, Collective::Scatter | Collective::Scatterv)
+}
 
 /// All ranks but the root by the places of their nodes on the line, of which that of the root's comes first.
 fn others<'r>(

@@ -89,7 +89,7 @@ fn errors_say_what_was_expected() {
         (
             "bcst=stock",
             "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, \
-             gather, scatter, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
+             gather, gatherv, scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (
             "alltoallv=xor:1K-",

@@ -16,7 +16,9 @@ pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collec
     let all = u64::from(topology.ranks());
     let blocks = match collective {
         Collective::Alltoall | Collective::Alltoallv => on_node.iter().map(|&own| own * (all - own)).max(),
-        Collective::Gather | Collective::Scatter => on_node.iter().map(|&own| all - own).min(),
+        Collective::Gather | Collective::Gatherv | Collective::Scatter | Collective::Scatterv => {
+            on_node.iter().map(|&own| all - own).min()
+        }
         _ => None,
     };
     // The first link of a way is that of its host.

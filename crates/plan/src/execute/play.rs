@@ -80,11 +80,13 @@ impl Game<'_> {
         }
     }
 
-    /// Units of a rank's block, of Allgather(v) and Reduce_scatter; where they differ some are empty and none is like
+    /// Units of a rank's block, of what is gathered or scattered; where they differ some are empty and none is like
     /// the next.
     fn share(&self, rank: Rank) -> u64 {
         match self.schedule.collective {
-            Collective::ReduceScatter | Collective::Allgatherv => (weight(rank, 0) % 4) * self.units / 2,
+            Collective::ReduceScatter | Collective::Allgatherv | Collective::Gatherv | Collective::Scatterv => {
+                (weight(rank, 0) % 4) * self.units / 2
+            }
             _ => self.units,
         }
     }
@@ -127,6 +129,16 @@ impl Game<'_> {
                 let (own, all) = (self.share(rank) as usize, self.shares_before(self.ranks()) as usize);
                 if collective.scatters() { (layout, all, own) } else { (layout, own, all) }
             }
+            Collective::Gatherv | Collective::Scatterv => {
+                let own = vec![(0, self.share(rank))];
+                let of_root =
+                    if rank == self.schedule.root { self.places(|peer| self.share(peer)) } else { Vec::new() };
+                let length = |side: &[(u64, u64)]| side.iter().map(|&(_, units)| units as usize).sum();
+                let gathers = self.schedule.collective == Collective::Gatherv;
+                let (input, output) = if gathers { (own, of_root) } else { (of_root, own) };
+                let lengths = (length(&input), length(&output));
+                (Layout::Table { input, output }, lengths.0, lengths.1)
+            }
             Collective::Alltoallv => {
                 let input = self.places(|peer| self.block(rank, peer));
                 let output = self.places(|peer| self.block(peer, rank));
@@ -155,7 +167,11 @@ impl Game<'_> {
                 let sum = |unit: u64| all.clone().fold(0u64, |sum, r| sum.wrapping_add(weight(r, unit as usize)));
                 own.map(sum).collect()
             }
-            Collective::Gather | Collective::Allgather | Collective::Allgatherv => {
+            Collective::Scatterv => {
+                let own = self.shares_before(rank)..self.shares_before(rank + 1);
+                own.map(|unit| weight(self.schedule.root, unit as usize)).collect()
+            }
+            Collective::Gather | Collective::Gatherv | Collective::Allgather | Collective::Allgatherv => {
                 let of = |from| (0..self.share(from) as usize).map(move |unit| weight(from, unit));
                 all.flat_map(of).collect()
             }

@@ -32,7 +32,9 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64) -> Vec<Part> {
         Collective::ReduceScatter | Collective::ReduceScatterBlock if bytes < LONG => Scheme::Halving,
         Collective::ReduceScatter | Collective::ReduceScatterBlock => Scheme::Pairwise,
         Collective::Gather => Scheme::GatherBinomial,
+        Collective::Gatherv => Scheme::GatherLinear,
         Collective::Scatter => Scheme::ScatterBinomial,
+        Collective::Scatterv => Scheme::Scatter,
         Collective::Allgather | Collective::Allgatherv => match ranks.is_power_of_two() {
             true if bytes < LONG => Scheme::GatherDoubling,
             false if bytes < LONG_ODD => Scheme::GatherBruck,

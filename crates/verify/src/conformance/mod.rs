@@ -19,14 +19,16 @@ use nagare_harness::Mpi;
 use std::time::Instant;
 
 /// The collectives that Nagare has algorithms for.
-const COLLECTIVES: [&str; 11] = [
+const COLLECTIVES: [&str; 13] = [
     "reduce",
     "bcast",
     "allreduce",
     "alltoall",
     "alltoallv",
     "gather",
+    "gatherv",
     "scatter",
+    "scatterv",
     "allgather",
     "allgatherv",
     "reduce_scatter_block",
