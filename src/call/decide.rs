@@ -187,7 +187,10 @@ pub fn take(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<A
     let private = record.private(shim, arguments.comm, place)?;
     let committed = |side: &Typed| datatype::is_committed(shim.real, private.comm, side.datatype);
     let all_committed = match sides {
-        None => arguments.typed(record.rank).iter().all(committed),
+        None => {
+            let [first, second] = arguments.typed(record.rank);
+            committed(&first) && (second.datatype == first.datatype || committed(&second))
+        }
         Some(sides) => sides.significant().all(|side| committed(&side)),
     };
     if all_committed { Ok(private) } else { Err(Reason::Argument) }

@@ -7,7 +7,7 @@ use super::staged::Staged;
 use crate::boundary::failure::Failure;
 use crate::buffers::packed::Packer;
 use crate::comm::record::ConnectionState;
-use crate::transport::mpi_transport::{Channel, MpiTransport};
+use crate::transport::mpi_transport::{Channel, MpiTransport, Spare};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use nagare_plan::choice::Call;
@@ -89,11 +89,12 @@ fn carry_out(
     let in_place = is_one || arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
     let buffers = staged.take_buffers();
+    let ConnectionState { credits, spare, .. } = traffic;
+    let spare = spare.get_or_insert_with(|| Spare::new(shim.real));
     // SAFETY: the addresses are the program's buffers, which MPI requires to be valid until the call returns, or our
     // own copies, which `staged` keeps.
-    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.waiting(), traffic.spare.take()) };
-    let executor = Executor::new(&program, pacing, (in_place, has_output), &mut traffic.credits, &mut transport)?;
+    let mut transport = unsafe { MpiTransport::new(shim.real, channel, buffers, shim.waiting(), spare) };
+    let executor = Executor::new(&program, pacing, (in_place, has_output), credits, &mut transport)?;
     executor.run(&mut transport)?;
-    traffic.spare = Some(transport.into_spare());
     Ok(ManuallyDrop::into_inner(staged))
 }

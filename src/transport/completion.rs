@@ -2,8 +2,9 @@
 //! does while it waits. After a while it looks for a message that matches none of its receives, and for a notice of a
 //! rank that has given up.
 
-use super::mpi_transport::{Channel, Line, MpiTransport, check};
+use super::mpi_transport::{Buffers, Channel, Line, MpiTransport, check};
 use crate::boundary::failure::Failure;
+use crate::real::Real;
 use crate::real::handles::ANY_TAG;
 use crate::watch::doing::{CALLS, is_asked};
 use mpi::ffi::MPI_Status;
@@ -30,7 +31,7 @@ impl MpiTransport<'_> {
         let comm = self.channel.private.comm;
         let streams: Vec<u32> = self.requests.streams().collect();
         for hop in streams {
-            let line = self.lines[hop as usize];
+            let line = &self.lines[hop as usize];
             if !line.receives || line.doubt.is_some() {
                 continue;
             }
@@ -39,8 +40,9 @@ impl MpiTransport<'_> {
             let mut status: MPI_Status = unsafe { std::mem::zeroed() };
             // SAFETY: valid communicator and pointers.
             check(unsafe { (self.real.mpi.iprobe)(line.peer, ANY_TAG, comm, &raw mut found, &raw mut status) })?;
-            if found != 0 && self.is_stray(status.MPI_TAG, &line) {
-                self.lines[hop as usize].doubt = Some(self.bytes(&status));
+            if found != 0 && self.is_stray(status.MPI_TAG, line) {
+                let line = &mut self.lines[hop as usize];
+                line.doubt = Some(bytes(self.real, &status));
                 // SAFETY: a receive that has not been completed by any call.
                 check(unsafe { (self.real.mpi.cancel)(self.requests.oldest(&line.queue)) })?;
             }
@@ -48,20 +50,27 @@ impl MpiTransport<'_> {
         Ok(())
     }
 
-    /// Bytes of the message of that status.
-    fn bytes(&self, status: &MPI_Status) -> u64 {
-        let mut bytes = 0;
-        // SAFETY: the status of a message.
-        unsafe { (self.real.mpi.get_count)(status, self.real.handles.byte, &raw mut bytes) };
-        u64::try_from(bytes).unwrap_or(0)
-    }
-
-    /// What a rank does after `looks` polls without success.
+    /// Waits until some request is complete; how many are.
     #[cold]
-    pub(super) fn wait(&mut self, looks: u32) -> Result<(), Failure> {
+    #[inline(never)]
+    pub(super) fn wait(&mut self) -> Result<usize, Failure> {
         if self.requests.is_empty() {
             return Err(Failure::Stalled);
         }
+        let mut looks = 0u32;
+        loop {
+            // A rank may wait for days.
+            looks = looks.wrapping_add(1);
+            self.pause(looks)?;
+            let done = self.requests.test(self.real)?;
+            if done > 0 {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// What a rank does after `looks` polls without success.
+    fn pause(&mut self, looks: u32) -> Result<(), Failure> {
         if looks.is_multiple_of(FRUITLESS) {
             let Channel { private, call, .. } = self.channel;
             private.notices.look(self.real);
@@ -88,61 +97,75 @@ impl MpiTransport<'_> {
         self.requests.streams().filter_map(awaited).collect()
     }
 
-    /// Judges a receive of `hop` that should have so many units, complete as number `nth`, which was in doubt or has
-    /// not.
-    #[cold]
-    fn judge(&mut self, hop: u32, (units, is_in_doubt): (u64, bool), nth: usize) -> Result<(), Failure> {
-        let doubt = if is_in_doubt { self.lines[hop as usize].doubt.take() } else { None };
-        let (peer, status) = (self.lines[hop as usize].rank, self.requests.status(nth));
-        let wrong = |got| Err(Failure::Length { peer, expected: units * self.buffers.shape.size as u64, got });
-        if let Some(bytes) = doubt {
-            let mut cancelled = 0;
-            // SAFETY: the status of a receive that is complete.
-            check(unsafe { (self.real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
-            if cancelled != 0 {
-                return wrong(bytes);
-            }
-        }
-        if self.has(units, status) { Ok(()) } else { wrong(self.bytes(status)) }
-    }
-
-    /// Whether a receive that is complete has so many units.
+    /// Takes note of so many requests that a poll has found complete.
     #[inline]
-    fn has(&self, units: u64, status: &MPI_Status) -> bool {
-        let mut got = 0;
-        // SAFETY: the status of a receive of this type that is complete.
-        let code = unsafe { (self.real.mpi.get_count)(status, self.buffers.datatype, &raw mut got) };
-        code == 0 && got as u64 == units
-    }
-
-    /// Takes note of requests that are complete.
-    #[inline]
-    pub(super) fn look(&mut self, completed: &mut Completed) -> Result<(), Failure> {
-        if self.requests.is_empty() {
-            return Ok(());
-        }
-        let done = self.requests.test(self.real)?;
-        for nth in 0..done {
-            let finished = self.requests.finished(nth);
-            let hop = finished.stream;
-            let line = &mut self.lines[hop as usize];
-            if line.receives {
-                let before = u64::from(line.queue.before(finished));
-                let units = if before + 1 == line.left { line.last_units } else { line.units };
-                let is_in_doubt = before == 0 && line.doubt.is_some();
-                if is_in_doubt || !self.has(units, self.requests.status(nth)) {
-                    self.judge(hop, (units, is_in_doubt), nth)?;
+    pub(super) fn complete(&mut self, done: usize, completed: &mut Completed) -> Result<(), Failure> {
+        let Self { real, buffers, lines, requests, .. } = self;
+        let mut nth = 0;
+        while nth < done {
+            let hop = requests.stream(nth);
+            let line = &mut lines[hop as usize];
+            while nth < done {
+                let (index, status) = requests.found(nth);
+                if !line.queue.has(index) {
+                    break;
                 }
+                let before = line.queue.before(index);
+                if line.receives {
+                    let units = if u64::from(before) + 1 == line.left { line.last_units } else { line.units };
+                    if line.doubt.is_some() || !has(real, buffers, units, status) {
+                        judge(real, buffers, line, (units, before == 0), status)?;
+                    }
+                }
+                line.queue.complete(before);
+                nth += 1;
             }
-            let line = &mut self.lines[hop as usize];
-            let reported = self.requests.take(finished, &mut line.queue);
+            let reported = requests.report(&mut line.queue);
             line.left -= u64::from(reported);
-            match completed.last_mut() {
-                Some((last, count)) if *last == hop => *count += reported,
-                _ if reported > 0 => completed.push((hop, reported)),
-                _ => {}
+            if reported > 0 {
+                completed.push((hop, reported));
             }
         }
         Ok(())
     }
+}
+
+/// Bytes of the message of that status.
+fn bytes(real: &Real, status: &MPI_Status) -> u64 {
+    let mut bytes = 0;
+    // SAFETY: the status of a message.
+    unsafe { (real.mpi.get_count)(status, real.handles.byte, &raw mut bytes) };
+    u64::try_from(bytes).unwrap_or(0)
+}
+
+/// Whether a receive that is complete has so many units.
+#[inline]
+fn has(real: &Real, buffers: &Buffers, units: u64, status: &MPI_Status) -> bool {
+    let mut got = 0;
+    // SAFETY: the status of a receive of this type that is complete.
+    let code = unsafe { (real.mpi.get_count)(status, buffers.datatype, &raw mut got) };
+    code == 0 && got as u64 == units
+}
+
+/// Judges a receive that is complete and should have so many units; the oldest of its stream may be in doubt.
+#[cold]
+fn judge(
+    real: &Real,
+    buffers: &Buffers,
+    line: &mut Line,
+    (units, is_oldest): (u64, bool),
+    status: &MPI_Status,
+) -> Result<(), Failure> {
+    let doubt = if is_oldest { line.doubt.take() } else { None };
+    let (peer, expected) = (line.rank, units * buffers.shape.size as u64);
+    let wrong = |got| Err(Failure::Length { peer, expected, got });
+    if let Some(bytes) = doubt {
+        let mut cancelled = 0;
+        // SAFETY: the status of a receive that is complete.
+        check(unsafe { (real.mpi.test_cancelled)(status, &raw mut cancelled) })?;
+        if cancelled != 0 {
+            return wrong(bytes);
+        }
+    }
+    if has(real, buffers, units, status) { Ok(()) } else { wrong(bytes(real, status)) }
 }

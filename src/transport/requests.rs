@@ -10,78 +10,71 @@
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 use mpi::ffi::{MPI_Request, MPI_Status};
+use std::collections::VecDeque;
 use std::ffi::c_int;
 
 /// Requests of a stream that are shown to the library: segments arrive in twos and threes.
 const SHOWN: u32 = 4;
 
-/// Entries that are made at a time.
-const ENTRIES: u32 = 32;
-
-/// No entry.
+/// No stream, no place.
 const NONE: u32 = u32::MAX;
 
 /// Requests by stream, a number that the caller chooses; the caller keeps a [`Queue`] for each.
 pub struct Requests {
     null: MPI_Request,
-    /// [`SHOWN`] requests for each place, null where there is none.
-    front: Vec<MPI_Request>,
+    /// For each place, null where there is none.
+    front: Vec<[MPI_Request; SHOWN as usize]>,
     /// The stream whose places these are, or [`NONE`].
     owners: Vec<u32>,
-    /// Places of no stream.
+    /// Places that have had a stream, the first ones, and those of them that have none now.
+    places: u32,
     vacant: Vec<u32>,
-    /// The younger requests, as linked lists; entries that are not in use are linked from `unused`.
-    later: Vec<Later>,
-    unused: u32,
     under_way: usize,
-    /// What the last poll found, as many as there are places for.
+    /// What the last poll found, as many as there may be.
     finished: Vec<c_int>,
     statuses: Vec<MPI_Status>,
 }
 
 /// The requests of one stream.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Queue {
     /// In the front.
     place: u32,
     /// Which of the place's requests is the oldest, how many it has from there on, round and round, and which of them
-    /// are known to be complete.
+    /// are known to be complete, the oldest in the lowest bit.
     oldest: u32,
     shown: u32,
     complete: u32,
-    /// The first that is not shown, and the youngest.
-    next: u32,
-    last: u32,
-}
-
-#[derive(Clone, Copy)]
-struct Later {
-    request: MPI_Request,
-    next: u32,
-}
-
-/// A request that is complete.
-#[derive(Clone, Copy)]
-pub struct Finished {
-    index: u32,
-    /// Its stream.
-    pub stream: u32,
+    /// The younger requests.
+    later: VecDeque<MPI_Request>,
 }
 
 impl Queue {
     /// Without any.
-    pub const EMPTY: Self = Self { place: NONE, oldest: 0, shown: 0, complete: 0, next: NONE, last: NONE };
+    pub const EMPTY: Self = Self { place: NONE, oldest: 0, shown: 0, complete: 0, later: VecDeque::new() };
 
-    /// How many older requests of the stream have not been reported.
+    /// How many requests of the stream that have not been reported are older than the one at `index` in the front.
     #[inline]
-    pub fn before(&self, finished: Finished) -> u32 {
-        finished.index.wrapping_sub(self.oldest) % SHOWN
+    pub fn before(&self, index: u32) -> u32 {
+        index.wrapping_sub(self.oldest) % SHOWN
     }
 
-    /// Index in the front of the request that comes `nth` after the oldest.
+    /// Whether the request at `index` in the front is of the stream.
     #[inline]
-    fn index(&self, nth: u32) -> usize {
-        (self.place * SHOWN + (self.oldest + nth) % SHOWN) as usize
+    pub fn has(&self, index: u32) -> bool {
+        index / SHOWN == self.place
+    }
+
+    /// Takes note that the one is complete before which there are so many.
+    #[inline]
+    pub fn complete(&mut self, before: u32) {
+        self.complete |= 1 << before;
+    }
+
+    /// Which of the place's requests comes `nth` after the oldest.
+    #[inline]
+    fn at(&self, nth: u32) -> usize {
+        ((self.oldest + nth) % SHOWN) as usize
     }
 }
 
@@ -92,25 +85,21 @@ impl Requests {
             null,
             front: Vec::new(),
             owners: Vec::new(),
+            places: 0,
             vacant: Vec::new(),
-            later: Vec::new(),
-            unused: NONE,
             under_way: 0,
             finished: Vec::new(),
             statuses: Vec::new(),
         }
     }
 
-    /// As [`Self::new`], in the memory of these, of which none is under way.
-    pub fn again(mut self) -> Self {
-        self.front.clear();
-        self.owners.clear();
+    /// Begins a call in the memory of the one before. If none of its requests is under way, no place has a stream.
+    pub fn begin(&mut self) {
+        if !self.is_empty() {
+            *self = Self::new(self.null);
+        }
         self.vacant.clear();
-        self.later.clear();
-        self.finished.clear();
-        self.statuses.clear();
-        (self.unused, self.under_way) = (NONE, 0);
-        self
+        self.places = 0;
     }
 
     /// Whether nothing is under way.
@@ -124,50 +113,44 @@ impl Requests {
     pub fn push(&mut self, stream: u32, queue: &mut Queue, request: MPI_Request) {
         self.under_way += 1;
         if queue.place == NONE {
-            queue.place = self.vacant.pop().unwrap_or_else(|| self.new_place());
+            queue.place = self.vacant.pop().unwrap_or_else(|| self.next_place());
             self.owners[queue.place as usize] = stream;
         }
         if queue.shown < SHOWN {
-            self.front[queue.index(queue.shown)] = request;
+            self.front[queue.place as usize][queue.at(queue.shown)] = request;
             queue.shown += 1;
             return;
         }
-        let at = self.unused;
-        let at = match self.later.get_mut(at as usize) {
-            Some(entry) => {
-                self.unused = entry.next;
-                *entry = Later { request, next: NONE };
-                at
-            }
-            None => self.new_entry(request),
-        };
-        match self.later.get_mut(queue.last as usize) {
-            Some(last) => last.next = at,
-            None => queue.next = at,
-        }
-        queue.last = at;
+        queue.later.push_back(request);
     }
 
-    /// Tests the requests that are shown to the library and returns how many are complete. All requests must be
-    /// active, and their buffers valid.
+    /// Tests the requests that are shown to the library, if there are any, and returns how many are complete. All
+    /// requests must be active, and their buffers valid.
     ///
     /// # Errors
     /// The error of one that has failed.
     #[inline]
     pub fn test(&mut self, real: &Real) -> Result<usize, Failure> {
+        if self.is_empty() {
+            return Ok(0);
+        }
         let mut done = 0;
         // SAFETY: the arrays are as long as the first; every request that is not null is active and its buffer valid.
         let code = unsafe {
             (real.mpi.testsome)(
-                self.front.len() as c_int,
-                self.front.as_mut_ptr(),
+                (self.places * SHOWN) as c_int,
+                self.front.as_mut_ptr().cast(),
                 &raw mut done,
                 self.finished.as_mut_ptr(),
                 self.statuses.as_mut_ptr(),
             )
         };
         let done = done.max(0) as usize;
-        if code == 0 { Ok(done) } else { Err(self.failure(code, done)) }
+        if code != 0 {
+            return Err(self.failure(code, done));
+        }
+        self.under_way -= done;
+        Ok(done)
     }
 
     /// The code says "look at the statuses"; the first real one is what the user should see.
@@ -177,43 +160,32 @@ impl Requests {
         Failure::Mpi(failed.unwrap_or(code))
     }
 
-    /// The request that [`Self::test`] found complete as number `nth`.
+    /// The stream of the request that [`Self::test`] found complete as number `nth`.
     #[inline]
-    pub fn finished(&self, nth: usize) -> Finished {
-        let index = self.finished[nth] as u32;
-        Finished { index, stream: self.owners[(index / SHOWN) as usize] }
+    pub fn stream(&self, nth: usize) -> u32 {
+        self.owners[self.finished[nth] as usize / SHOWN as usize]
     }
 
-    /// The status of number `nth`.
+    /// Where the request is in the front that [`Self::test`] found complete as number `nth`, with its status.
     #[inline]
-    pub fn status(&self, nth: usize) -> &MPI_Status {
-        &self.statuses[nth]
+    pub fn found(&self, nth: usize) -> (u32, &MPI_Status) {
+        (self.finished[nth] as u32, &self.statuses[nth])
     }
 
-    /// Takes out a request that is complete; how many of its stream can be reported: those without an older one that is
-    /// not complete.
+    /// Takes out the requests of a stream that are complete, up to the first that is not: how many.
     #[inline]
-    pub fn take(&mut self, finished: Finished, queue: &mut Queue) -> u32 {
-        self.under_way -= 1;
-        queue.complete |= 1 << (finished.index % SHOWN);
-        let mut reported = 0;
-        while queue.complete & 1 << queue.oldest != 0 {
-            queue.complete &= !(1 << queue.oldest);
-            reported += 1;
+    pub fn report(&mut self, queue: &mut Queue) -> u32 {
+        let front = &mut self.front[queue.place as usize];
+        let reported = queue.complete.trailing_ones();
+        queue.complete >>= reported;
+        for nth in 0..reported {
             // The place of the oldest becomes that of the youngest.
-            match self.later.get_mut(queue.next as usize) {
-                Some(entry) => {
-                    self.front[queue.index(0)] = entry.request;
-                    let at = std::mem::replace(&mut queue.next, entry.next);
-                    if queue.next == NONE {
-                        queue.last = NONE;
-                    }
-                    entry.next = std::mem::replace(&mut self.unused, at);
-                }
+            match queue.later.pop_front() {
+                Some(request) => front[queue.at(nth)] = request,
                 None => queue.shown -= 1,
             }
-            queue.oldest = (queue.oldest + 1) % SHOWN;
         }
+        queue.oldest = (queue.oldest + reported) % SHOWN;
         if queue.shown == 0 {
             self.owners[queue.place as usize] = NONE;
             self.vacant.push(queue.place);
@@ -229,45 +201,38 @@ impl Requests {
 
     /// The oldest request of a stream that has any.
     pub fn oldest(&mut self, queue: &Queue) -> &mut MPI_Request {
-        &mut self.front[queue.index(0)]
+        &mut self.front[queue.place as usize][queue.at(0)]
     }
 
     /// Takes the requests of a stream out, the oldest first; of those that have failed or are complete nothing is left
     /// but null.
     pub fn take_all(&mut self, queue: &mut Queue) -> Vec<MPI_Request> {
-        let mut all: Vec<_> = (0..queue.shown).map(|nth| self.front[queue.index(nth)]).collect();
-        let mut at = queue.next;
-        while let Some(entry) = self.later.get(at as usize) {
-            all.push(entry.request);
-            at = entry.next;
-        }
+        let mut all: Vec<_> = (0..queue.shown).map(|nth| self.front[queue.place as usize][queue.at(nth)]).collect();
+        all.extend(queue.later.iter());
         *queue = Queue::EMPTY;
         all
     }
 
+    #[inline]
+    fn next_place(&mut self) -> u32 {
+        let place = self.places;
+        if place as usize == self.owners.len() {
+            self.make_place();
+        }
+        self.places += 1;
+        place
+    }
+
     #[cold]
-    fn new_place(&mut self) -> u32 {
-        let place = self.owners.len() as u32;
+    fn make_place(&mut self) {
         self.owners.push(NONE);
+        self.front.push([self.null; SHOWN as usize]);
         let shown = self.owners.len() * SHOWN as usize;
-        self.front.resize(shown, self.null);
         self.finished.resize(shown, 0);
         // SAFETY: MPI_Status is plain data.
         self.statuses.resize_with(shown, || unsafe { std::mem::zeroed() });
         // There is room for all of them.
         self.vacant.reserve(self.owners.len());
-        place
-    }
-
-    /// An entry, with others beside it that are not in use yet.
-    #[cold]
-    fn new_entry(&mut self, request: MPI_Request) -> u32 {
-        let at = self.later.len() as u32;
-        let next = |entry| if entry + 1 < at + ENTRIES { entry + 1 } else { NONE };
-        self.later.extend((at..at + ENTRIES).map(|entry| Later { request, next: next(entry) }));
-        self.unused = self.later[at as usize].next;
-        self.later[at as usize].next = NONE;
-        at
     }
 }
 

@@ -300,8 +300,11 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
             Ok(())
         }
         fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {
-            self.wanted.push(hop);
-            self.received.push(into);
+            // Segments of one unit.
+            for start in into.start..into.start + into.units {
+                self.wanted.push(hop);
+                self.received.push(Place { start, units: 1, ..into });
+            }
             Ok(())
         }
         fn reduce(&mut self, from: Place, _: Place) -> Result<(), Fault> {

@@ -32,7 +32,7 @@ type Started = (usize, bool);
 
 /// The place in the front where the library is shown that request.
 fn shown(requests: &Requests, number: usize) -> Option<usize> {
-    requests.front.iter().position(|&shown| shown == request(number))
+    requests.front.as_flattened().iter().position(|&shown| shown == request(number))
 }
 
 #[test]
@@ -52,20 +52,29 @@ fn the_oldest_are_shown_and_reported_in_the_order_of_their_starts() {
                 model[stream].push_back((number, false));
                 continue;
             }
-            // One of the first four that have not been reported, whether older ones are complete or not.
-            let left: Vec<usize> =
+            // Some of the first four that have not been reported, whether older ones are complete or not.
+            let mut left: Vec<usize> =
                 (0..model[stream].len().min(SHOWN as usize)).filter(|&at| !model[stream][at].1).collect();
             if left.is_empty() {
                 continue;
             }
-            let at = left[random.below(left.len())];
-            let place = shown(&requests, model[stream][at].0).expect("one of the oldest is shown");
-            requests.front[place] = null();
-            let finished = Finished { index: place as u32, stream: requests.owners[place / SHOWN as usize] };
-            assert_eq!(finished.stream as usize, stream);
-            assert_eq!(queues[stream].before(finished) as usize, at, "seed {seed}");
-            let reported = requests.take(finished, &mut queues[stream]);
-            model[stream][at].1 = true;
+            let some = 1 + random.below(left.len());
+            while left.len() > some {
+                left.swap_remove(random.below(left.len()));
+            }
+            for (nth, &at) in left.iter().enumerate() {
+                let place = shown(&requests, model[stream][at].0).expect("one of the oldest is shown");
+                requests.front.as_flattened_mut()[place] = null();
+                requests.finished[nth] = place as c_int;
+                assert_eq!(requests.stream(nth) as usize, stream);
+                assert_eq!(requests.found(nth).0, place as u32);
+                assert!(queues[stream].has(place as u32), "seed {seed}");
+                assert_eq!(queues[stream].before(place as u32) as usize, at, "seed {seed}");
+                queues[stream].complete(at as u32);
+                model[stream][at].1 = true;
+            }
+            requests.under_way -= some;
+            let reported = requests.report(&mut queues[stream]);
             let mut expected = 0;
             while model[stream].front().is_some_and(|&(_, complete)| complete) {
                 model[stream].pop_front();

@@ -5,14 +5,19 @@ use crate::schedule::Rank;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags), kept from run to run
-/// on the same connections.
+/// What is kept from run to run on the same connections.
 #[derive(Clone, Debug, Default)]
 pub struct Credits {
-    counters: HashMap<(Rank, Option<u32>), u32, BuildHasherDefault<Multiplied>>,
-    sent: Vec<u64>,
+    pub(super) counts: Counts,
     /// Memory of the run before.
     pub(super) spare: Spare,
+}
+
+/// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    counters: HashMap<(Rank, Option<u32>), u32, BuildHasherDefault<Multiplied>>,
+    sent: Vec<u64>,
 }
 
 /// A hash for small numbers that no stranger chooses: looked up once for each stream of a call.
@@ -43,29 +48,35 @@ impl Hasher for Multiplied {
     }
 }
 
-impl Credits {
+impl Counts {
     /// Where the segments to `peer` are counted, with that tag or with all.
-    pub(super) fn counter(&mut self, peer: Rank, tag: Option<u32>) -> u32 {
-        let next = self.sent.len() as u32;
-        let counter = *self.counters.entry((peer, tag)).or_insert(next);
-        if counter == next {
-            self.sent.push(0);
+    pub fn counter(&mut self, peer: Rank, tag: Option<u32>) -> u32 {
+        if let Some(&counter) = self.counters.get(&(peer, tag)) {
+            return counter;
         }
+        let counter = self.sent.len() as u32;
+        self.counters.insert((peer, tag), counter);
+        self.sent.push(0);
         counter
     }
 
-    /// Counts one segment in both; true if it must be synchronous: one in `every` of either, or as `forced`.
+    /// Counts segments in both, at most so many, up to one that must be synchronous, one in `every` of either; how many
+    /// these are, and whether the last of them is that one.
     #[inline]
-    pub(super) fn spend(&mut self, counters: [u32; 2], every: u64, forced: bool) -> bool {
-        let mut synchronous = forced;
-        for counter in counters {
-            let sent = &mut self.sent[counter as usize];
-            *sent += 1;
-            synchronous |= *sent >= every;
+    pub fn spend(&mut self, counters: [u32; 2], every: u64, most: u64) -> (u64, bool) {
+        let before = counters.map(|counter| self.sent[counter as usize]);
+        let left = every.saturating_sub(before[0].max(before[1])).max(1);
+        if left <= most {
+            self.confirm(counters);
+            return (left, true);
         }
-        if synchronous {
-            counters.iter().for_each(|&counter| self.sent[counter as usize] = 0);
-        }
-        synchronous
+        counters.iter().for_each(|&counter| self.sent[counter as usize] += most);
+        (most, false)
+    }
+
+    /// Takes note of a synchronous segment.
+    #[inline]
+    pub fn confirm(&mut self, counters: [u32; 2]) {
+        counters.iter().for_each(|&counter| self.sent[counter as usize] = 0);
     }
 }

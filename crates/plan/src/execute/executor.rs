@@ -5,7 +5,7 @@
 //! (`Dependencies::followers`) and those that waited for it as a whole. The executor visits only these: they combine
 //! what has arrived, post the receives of the window, and join the sends that are ready, of which the lowest segment
 //! starts first, so that two children take turns. An event costs the same however many hops, streams and segments there
-//! are.
+//! are. Segments that follow one another, with nothing to be decided between them, are started together.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
 //! nothing. On each stream the executor sends one segment per half window synchronously, and with two of these
@@ -27,7 +27,7 @@
 //! and the list order is one partial order for all ranks: the earliest unfinished transfer always has both its ends in
 //! the two ranks' windows.
 
-use super::credits::Credits;
+use super::credits::{Counts, Credits};
 use super::flow::Bounds;
 use super::own::{Own, leave_out_copies};
 use super::peer::Peer;
@@ -57,11 +57,11 @@ pub struct Traffic {
 #[derive(Debug)]
 pub struct Executor<'p> {
     pub(super) program: &'p Program,
-    pub(super) streams: Vec<Stream>,
+    pub(super) streams: &'p mut [Stream],
     /// See [`Stream::own`].
-    pub(super) owns: Vec<Own>,
+    pub(super) owns: &'p [Own],
     /// Hops that may have something to start, each once.
-    due: VecDeque<u32>,
+    due: &'p mut VecDeque<u32>,
     /// Sends that need no more than credit.
     pub(super) ready: Ready,
     /// Copies and shuffles that are ready; the first of the list goes first.
@@ -77,10 +77,10 @@ pub struct Executor<'p> {
     /// Scratch segments of one combination.
     pub(super) ring: u64,
     /// By connection.
-    pub(super) peers: Vec<Peer>,
+    pub(super) peers: &'p mut [Peer],
     pub(super) has_output: bool,
-    pub(super) credits: &'p mut Credits,
-    completed: Completed,
+    pub(super) counts: &'p mut Counts,
+    completed: &'p mut Completed,
 }
 
 impl<'p> Executor<'p> {
@@ -103,7 +103,7 @@ impl<'p> Executor<'p> {
         let window = pacing.window.max(2);
         let stream =
             |(hop, dependencies)| Stream::new(hop, dependencies, transport.units(hop.parts, plan.parts), length);
-        let Spare { mut streams, mut owns, mut due, mut peers, mut completed } = std::mem::take(&mut credits.spare);
+        let Credits { counts, spare: Spare { streams, owns, due, peers, completed } } = credits;
         owns.clear();
         streams.clear();
         streams.extend(plan.hops.iter().zip(&program.dependencies).map(stream));
@@ -112,9 +112,9 @@ impl<'p> Executor<'p> {
                 // What nobody has combined yet is nowhere but in the contribution.
                 stream.is_direct = stream.kind == Kind::Reduce && dependencies.source == Source::Input;
             }
-            leave_out_copies(program, &mut streams, &mut owns, transport);
+            leave_out_copies(program, streams, owns, transport);
         }
-        let ring = scratch::share(program, &mut streams, window, transport)?;
+        let ring = scratch::share(program, streams, window, transport)?;
         for hop in 0..streams.len() {
             let waits_for = &program.dependencies[hop].whole;
             if !waits_for.is_empty() {
@@ -125,7 +125,7 @@ impl<'p> Executor<'p> {
         completed.clear();
         peers.clear();
         peers.extend(program.connections.iter().map(|connection| {
-            let counter = credits.counter(connection.peer, None);
+            let counter = counts.counter(connection.peer, None);
             Peer::new(connection, counter, |hop| streams[hop as usize].finished())
         }));
         let mut executor = Self {
@@ -144,7 +144,7 @@ impl<'p> Executor<'p> {
             bounds: pacing.flow.map(Bounds::new),
             ring,
             has_output,
-            credits,
+            counts,
             completed,
         };
         executor.take_in();
@@ -157,12 +157,9 @@ impl<'p> Executor<'p> {
     /// The first error of the transport.
     pub fn run<T: Transport>(mut self, transport: &mut T) -> Result<Traffic, T::Error> {
         while !self.advance(transport)? {
-            transport.poll(true, &mut self.completed)?;
+            transport.poll(true, self.completed)?;
         }
-        let traffic = self.traffic();
-        let Self { streams, owns, due, peers, completed, .. } = self;
-        self.credits.spare = Spare { streams, owns, due, peers, completed };
-        Ok(traffic)
+        Ok(self.traffic())
     }
 
     /// Does what can be done without waiting; true when the whole plan is done.
@@ -170,7 +167,7 @@ impl<'p> Executor<'p> {
     /// # Errors
     /// The first error of the transport.
     pub fn progress<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
-        transport.poll(false, &mut self.completed)?;
+        transport.poll(false, self.completed)?;
         self.advance(transport)
     }
 
@@ -193,7 +190,7 @@ impl<'p> Executor<'p> {
     /// Takes note of what has completed and starts everything that is ready.
     #[inline]
     fn advance<T: Transport>(&mut self, transport: &mut T) -> Result<bool, T::Error> {
-        let mut completed = std::mem::take(&mut self.completed);
+        let mut completed = std::mem::take(self.completed);
         for &(hop, count) in &completed {
             let stream = &mut self.streams[hop as usize];
             let will_be_done = stream.done + u64::from(count);
@@ -208,7 +205,7 @@ impl<'p> Executor<'p> {
                     if will_be_done < stream.quiet {
                         stream.done = will_be_done;
                     } else {
-                        (0..count).for_each(|_| self.is_done_with_one(hop));
+                        self.is_done_with(hop, count.into());
                     }
                     self.receive_here(hop, transport)?;
                 }
@@ -216,7 +213,7 @@ impl<'p> Executor<'p> {
             }
         }
         completed.clear();
-        self.completed = completed;
+        *self.completed = completed;
         loop {
             while let Some(hop) = self.due.pop_front() {
                 let stream = &mut self.streams[hop as usize];
@@ -247,14 +244,15 @@ impl<'p> Executor<'p> {
         &self.program.plan.hops[index as usize]
     }
 
-    /// Counts a segment that `hop` is done with, and looks at those that wait for it.
+    /// Counts segments that `hop` is done with, and looks at those that wait for it.
     #[inline]
-    pub(super) fn is_done_with_one(&mut self, hop: u32) {
+    pub(super) fn is_done_with(&mut self, hop: u32, count: u64) {
         let stream = &mut self.streams[hop as usize];
-        stream.done += 1;
+        let before = stream.done;
+        stream.done += count;
         let finished = stream.finished();
         if let (Some(bounds), true) = (&mut self.bounds, stream.kind != Kind::Send) {
-            bounds.received(hop, stream.segment(stream.done - 1).1);
+            bounds.received(hop, stream.segments_between(before, stream.done).1);
         }
         if stream.has_followers {
             for &follower in &self.program.dependencies[hop as usize].followers {
@@ -329,13 +327,19 @@ impl<'p> Executor<'p> {
         }
     }
 
-    /// Whether the hops that `hop` waits for are done with the units of its segment.
+    /// Up to which unit, of those from `start` on, the hops that `hop` waits for are done.
     #[inline]
-    pub(super) fn is_free(&self, hop: u32, start: u64, units: u64) -> bool {
+    pub(super) fn free_until(&self, hop: u32, start: u64) -> u64 {
         if !self.streams[hop as usize].waits_for_data {
-            return true;
+            return u64::MAX;
         }
         let data = &self.program.dependencies[hop as usize].data;
-        data.iter().all(|&d| self.streams[d as usize].is_done_with(start, units))
+        data.iter().fold(u64::MAX, |until, &d| until.min(self.streams[d as usize].done_until(start)))
+    }
+
+    /// Whether the hops that `hop` waits for are done with these units.
+    #[inline]
+    pub(super) fn is_free(&self, hop: u32, start: u64, units: u64) -> bool {
+        self.free_until(hop, start) >= start + units
     }
 }

@@ -18,31 +18,47 @@ impl Executor<'_> {
     pub(super) fn receive_here<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
         let stream = &self.streams[hop as usize];
         let most = stream.segments.min(stream.done + self.window);
-        for segment in stream.posted..most {
-            let stream = &self.streams[hop as usize];
-            let (start, units) = stream.segment(segment);
-            let into = if stream.kind == Kind::Reduce {
-                if !stream.is_direct
-                    && (!owns_ring(self.program, &self.streams, hop)
-                        || !is_free(self.program, &self.streams, self.window, hop))
-                {
-                    return Ok(());
-                }
-                stream.landing(segment, (start, units), self.ring)
-            } else {
-                if !self.is_free(hop, start, units) {
-                    return Ok(());
-                }
-                Place { region: stream.region, start, units }
-            };
-            if segment == 0 {
-                let Hop { peer, tag, .. } = *self.hop(hop);
-                transport.open(hop, peer, stream.label(tag));
+        if stream.kind == Kind::Reduce && !stream.is_direct {
+            return self.receive_into_scratch(hop, most, transport);
+        }
+        let first = stream.posted;
+        let start = stream.segment(first).0;
+        // What is combined where it is wanted waits for its turn only then.
+        let free = if stream.kind == Kind::Reduce { u64::MAX } else { self.free_until(hop, start) };
+        let end = most.min(stream.segments_before(free));
+        if first >= end {
+            return Ok(());
+        }
+        if first == 0 {
+            self.open_receive(hop, transport);
+        }
+        let stream = &mut self.streams[hop as usize];
+        stream.posted = end;
+        let (start, units) = stream.segments_between(first, end);
+        transport.recv(hop, Place { region: stream.region, start: start.wrapping_add(stream.moved), units })
+    }
+
+    /// Posts the receives of a combination that has scratch segments.
+    fn receive_into_scratch<T: Transport>(&mut self, hop: u32, most: u64, transport: &mut T) -> Result<(), T::Error> {
+        for segment in self.streams[hop as usize].posted..most {
+            if !owns_ring(self.program, self.streams, hop) || !is_free(self.program, self.streams, self.window, hop) {
+                return Ok(());
             }
-            self.streams[hop as usize].posted = segment + 1;
+            if segment == 0 {
+                self.open_receive(hop, transport);
+            }
+            let stream = &mut self.streams[hop as usize];
+            stream.posted = segment + 1;
+            let into = stream.landing(segment, stream.segment(segment), self.ring);
             transport.recv(hop, into)?;
         }
         Ok(())
+    }
+
+    /// Has the transport know a receive, before its first message.
+    fn open_receive<T: Transport>(&mut self, hop: u32, transport: &mut T) {
+        let Hop { peer, tag, .. } = *self.hop(hop);
+        transport.open(hop, peer, self.streams[hop as usize].label(tag));
     }
 
     /// Combines what has arrived, in order.
@@ -62,7 +78,7 @@ impl Executor<'_> {
                         transport.reduce(input, Place { region: stream.region, start, ..staged })?;
                     }
                 }
-                self.is_done_with_one(hop);
+                self.is_done_with(hop, 1);
                 continue;
             }
             let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
@@ -73,7 +89,7 @@ impl Executor<'_> {
             } else {
                 transport.reduce(arrived, Place { region: Region::Output, start, units })?;
             }
-            self.is_done_with_one(hop);
+            self.is_done_with(hop, 1);
         }
     }
 

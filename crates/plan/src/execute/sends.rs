@@ -4,7 +4,7 @@ use super::executor::Executor;
 use super::ready::{Key, key, of_key};
 use super::stream::{NONE, Standing};
 use super::transport::{Place, Region, Transport};
-use crate::schedule::Hop;
+use crate::schedule::{Hop, Source};
 
 impl Executor<'_> {
     /// Adds a send to those that are ready if its next segment has its data.
@@ -47,26 +47,32 @@ impl Executor<'_> {
 
     /// Starts the next segment of `hop`, which has credit, and those after it as long as no other send is ready.
     fn send_some<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
-        let program = self.program;
-        let dependencies = &program.dependencies[hop as usize];
+        let dependencies = &self.program.dependencies[hop as usize];
         if self.streams[hop as usize].posted == 0 {
-            let Hop { peer, tag, .. } = program.plan.hops[hop as usize];
-            let stream = &mut self.streams[hop as usize];
-            stream.counter = self.credits.counter(peer, Some(tag));
-            transport.open(hop, peer, stream.label(tag));
+            self.open(hop, transport);
         }
         // What it sends from the input, if it does.
         let (own, end) = self.streams[hop as usize].own;
         let own = if own < end { own } else { NONE };
-        let mut segment = self.streams[hop as usize].posted;
-        let (mut start, mut units) = self.streams[hop as usize].segment(segment);
+        let is_alone = self.bounds.is_none() && self.ready.is_empty();
+        // One after another in memory; scratch segments are not.
+        let is_run = is_alone && !matches!(dependencies.source, Source::ScratchOf(_));
+        let stream = &self.streams[hop as usize];
+        let ready = stream.segments_before(self.free_until(hop, stream.segment(stream.posted).0));
         loop {
             let stream = &mut self.streams[hop as usize];
             let peer = &mut self.peers[dependencies.connection as usize];
-            stream.posted = segment + 1;
-            let confirms = self.bounds.as_mut().is_some_and(|bounds| bounds.start(units));
-            let forced = confirms || peer.unconfirmed >= 2;
-            let synchronous = self.credits.spend([stream.counter, peer.counter], self.every, forced);
+            let first = stream.posted;
+            let confirms = self.bounds.as_mut().is_some_and(|bounds| bounds.start(stream.segment(first).1));
+            let most = if is_run { ready - first } else { 1 };
+            let counters = [stream.counter, peer.counter];
+            let (count, synchronous) = if confirms || peer.unconfirmed >= 2 {
+                self.counts.confirm(counters);
+                (1, true)
+            } else {
+                self.counts.spend(counters, self.every, most)
+            };
+            stream.posted += count;
             if synchronous {
                 peer.unconfirmed += 1;
                 if !confirms {
@@ -75,31 +81,36 @@ impl Executor<'_> {
                 stream.be_quiet(self.bounds.is_some());
             }
             let has_credit = peer.unconfirmed < 2;
-            let is_last = segment + 1 == stream.segments;
-            let following = stream.segment(segment + 1);
+            let posted = stream.posted;
+            let is_last = posted == stream.segments;
+            let (start, units) = stream.segments_between(first, posted);
             let from = match self.owns.get(own as usize) {
                 Some(own) => {
                     own.within(start, units).map_or(Place { region: Region::Input, start: 0, units }, |own| own.0)
                 }
-                None => self.locate(dependencies.source, segment, start, units),
+                None => self.locate(dependencies.source, first, start, units),
             };
             transport.send(hop, from, synchronous)?;
-            if is_last {
-                let stream = &mut self.streams[hop as usize];
-                (stream.standing, stream.is_open) = (Standing::Idle, false);
+            let stream = &mut self.streams[hop as usize];
+            if is_last || posted == ready {
+                stream.standing = Standing::Idle;
+                stream.is_open &= !is_last;
                 return Ok(());
             }
-            segment += 1;
-            (start, units) = following;
-            if !self.is_free(hop, start, units) {
-                self.streams[hop as usize].standing = Standing::Idle;
-                return Ok(());
-            }
-            if !has_credit || self.bounds.is_some() || !self.ready.is_empty() {
+            if !has_credit || !is_alone {
+                let units = stream.segment(posted).1;
                 self.queue(hop, units);
                 return Ok(());
             }
         }
+    }
+
+    /// Has the transport know a send, before its first message, and where its segments are counted.
+    fn open<T: Transport>(&mut self, hop: u32, transport: &mut T) {
+        let Hop { peer, tag, .. } = *self.hop(hop);
+        let stream = &mut self.streams[hop as usize];
+        stream.counter = self.counts.counter(peer, Some(tag));
+        transport.open(hop, peer, stream.label(tag));
     }
 
     /// The send that is to start next, no longer among those that are ready.
@@ -163,7 +174,7 @@ impl Executor<'_> {
                 });
             }
             // The first send of all, alone, goes on whatever else is under way.
-            let hop = bounds.first(self.next, hops, &self.streams)?;
+            let hop = bounds.first(self.next, hops, self.streams)?;
             let stream = &self.streams[hop as usize];
             let goes_on = stream.standing == Standing::Ready
                 && stream.posted == stream.done
@@ -175,7 +186,7 @@ impl Executor<'_> {
     /// Takes note that the transfer of another segment is complete.
     #[inline]
     pub(super) fn is_sent(&mut self, hop: u32) {
-        self.is_done_with_one(hop);
+        self.is_done_with(hop, 1);
         let stream = &mut self.streams[hop as usize];
         let segment = stream.done - 1;
         let mut confirmed = stream.is_confirmed(segment);
@@ -231,12 +242,12 @@ impl Executor<'_> {
     /// Looks again at the sends that have come into step.
     pub(super) fn bring_into_step(&mut self) {
         let Some(bounds) = &mut self.bounds else { return };
-        let mut released = bounds.release(self.next, &self.program.plan.hops, &self.streams);
+        let mut released = bounds.release(self.next, &self.program.plan.hops, self.streams);
         while let Some(hop) = released {
             self.streams[hop as usize].standing = Standing::Idle;
             self.make_due(hop);
             let Some(bounds) = &mut self.bounds else { return };
-            released = bounds.release(self.next, &self.program.plan.hops, &self.streams);
+            released = bounds.release(self.next, &self.program.plan.hops, self.streams);
         }
     }
 }

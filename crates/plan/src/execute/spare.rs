@@ -6,7 +6,7 @@ use super::stream::Stream;
 use super::transport::Completed;
 use std::collections::VecDeque;
 
-/// What a run has left, with any contents.
+/// What a run works in; at its start it may have any contents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spare {
     pub streams: Vec<Stream>,

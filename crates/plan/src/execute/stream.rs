@@ -158,16 +158,29 @@ impl Stream {
         (start, self.length.min(self.end - start.min(self.end)))
     }
 
+    /// First unit and number of units of the segments from `first` on, up to `end` or the last.
+    #[inline]
+    pub fn segments_between(&self, first: u64, end: u64) -> (u64, u64) {
+        let start = self.begin + first * self.length;
+        (start, ((end - first) * self.length).min(self.end - start))
+    }
+
+    /// How many segments there are whose units all come before `unit`.
+    #[inline]
+    pub fn segments_before(&self, unit: u64) -> u64 {
+        if unit >= self.end { self.segments } else { unit.saturating_sub(self.begin) / self.length }
+    }
+
     /// What tells the segments of a stream of this tag apart from others.
     pub fn label(&self, tag: u32) -> Label {
         Label { tag, stream: self.end - self.begin, segment: self.length }
     }
 
-    /// Whether all units this hop shares with `start..start + units` are done.
+    /// Up to which unit, of those from `start` on, none is left to this hop.
     #[inline]
-    pub fn is_done_with(&self, start: u64, units: u64) -> bool {
-        let needed = (start + units).min(self.end);
-        needed <= start.max(self.begin) || self.finished() || self.begin + self.done * self.length >= needed
+    pub fn done_until(&self, start: u64) -> u64 {
+        let is_past = self.end <= start || self.finished();
+        if is_past { u64::MAX } else { self.begin + self.done * self.length }
     }
 
     /// Where segment `index`, of so many units, of a combination lands, of the `ring` scratch segments that it owns.

@@ -198,6 +198,54 @@ impl ThreadTransport {
         Ok(())
     }
 
+    /// The segments of a hop that lie there.
+    fn segments(&self, hop: u32, Place { region, start, units }: Place) -> Result<Vec<Place>, Fault> {
+        let Line { label, .. } = self.lines.get(&hop).ok_or(Fault::Stalled(self.rank))?;
+        let firsts = (0..units.max(1)).step_by(label.segment as usize);
+        let segment = |first| Place { region, start: start + first, units: label.segment.min(units - first) };
+        Ok(firsts.map(segment).collect())
+    }
+
+    fn send_one(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Fault> {
+        let data = self.slice(from).to_vec();
+        let (ticket, peer, label) = self.start(hop, None)?;
+        let synchronous = synchronous || self.world.rendezvous;
+        let mut state = self.world.lock();
+        state.started += 1;
+        let stream = state.streams.entry((self.rank, peer, label)).or_default();
+        if let Some(wanted) = stream.wanted.pop_front() {
+            state.finished[peer as usize].push((wanted, Some(data)));
+            state.finished[self.rank as usize].push((ticket, None));
+        } else {
+            stream.sent.push_back(Message { data, sender: synchronous.then_some(ticket) });
+            stream.most_waiting = stream.most_waiting.max(stream.sent.len());
+            if !synchronous {
+                state.finished[self.rank as usize].push((ticket, None));
+            }
+        }
+        drop(state);
+        self.world.changed.notify_all();
+        Ok(())
+    }
+
+    fn recv_one(&mut self, hop: u32, into: Place) -> Result<(), Fault> {
+        let (ticket, peer, label) = self.start(hop, Some(into))?;
+        let mut state = self.world.lock();
+        state.started += 1;
+        let stream = state.streams.entry((peer, self.rank, label)).or_default();
+        if let Some(message) = stream.sent.pop_front() {
+            state.finished[self.rank as usize].push((ticket, Some(message.data)));
+            if let Some(sender) = message.sender {
+                state.finished[peer as usize].push((sender, None));
+            }
+        } else {
+            stream.wanted.push_back(ticket);
+        }
+        drop(state);
+        self.world.changed.notify_all();
+        Ok(())
+    }
+
     fn slice(&mut self, place: Place) -> &mut [u64] {
         let (start, units) = (place.start as usize, place.units as usize);
         match place.region {
@@ -241,43 +289,13 @@ impl Transport for ThreadTransport {
     }
 
     fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Fault> {
-        let data = self.slice(from).to_vec();
-        let (ticket, peer, label) = self.start(hop, None)?;
-        let synchronous = synchronous || self.world.rendezvous;
-        let mut state = self.world.lock();
-        state.started += 1;
-        let stream = state.streams.entry((self.rank, peer, label)).or_default();
-        if let Some(wanted) = stream.wanted.pop_front() {
-            state.finished[peer as usize].push((wanted, Some(data)));
-            state.finished[self.rank as usize].push((ticket, None));
-        } else {
-            stream.sent.push_back(Message { data, sender: synchronous.then_some(ticket) });
-            stream.most_waiting = stream.most_waiting.max(stream.sent.len());
-            if !synchronous {
-                state.finished[self.rank as usize].push((ticket, None));
-            }
-        }
-        drop(state);
-        self.world.changed.notify_all();
-        Ok(())
+        let segments: Vec<Place> = self.segments(hop, from)?;
+        let last = segments.len() - 1;
+        segments.into_iter().enumerate().try_for_each(|(at, from)| self.send_one(hop, from, synchronous && at == last))
     }
 
     fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {
-        let (ticket, peer, label) = self.start(hop, Some(into))?;
-        let mut state = self.world.lock();
-        state.started += 1;
-        let stream = state.streams.entry((peer, self.rank, label)).or_default();
-        if let Some(message) = stream.sent.pop_front() {
-            state.finished[self.rank as usize].push((ticket, Some(message.data)));
-            if let Some(sender) = message.sender {
-                state.finished[peer as usize].push((sender, None));
-            }
-        } else {
-            stream.wanted.push_back(ticket);
-        }
-        drop(state);
-        self.world.changed.notify_all();
-        Ok(())
+        self.segments(hop, into)?.into_iter().try_for_each(|into| self.recv_one(hop, into))
     }
 
     fn reduce(&mut self, from: Place, into: Place) -> Result<(), Fault> {

@@ -63,14 +63,14 @@ pub trait Transport {
     /// hop, before its first message.
     fn open(&mut self, hop: u32, peer: Rank, label: Label);
 
-    /// Starts a send of `hop`. `synchronous`: it must not complete before the receiver has started the matching
-    /// receive.
+    /// Starts the sends of the next segments of `hop`, one or more, which lie one after another: a message for each.
+    /// `synchronous`: the last of them must not complete before the receiver has started the matching receive.
     ///
     /// # Errors
     /// Of the library underneath.
     fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Self::Error>;
 
-    /// Starts a receive of `hop`.
+    /// Starts the receives of the next segments of `hop`, one or more, which come to lie one after another.
     ///
     /// # Errors
     /// Of the library underneath.
