@@ -226,7 +226,7 @@ mod tests {
         for (line, part) in [
             ("o --sizes 8,6", "'6'"),
             ("o --sizes 64Q", "'64Q'"),
-            ("o --collectives scatter", "'scatter'"),
+            ("o --collectives scan", "'scan'"),
             ("o --algorithms ring,circle", "'circle' is not stock, default, two_tree"),
             ("o --root first", "'first'"),
             ("o --budget -1", "'-1'"),
