@@ -187,7 +187,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     if (rank == 0)
-        printf("SWEEP medians of %d calls, after %d to %d of Nagare's of the same size\n", iterations, FIRST_CALLS,
+        printf("SWEEP medians of %d calls, after %d to %d others of the same size\n", iterations, FIRST_CALLS,
                MOST_FIRST_CALLS);
     for (int collective = 0; collective < COLLECTIVES; collective++)
         for (long bytes = 1024; bytes <= largest; bytes *= 4) {

@@ -78,6 +78,6 @@ echo "$where"
 printf '%-10s %10s %12s %12s %7s  %s\n' "" "size" "stock s" "Nagare s" "ratio" "what ran under Nagare"
 printf '%s\n' "${rows[@]}"
 echo "All results were verified. ratio = stock / Nagare; - where both ran the MPI library's own: by default Nagare
-leaves small calls to it, and those that are as fast there. Kernels: the fastest of three runs each. Collectives: the median
-of 5 calls on either side, after 12 to 40 in which Nagare measured what is the fastest."
+leaves small calls to it, and those that are as fast there. Kernels: the fastest of three runs each. Collectives: the
+median of 5 calls on either side, after 12 to 40 in which Nagare could measure what is the fastest."
 echo "$note"

@@ -97,6 +97,10 @@ impl Arguments {
             let between = self.record(shim)?.inter;
             return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
         }
+        // Only the root of a Scatter may say so; what it would say of what is sent means nothing elsewhere.
+        if self.is_scatter() && self.in_place() && self.root as Rank != self.within_group(shim)?.rank {
+            return Err(Reason::Argument);
+        }
         let Typed { count, datatype, .. } = self.significant();
         if count <= 0 {
             return Err(if count == 0 { Reason::Empty } else { Reason::Argument });

@@ -154,7 +154,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub deny_conflicts: bool,
     /// Only whether messages of one round ever meet on a link, and the first two that do: for thousands of ranks
-    #[arg(long, conflicts_with = "links")]
+    #[arg(long, conflicts_with_all = ["links", "limit"])]
     pub certificate: bool,
     /// Also what every link carries
     #[arg(long, conflicts_with = "json")]

@@ -87,7 +87,7 @@ fn told(certificate: &Certificate) -> String {
         return format!("every round without conflict: {rounds}, {messages} between hosts\n");
     };
     let links: Vec<String> = example.links.iter().map(|link| link.replace("->", "→")).collect();
-    let pair = [example.first, example.second].map(|transfer| format!("{}→{}", transfer.from, transfer.to));
+    let pair = [example.first, example.second].map(|(from, to)| format!("{from}→{to}"));
     format!(
         "{} of {rounds} with conflicts, {messages} between hosts\nthe first: {}, {} and {} share {}\n",
         certificate.in_conflict,

@@ -19,6 +19,7 @@ use nagare_plan::counted;
 use nagare_plan::profile::Measured;
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::text::wrapped;
+use nagare_plan::topology::Costs;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -107,10 +108,13 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
     }
     let rules = profile.rules(topology.ranks(), topology.node_count(), &topology.arrangement());
     machine.topology = topology.clone().with_costs(profile.costs);
-    machine.description += &format!("\nprofile {}", path.display());
-    if rules.is_empty() {
-        machine.description += ": its costs alone, since it was measured on other ranks";
-    }
+    let cells = match (profile.cells.is_empty(), rules.is_empty()) {
+        (true, _) => "; it says of no size what is the fastest",
+        (false, true) => "; its sizes were measured on other ranks, nodes or places",
+        (false, false) => "",
+    };
+    let costs = if profile.costs == Costs::default() { "; it knows no costs" } else { "" };
+    machine.description += &format!("\nprofile {}{cells}{costs}", path.display());
     Ok(rules)
 }
 

@@ -198,11 +198,10 @@ fn a_certificate_says_what_the_check_says() {
             continue;
         };
         with_conflicts += 1;
-        let ends = |transfer: &Value| [transfer["from"].clone(), transfer["to"].clone()];
+        let ends = |transfer: &Value| serde_json::json!([transfer["from"], transfer["to"]]);
         let example = &certificate["counterexample"];
-        let known = conflicts
-            .iter()
-            .find(|c| ends(&c["first"]) == ends(&example["first"]) && ends(&c["second"]) == ends(&example["second"]));
+        let is_example = |c: &&Value| ends(&c["first"]) == example["first"] && ends(&c["second"]) == example["second"];
+        let known = conflicts.iter().find(is_example);
         let known = known.unwrap_or_else(|| panic!("{words:?}: {example} is no conflict"));
         assert_eq!((known["round"].as_u64(), &known["links"]), (Some(*first), &example["links"]), "{words:?}");
         assert!(text.contains("\nthe first: "), "{text}");

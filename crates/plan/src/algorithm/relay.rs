@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   root ◄── node 1 ◄── node 2 ◄── node 3          node 1 sends its own blocks first, then node 2's, then node 3's:
-//!            1        2 1        3 2 1              the root's link is busy from the first moment to the last
+//!          1 2 3       2 3         3                the root's link is busy from the first moment to the last
 //! ```
 //! This applies the relay of the task groups (`tasks/relay.rs`) to every sender: each sends through the one scheduled
 //! before it, so no two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain

@@ -84,7 +84,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// How many times as long it takes as what is best at either end, at the worse one. `least`: see [`least`].
+    /// How many times as long it takes as what is best at either end, at the worse one. `least`: see [`best_times`].
     pub fn regret(&self, least: [f64; 2]) -> f64 {
         let times = |end: usize| self.ends[end] / least[end].max(f64::MIN_POSITIVE);
         times(0).max(times(1))
@@ -92,7 +92,7 @@ impl Prediction {
 }
 
 /// The least times of `predictions` at each end.
-pub fn least(predictions: impl Iterator<Item = Prediction>) -> [f64; 2] {
+pub fn best_times(predictions: impl Iterator<Item = Prediction>) -> [f64; 2] {
     predictions.fold([f64::INFINITY; 2], |least, p| [p.ends[0].min(least[0]), p.ends[1].min(least[1])])
 }
 
@@ -120,7 +120,7 @@ pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64
         Segments::Exactly(segment) => return of(segment),
     };
     let tried = || SEGMENTS.into_iter().filter(|&s| s <= most).map(of);
-    let least = least(tried());
+    let least = best_times(tried());
     // Of two that are as good as equal, the one with fewer messages.
     let better = |best: Prediction, next: Prediction| {
         if next.regret(least) < best.regret(least) * 0.99 { next } else { best }

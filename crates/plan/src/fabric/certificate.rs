@@ -1,7 +1,7 @@
 //! Whether no two messages of any round meet on a link, for schedules too large to keep whole.
 
-use super::check::{CheckError, Conflict, Transfer, host_of};
-use super::model::Fabric;
+use super::check::{CheckError, check_hosts, host_of};
+use super::model::{DirectedLink, Fabric};
 use super::placement::Placement;
 use super::routing::Router;
 use serde::Serialize;
@@ -16,18 +16,34 @@ pub struct Certificate {
     /// Rounds in which messages meet on a link with fewer cables than messages.
     pub in_conflict: usize,
     /// Two messages that meet, of the first of these rounds.
-    pub counterexample: Option<Conflict>,
+    pub counterexample: Option<Counterexample>,
+}
+
+/// Two messages of a round that share a link with fewer cables than messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counterexample {
+    /// Number of the round.
+    pub round: usize,
+    /// Label of the round.
+    pub label: String,
+    /// Sending and receiving rank of one.
+    pub first: (u32, u32),
+    /// Of the other.
+    pub second: (u32, u32),
+    /// Such links on the way of both, in the order of the first one's, as `a2 -> A`.
+    pub links: Vec<String>,
 }
 
 /// Looks at every round: its label, and the ranks between which messages go. Takes O(total route length).
 ///
 /// # Errors
-/// A rank that is not placed.
+/// A rank that is not placed, or a host that the fabric does not have.
 pub fn certify<'a>(
     fabric: &Fabric,
     placement: &Placement,
     rounds: impl Iterator<Item = (String, &'a [(u32, u32)])>,
 ) -> Result<Certificate, CheckError> {
+    check_hosts(fabric, placement)?;
     let mut router = Router::new(fabric);
     let mut certificate = Certificate { rounds: 0, messages: 0, in_conflict: 0, counterexample: None };
     // Of every directed link the messages of this round on it, and the first of them.
@@ -51,19 +67,23 @@ pub fn certify<'a>(
                 }
             }
         }
-        touched.iter().for_each(|link| carried[link.index()].0 = 0);
-        let Some(pair) = met else { continue };
-        certificate.in_conflict += 1;
-        if certificate.counterexample.is_none() {
-            let transfer = |at: usize| Transfer { from: messages[at].0, to: messages[at].1, bytes: 0 };
-            let [first, second] = [pair.0, pair.1].map(transfer);
-            let mut route =
-                |t: Transfer| Ok(router.route(host_of(placement, &label, t.from)?, host_of(placement, &label, t.to)?));
-            let (one, other) = (route(first)?, route(second)?);
-            let shared = one.iter().filter(|link| other.contains(link)).map(|&link| fabric.link_name(link));
-            certificate.counterexample =
-                Some(Conflict { round: number, links: shared.collect(), label, first, second });
+        if let Some((first, second)) = met {
+            certificate.in_conflict += 1;
+            if certificate.counterexample.is_none() {
+                let (first, second) = (messages[first], messages[second]);
+                let mut route = |(from, to)| {
+                    Ok::<_, CheckError>(
+                        router.route(host_of(placement, &label, from)?, host_of(placement, &label, to)?),
+                    )
+                };
+                let (one, other) = (route(first)?, route(second)?);
+                let is_crowded = |link: &DirectedLink| carried[link.index()].0 > fabric.parallel(*link);
+                let shared = one.into_iter().filter(|link| other.contains(link) && is_crowded(link));
+                let links = shared.map(|link| fabric.link_name(link)).collect();
+                certificate.counterexample = Some(Counterexample { round: number, label, first, second, links });
+            }
         }
+        touched.iter().for_each(|link| carried[link.index()].0 = 0);
     }
     Ok(certificate)
 }

@@ -111,11 +111,7 @@ const MAX_CONFLICTS: usize = 100_000;
 /// they share a directed link (host links included) that has fewer cables than transfers in that round; a pair counts
 /// once, however many links it shares. Takes O(total route length) plus the conflicts themselves.
 pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result<CheckReport, CheckError> {
-    let hosts = fabric.host_count();
-    if let Some(rank) = placement.hosts().iter().position(|h| h.0 as usize >= hosts) {
-        let host = placement.hosts()[rank].0;
-        return Err(CheckError::UnknownHost { rank, host, hosts });
-    }
+    check_hosts(fabric, placement)?;
     let mut router = Router::new(fabric);
     let mut uses: BTreeMap<DirectedLink, LinkUse> = BTreeMap::new();
     let mut report =
@@ -164,6 +160,15 @@ impl LinkUse {
 fn routes(round: &Round, placement: &Placement, router: &mut Router) -> Result<Vec<Vec<DirectedLink>>, CheckError> {
     let host = |rank| host_of(placement, &round.label, rank);
     round.transfers.iter().map(|t| Ok(router.route(host(t.from)?, host(t.to)?))).collect()
+}
+
+/// Whether the placement is one on this fabric.
+pub(super) fn check_hosts(fabric: &Fabric, placement: &Placement) -> Result<(), CheckError> {
+    let hosts = fabric.host_count();
+    match placement.hosts().iter().position(|h| h.0 as usize >= hosts) {
+        Some(rank) => Err(CheckError::UnknownHost { rank, host: placement.hosts()[rank].0, hosts }),
+        None => Ok(()),
+    }
 }
 
 /// The host of a rank that takes part in a round.

@@ -29,7 +29,7 @@ mod synthetic;
 mod timeline;
 
 pub use build::{FabricBuilder, LinkRate, MAX_LINKS, MAX_NODES, MAX_ROUTES};
-pub use certificate::{Certificate, certify};
+pub use certificate::{Certificate, Counterexample, certify};
 pub use check::{CheckError, CheckReport, Conflict, LinkUse, Round, Transfer, check};
 pub use error::{BuildError, FabricError};
 pub use file::MAX_FILE_BYTES;

@@ -9,16 +9,12 @@
 
 use crate::schedule::{Action, Hop, Parts, RankPlan, Round, Space};
 
-/// The opposite of a plan that copies, sends and receives. `last`: of every stage the last step that a rank has.
+/// The opposite of a plan that copies, sends and receives, and whose hops are ordered by their data alone. `last`: of
+/// every stage the last step that a rank has.
 pub fn mirrored(plan: RankPlan, last: &[u32]) -> RankPlan {
-    let hops = plan.hops.len() as u32;
+    debug_assert!(plan.hops.iter().all(|hop| hop.after.is_empty()), "an order beside that of the data");
     let last_turn = plan.hops.iter().map(|hop| hop.turn).max().unwrap_or(0);
-    let mut mirrored: Vec<Hop> = plan.hops.iter().rev().map(|hop| opposite(hop, last, last_turn)).collect();
-    for (index, hop) in (0..).zip(&plan.hops) {
-        for &earlier in &hop.after {
-            mirrored[(hops - 1 - earlier) as usize].after.push(hops - 1 - index);
-        }
-    }
+    let mirrored = plan.hops.iter().rev().map(|hop| opposite(hop, last, last_turn)).collect();
     RankPlan { hops: mirrored, ..plan }
 }
 

@@ -127,6 +127,7 @@ fn gather(ranks: u32, block: u64) -> Scheme {
 fn scatter(ranks: u32, block: u64) -> Scheme {
     match (ranks, block >> 10) {
         (4..8, ..2 | 4..8) | (8..32, ..16) | (32..64, 8..16) => Scheme::ScatterBinomial,
+        (32.., 0) if block < 512 => Scheme::ScatterBinomial,
         _ => Scheme::Scatter,
     }
 }

@@ -46,9 +46,14 @@ impl Costs {
 
 impl fmt::Display for Costs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}"));
-        let MessageCost { latency_us, gap_us } = Self::or(self.message, Transport::message(self.transport));
-        let (latency, gap, goodput) = (number(latency_us), number(gap_us), number(self.host_goodput));
+        let number = |value: Option<f64>, otherwise: &str| {
+            value.map_or_else(|| otherwise.to_owned(), |value| format!("{value:.1}"))
+        };
+        let MessageCost { latency_us, gap_us } = self.message;
+        let assumed = Transport::message(self.transport);
+        let of = |measured, assumed| number(measured, &format!("{} (assumed)", number(assumed, "unknown")));
+        let (latency, gap) = (of(latency_us, assumed.latency_us), of(gap_us, assumed.gap_us));
+        let goodput = number(self.host_goodput, "unknown");
         write!(f, "latency {latency} us, gap {gap} us, {goodput} Mbit/s of data from a host")
     }
 }

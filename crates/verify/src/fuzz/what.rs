@@ -46,7 +46,7 @@ const ROWS: &[Row] = &[
 ];
 
 impl What {
-    /// Every collective, those that Nagare carries out first.
+    /// Every collective.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..ROWS.len()).map(Self)
     }
