@@ -8,6 +8,9 @@ use std::fmt;
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514.
 pub(super) const GOODPUT: f64 = 1448.0 / 1514.0;
 
+/// What a core copies at once, Mbit/s; between processes, shorter than the caches.
+const COPIED: u32 = 80_000;
+
 /// What a message costs, and how fast a host sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
@@ -20,6 +23,13 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
+    pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
+        let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
+        let host_goodput = mbit.map(|mbit| f64::from(mbit) * GOODPUT);
+        Self { message: MessageCost::default(), host_goodput, transport }
+    }
+
     /// Rate of a host's link, Mbit/s, by the data that it sends.
     pub fn host_mbit(&self) -> Option<f64> {
         self.host_goodput.map(|goodput| goodput / GOODPUT)
@@ -65,3 +75,26 @@ impl PartialEq for Costs {
 }
 
 impl Eq for Costs {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Planner;
+    use crate::topology::Topology;
+
+    #[test]
+    fn plans_know_what_the_machine_says() {
+        let nodes = || Topology::of_nodes((0..8).collect()).expect("a topology");
+        let fast = Costs::of_machine(Some(Transport::Rdma), Some(100_000));
+        let planner = Planner::new(nodes().with_costs(fast));
+        let message = planner.message();
+        assert_eq!((message.latency, message.gap), (2000.0, 500.0));
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
+        assert!(planner.topology().measured_mbit().is_some_and(|mbit| close(mbit, 1e5)));
+        assert!(planner.topology().knows_rates());
+        let shared = Costs::of_machine(Some(Transport::SharedMemory), Some(1000));
+        assert_eq!(shared.host_goodput, Some(f64::from(COPIED) * GOODPUT));
+        let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
+        assert!(!unknown.knows_rates());
+    }
+}

@@ -1,7 +1,5 @@
 //! How messages travel between nodes, as far as their costs depend on it where nobody has measured them.
 
-use super::Costs;
-use super::costs::GOODPUT;
 use crate::fabric::MessageCost;
 
 /// How messages travel between nodes.
@@ -16,9 +14,6 @@ pub enum Transport {
     /// None: all ranks share memory, whatever they are told of nodes.
     SharedMemory,
 }
-
-/// What a core copies at once, Mbit/s; between processes, shorter than the caches.
-const COPIED: u32 = 80_000;
 
 impl Transport {
     /// Whether it never drops a message, so that nothing is won by keeping queues short.
@@ -44,37 +39,5 @@ impl Transport {
     /// that share processors 60 to 140 microseconds were measured.
     pub(super) fn spread(transport: Option<Self>) -> f64 {
         if matches!(transport, None | Some(Self::OpenMpiTcp | Self::Tcp)) { 10.0 } else { 1.0 }
-    }
-}
-
-impl Costs {
-    /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
-    pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
-        let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
-        let host_goodput = mbit.map(|mbit| f64::from(mbit) * GOODPUT);
-        Self { message: MessageCost::default(), host_goodput, transport }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Planner;
-    use crate::topology::Topology;
-
-    #[test]
-    fn plans_know_what_the_machine_says() {
-        let nodes = || Topology::of_nodes((0..8).collect()).expect("a topology");
-        let fast = Costs::of_machine(Some(Transport::Rdma), Some(100_000));
-        let planner = Planner::new(nodes().with_costs(fast));
-        let message = planner.message();
-        assert_eq!((message.latency, message.gap), (2000.0, 500.0));
-        let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
-        assert!(planner.topology().measured_mbit().is_some_and(|mbit| close(mbit, 1e5)));
-        assert!(planner.topology().knows_rates());
-        let shared = Costs::of_machine(Some(Transport::SharedMemory), Some(1000));
-        assert_eq!(shared.host_goodput, Some(f64::from(COPIED) * GOODPUT));
-        let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
-        assert!(!unknown.knows_rates());
     }
 }
