@@ -97,8 +97,9 @@ impl Arguments {
             let between = self.record(shim)?.inter;
             return Err(if between { Reason::Intercommunicator } else { Reason::Argument });
         }
-        // Only the root of a Scatter may say so; what it would say of what is sent means nothing elsewhere.
-        if self.is_scatter() && self.in_place() && self.root as Rank != self.within_group(shim)?.rank {
+        // Only the root of a Gather or Scatter may say so; count and type of its other side mean nothing elsewhere.
+        let is_of_root = matches!(self.collective, Collective::Gather | Collective::Scatter);
+        if is_of_root && self.in_place() && self.root as Rank != self.within_group(shim)?.rank {
             return Err(Reason::Argument);
         }
         let Typed { count, datatype, .. } = self.significant();

@@ -37,6 +37,8 @@ impl Drop for Ending<'_> {
         let Some(failure) = self.failure else { return };
         // What peers have sent to a rank that gives up would match its later calls.
         self.record.fail(failure);
+        // Nothing works any more in memory that a failed call has left as it was.
+        self.traffic.spare = None;
         // Before others are told: one of them may end the job, and with it this process.
         explain(self.collective, failure);
         if failure.is_news() {

@@ -1,6 +1,6 @@
-"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall, Alltoallv, Gather, Scatter, Allgather(v), Reduce_scatter) on arrays
-and bytearrays: plain, in place, with derived types and MAXLOC pairs; every result is compared with what each rank
-computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
+"""mpi4py's buffer calls (Bcast, Reduce, Allreduce, Alltoall(v), Gather(v), Scatter(v), Allgather(v), Reduce_scatter) on
+arrays and bytearrays: plain, in place, with derived types and MAXLOC pairs; every result is compared with what each
+rank computes for itself. Rank 0 prints PASS buffers cases=<calls>."""
 
 import struct
 import sys
@@ -197,6 +197,36 @@ def scatter(count, root):
     strided.Free()
 
 
+def gatherv_and_scatterv(count, root):
+    """Blocks lie in descending order of ranks; the first of three ranks has none."""
+    counts = [count * ((rank + 1) % 3) for rank in range(SIZE)]
+    starts = [sum(counts[rank + 1 :]) for rank in range(SIZE)]
+    whole = empty(sum(counts))
+    for rank in range(SIZE):
+        whole[starts[rank] : starts[rank] + counts[rank]] = ints(rank, counts[rank])
+    mine, here = ints(RANK, counts[RANK]), slice(starts[RANK], starts[RANK] + counts[RANK])
+
+    got = empty(sum(counts))
+    COMM.Gatherv(mine, [got, counts, starts, MPI.INT] if RANK == root else None, root=root)
+    check(f"Gatherv {count} root={root}", got, whole if RANK == root else empty(sum(counts)))
+    got[here] = mine
+    if RANK == root:
+        COMM.Gatherv(MPI.IN_PLACE, [got, counts, starts, MPI.INT], root=root)
+        check(f"Gatherv in place {count} root={root}", got, whole)
+    else:
+        COMM.Gatherv(mine, None, root=root)
+
+    got = empty(counts[RANK])
+    COMM.Scatterv([whole, counts, starts, MPI.INT] if RANK == root else None, got, root=root)
+    check(f"Scatterv {count} root={root}", got, mine)
+    got = empty(counts[RANK])
+    if RANK == root:
+        COMM.Scatterv([whole, counts, starts, MPI.INT], MPI.IN_PLACE, root=root)
+    else:
+        COMM.Scatterv(None, got, root=root)
+    check(f"Scatterv in place {count} root={root}", got, empty(counts[RANK]) if RANK == root else mine)
+
+
 def allgather(count):
     want = array("i")
     for rank in range(SIZE):
@@ -261,6 +291,7 @@ def main():
             reductions(count, root)
             gather(count, root)
             scatter(count, root)
+            gatherv_and_scatterv(count, root)
         maxloc(count)
         alltoall(count)
         alltoallv(count)

@@ -231,11 +231,10 @@ impl Topology {
     }
 
     /// From how many times to how many times as much it may cost, beside the bytes of links: both 1 where rates are
-    /// known and what a message costs was measured. Links that are slower than is assumed are messages that cost less,
-    /// in other units.
+    /// known and the gap between two messages, which decides segments, was measured. Links that are slower than is
+    /// assumed are messages that cost less, in other units.
     pub fn message_range(&self) -> [f64; 2] {
-        let known = self.known_cost();
-        let is_measured = known.gap_us.or(known.latency_us).is_some();
+        let is_measured = self.known_cost().gap_us.is_some();
         let dearer = if is_measured { 1.0 } else { Transport::spread(self.costs().transport) };
         [if self.knows_rates() { 1.0 } else { 1.0 / SLOWER }, dearer]
     }
