@@ -9,16 +9,17 @@ use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::Planner;
 use nagare_plan::choice::{Reason, Rule, Rules};
+use nagare_plan::context::Options;
 use nagare_plan::schedule::Rank;
-use nagare_plan::stock::Stock;
+use nagare_plan::stock::{Library, Stock};
 use nagare_plan::topology::{Grid, Topology};
 use std::ffi::c_int;
 use std::sync::Arc;
 
 /// Where the ranks are.
 pub struct Placement {
-    /// Makes the plans.
-    pub planner: Planner,
+    /// Makes the plans. On the heap: a placement is found on the stacks of programs, which may be small.
+    pub planner: Box<Planner>,
     /// Nodes of the communicator.
     pub nodes: u32,
     /// Largest message that the transport carries well, bytes.
@@ -62,18 +63,30 @@ impl Placement {
         // Nodes may be pretended: where ranks do not share memory, messages go between machines.
         let message = u64::from(if shares_memory { eager::FREE } else { limits.message() });
         let config = &shim.setup().config;
-        let options = config.options(facts.lossless || shares_memory);
-        let mut planner = Planner::with_options(topology, options);
-        if let Some((library, most_both_ways)) = facts.stock {
-            planner = planner.with_stock(Stock::new(library, most_both_ways));
-        }
+        let planner = planner(topology, config.options(facts.lossless || shares_memory), facts.stock);
         if rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
-            let grid = Grid::new(planner.context().grouped(), planner.topology());
-            log::debug!("a communicator of {size} ranks on {nodes} nodes, dimensions {grid}");
+            log_grid(&planner, size);
         }
         let measured = facts.profiles.rules(planner.topology());
         let rules = config.rules.before(&measured);
         let asks_for_devices = facts.devices;
         Ok(Self { shares_memory, asks_for_devices, planner, nodes, message, world_ranks, tags, measured, rules })
     }
+}
+
+/// Not inlined, and below not either: what is moved there takes no stack in what follows.
+#[inline(never)]
+fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, u64)>) -> Box<Planner> {
+    let planner = Planner::with_options(topology, options);
+    Box::new(match stock {
+        Some((library, most_both_ways)) => planner.with_stock(Stock::new(library, most_both_ways)),
+        None => planner,
+    })
+}
+
+#[inline(never)]
+fn log_grid(planner: &Planner, ranks: u32) {
+    let grid = Grid::new(planner.context().grouped(), planner.topology());
+    let nodes = planner.topology().node_count();
+    log::debug!("a communicator of {ranks} ranks on {nodes} nodes, dimensions {grid}");
 }
