@@ -302,11 +302,17 @@ fn what_is_measured_is_what_later_jobs_run() {
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         command
     };
-    let what = ["--sizes", "64,64K", "--collectives", "bcast,allreduce,alltoall", "--budget", "8s", "--out", out];
     let launcher = ["--", "mpirun.openmpi", "--oversubscribe", "-np", "2"];
-    let tuned = limited(&in_place(&[&["tune"], &what[..], &launcher].concat()));
-    assert!(tuned.status.success(), "{}", stderr(&tuned));
-    let written = std::fs::read_to_string(out).unwrap();
+    let tune = |budget| {
+        let what = ["--sizes", "64,64K", "--collectives", "bcast,allreduce,alltoall", "--budget", budget, "--out", out];
+        let tuned = limited(&in_place(&[&["tune"], &what[..], &launcher].concat()));
+        assert!(tuned.status.success(), "{}", stderr(&tuned));
+        (tuned, std::fs::read_to_string(out).unwrap())
+    };
+    let cells = |written: &str| written.matches("[[fastest]]").count();
+    // Where others keep the processors, a call of the library may take a fifth of a second, and not all fit in.
+    let tuned = ["8s", "2m"].into_iter().map(tune).find(|(_, written)| cells(written) == 6);
+    let (tuned, written) = tuned.expect("all measured within two minutes");
     // With the rate of this machine's link, where it tells one.
     let shape = ["network = \"levels node in shared memory\"", "transport = \"tcp", "placement = \"node 2 x 1\""];
     let pairs = ["[[pair]]\nwithin = \"job\"", "[reduction]"];
@@ -315,7 +321,6 @@ fn what_is_measured_is_what_later_jobs_run() {
     {
         assert!(written.contains(line), "no {line} in {written}");
     }
-    assert_eq!(written.matches("[[fastest]]").count(), 6, "{written}");
     assert_eq!(stdout_of(&["profile", "show", out]), stdout(&tuned).split("6 collectives and sizes").next().unwrap());
     let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["p.toml"]);
