@@ -305,7 +305,7 @@ fn what_is_measured_is_what_later_jobs_run() {
     let launcher = ["--", "mpirun.openmpi", "--oversubscribe", "-np", "2"];
     let tune = |budget| {
         let what = ["--sizes", "64,64K", "--collectives", "bcast,allreduce,alltoall", "--budget", budget, "--out", out];
-        let tuned = limited(&in_place(&[&["tune"], &what[..], &launcher].concat()));
+        let tuned = limited(&in_place(&[&["tune", "--force"], &what[..], &launcher].concat()));
         assert!(tuned.status.success(), "{}", stderr(&tuned));
         (tuned, std::fs::read_to_string(out).unwrap())
     };
