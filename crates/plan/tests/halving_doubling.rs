@@ -205,6 +205,42 @@ fn every_schedule_ends_though_every_send_waits_for_its_receive() {
     }
 }
 
+/// Nodes on a switch, in any number: halving and doubling take ⌈log2⌉ steps each, whatever the number, and every node
+/// sends as little as there can be.
+#[test]
+fn any_number_of_nodes_on_a_switch_takes_as_few_steps_as_there_can_be() {
+    for nodes in 1..=37u32 {
+        for ranks_on in boards(nodes).into_iter().filter(|ranks| *ranks != [1]) {
+            let of_nodes = (0..).zip(&ranks_on).flat_map(|(node, &ranks)| std::iter::repeat_n(node, ranks as usize));
+            let aggregators = *ranks_on.iter().min().unwrap();
+            let options = RailOptions { aggregators: Some(aggregators), ..RailOptions::default() };
+            let planner = Planner::new(Topology::of_nodes(of_nodes.collect()).unwrap()).with_rails(options);
+            assert_eq!(planner.context().rails().steps(), nodes.next_power_of_two().ilog2());
+            let ranks: u32 = ranks_on.iter().sum();
+            let plan = |rank| planner.plan_cut(Allreduce, Algorithm::HalvingDoubling, 0, rank, 2).unwrap();
+            let plans: Vec<RankPlan> = (0..ranks).map(plan).collect();
+            let of_rank = |rank| planner.context().grouped().node_of(rank);
+            let mut sent = vec![0; nodes as usize];
+            for (plan, hop) in plans.iter().flat_map(|plan| plan.hops.iter().map(move |hop| (plan, hop))) {
+                if hop.action == Action::Send && of_rank(plan.rank) != of_rank(hop.peer) {
+                    sent[of_rank(plan.rank) as usize] += hop.parts.count;
+                }
+            }
+            let parts = plans[0].parts;
+            assert_eq!(sent, vec![2 * parts / nodes * (nodes - 1); nodes as usize], "{nodes} nodes");
+            let (algorithm, stages) = ("halving_doubling".to_owned(), Vec::new());
+            let schedule = Schedule { collective: Allreduce, algorithm, root: 0, stages, plans };
+            if ranks <= 256 {
+                check_exactly_once(&schedule, &format!("{ranks_on:?}"));
+            }
+            for (segment, window) in [(1, 2), (7, 1)] {
+                let pacing = Pacing { segment, window, flow: None };
+                play(&schedule, u64::from(parts) * 2 + 3, pacing, true).unwrap_or_else(|e| panic!("{ranks_on:?}: {e}"));
+            }
+        }
+    }
+}
+
 /// More hops under way than a rank works on at a time.
 #[test]
 fn many_aggregators_lanes_and_chunks_do_not_wait_for_one_another() {

@@ -150,21 +150,23 @@ impl<'s> Way<'s> {
 
     /// One step of a chunk in all lanes of this rank.
     fn exchange(&mut self, stage: u32, step: u32, chunk: u32) {
-        let lanes = self.rails.lanes().len() as u32;
+        let (lanes, runs) = (self.rails.lanes().len() as u32, self.rails.runs());
+        let number = u32::from(self.node_ranks.widest() > 1) + stage;
         for (lane, halving) in &self.halvings {
-            // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
-            let in_order = (step * self.chunks + chunk) * lanes + lane;
-            let round = Round { stage: (u32::from(self.node_ranks.widest() > 1) + stage) as u16, step: in_order };
-            let tag = (stage * self.steps * self.chunks * lanes + in_order) % TAGS;
             let turn = (stage * self.steps + step) * self.chunks + chunk;
             let aggregator = |node| {
                 NodeTrees::aggregator(self.node_ranks, node, self.rails.aggregator_of(*lane), self.rails.aggregators())
             };
             let at = if stage == HALVING { step } else { self.steps - 1 - step };
-            let both = halving[at as usize].ends(stage != HALVING).map(|(action, node, positions)| {
+            let both = halving[at as usize].ends(stage != HALVING).into_iter().map(|(action, node, run, positions)| {
+                // Every message of a lane and a chunk has a round of its own, for they share the links of the host.
+                let in_order = ((step * self.chunks + chunk) * lanes + lane) * runs + run;
+                let round = Round { stage: number as u16, step: in_order };
+                let tag = (stage * self.steps * self.chunks * lanes * runs + in_order) % TAGS;
                 let (peer, parts) = (aggregator(node), self.parts(*lane, chunk, positions));
                 Hop { action, peer, parts, round, tag, turn, after: Vec::new() }
             });
+            let both: Vec<Hop> = both.collect();
             self.hops.extend(both);
         }
     }

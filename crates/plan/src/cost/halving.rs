@@ -86,8 +86,7 @@ fn transfers(collective: Collective, rails: &Rails) -> Vec<Vec<Transfer>> {
     let mut halving = vec![Vec::new(); rails.steps() as usize];
     for (lane, from) in (0..rails.lanes().len() as u32).flat_map(|l| (0..rails.nodes()).map(move |node| (l, node))) {
         for (step, transfer) in halving.iter_mut().zip(rails.halving(lane, from)) {
-            let positions = transfer.sent.end - transfer.sent.start;
-            step.push(Transfer { from, to: transfer.to, positions });
+            step.push(Transfer { from, to: transfer.to, positions: transfer.sent.len() });
         }
     }
     let back = |t: &Transfer| Transfer { from: t.to, to: t.from, positions: t.positions };

@@ -58,8 +58,9 @@ fn keep_contribution(hops: &mut [Hop], first: usize) {
 fn needs_stage(half: &Half, lane: u32) -> bool {
     let of_lane = &half.by_lane[lane as usize];
     let held = of_lane.halving.iter().map(|transfer| &transfer.received);
-    let mut runs = of_lane.pieces.iter().chain(held).map(|run| half.blocks.staged(Rail { lane, chunk: 0 }, run));
-    runs.any(|run| half.blocks.unstaged(run, Space::Output).is_none())
+    let runs = of_lane.pieces.iter().chain(held).flat_map(|stretch| stretch.runs());
+    let mut staged = runs.map(|run| half.blocks.staged(Rail { lane, chunk: 0 }, run));
+    staged.any(|run| half.blocks.unstaged(run, Space::Output).is_none())
 }
 
 /// Where positions of a rail are at this rank.
@@ -74,7 +75,7 @@ fn gather_inside(half: &mut Half, staged: &[bool], chunk: u32) {
     for lane in 0..half.by_lane.len() as u32 {
         let (rail, aggregator) = (Rail { lane, chunk }, half.rails.aggregator_of(lane));
         let (slice, slices) = (half.blocks.slice(rail), half.blocks.slices());
-        let gathered = place(half, staged, rail, half.by_lane[lane as usize].owned());
+        let gathered = place(half, staged, rail, &half.by_lane[lane as usize].owned());
         let own = half.blocks.slice_of(rail, Space::Input, half.rank);
         let ranks = half.blocks.served(half.node, aggregator);
         for (&served, nth) in ranks.iter().zip(0..) {
@@ -95,15 +96,16 @@ fn gather_inside(half: &mut Half, staged: &[bool], chunk: u32) {
 fn bcast_inside(half: &mut Half, staged: &[bool], (step, steps): (u32, u32), chunk: u32) {
     for lane in 0..half.by_lane.len() as u32 {
         let rail = Rail { lane, chunk };
-        let piece = half.by_lane[lane as usize].pieces[(steps - step) as usize].clone();
-        let parts = place(half, staged, rail, &piece);
-        // Streams of the first stage between the same ranks have lower tags.
-        let number = half.blocks.slices() + step * half.blocks.rails() + half.blocks.number(rail);
-        let label =
-            HopLabel { stage: 2 * u16::from(half.inside()), rail: number, turn: (steps + step) * half.chunks + chunk };
-        half.node_trees.bcast(&mut half.hops, half.rails.aggregator_of(lane), parts, label);
-        if staged[lane as usize] {
-            half.shuffle(parts, Space::Output);
+        for (run, positions) in half.runs(lane, steps - step) {
+            let parts = place(half, staged, rail, &positions);
+            // Streams of the first stage between the same ranks have lower tags.
+            let number = half.blocks.slices() + half.numbered(step, rail, run);
+            let stage = 2 * u16::from(half.inside());
+            let label = HopLabel { stage, rail: number, turn: (steps + step) * half.chunks + chunk };
+            half.node_trees.bcast(&mut half.hops, half.rails.aggregator_of(lane), parts, label);
+            if staged[lane as usize] {
+                half.shuffle(parts, Space::Output);
+            }
         }
     }
 }

@@ -1,15 +1,22 @@
 //! One dimension of halving and doubling: how the nodes of a line come to own a position each.
 //!
 //! ```text
-//!   4 nodes, neighbours:   ┌───────── 0–3, 1–2 ─────────┐   step 1: 0 and 3 keep the lower half, 1 and 2 the upper
-//!                          0 ─────── 1 ─ ─ ─ 2 ─────── 3    step 2: partners are neighbours again, over other links
-//!                            step 1            step 1
+//!   4 nodes, halved:   ┌───────── 0–3, 1–2 ─────────┐   step 1: 0 and 3 keep the lower half, 1 and 2 the upper
+//!                      0 ─────── 1 ─ ─ ─ 2 ─────── 3    step 2: partners are neighbours again, over other links
+//!                        step 1            step 1
+//!
+//!   5 nodes, what node r still works on:   step 1: r … r+4   sends r+3 r+4 three nodes on
+//!   (shifts, numbers modulo 5)             step 2: r … r+2   sends r+2     two nodes on
+//!                                          step 3: r, r+1    sends r+1     to the next;   r is left
 //! ```
-//! A line of a power of two is halved: in every step two nodes exchange halves of what both hold. A line of any other
-//! size is cut into as many positions as it has nodes, which go around, every step to the neighbour. In both each node
+//! A line of a power of two is **halved**: in every step two nodes exchange halves of what both hold. On a line of any
+//! other size data go **around**, every step to the neighbour, where the line is a ring of links; where all nodes are
+//! at one switch, or groups at switches above them, steps are **shifts**: a node sends the upper half of what it works
+//! on so many nodes on, and the lower half, of the odd number, is left: ⌈log2 s⌉ steps. In each of the three a node
 //! combines what it receives and in the end owns one position; read backwards, the same steps spread what each owns to
-//! all. Source: Japanese patent 7087953 (docs/provenance.md).
+//! all. Sources: Japanese patent 7087953; shifts: arXiv 2410.14234 (docs/provenance.md).
 
+use super::stretch::Stretch;
 use std::ops::Range;
 
 /// Which nodes of a line are partners in the steps of a halving.
@@ -28,59 +35,108 @@ pub struct LineStep {
     /// The node that is sent to, by its coordinate.
     pub to: u32,
     /// Positions sent, as they are held before the step.
-    pub sent: Range<u32>,
+    pub sent: Stretch,
     /// The node that is received from.
     pub from: u32,
     /// Positions received.
-    pub received: Range<u32>,
+    pub received: Stretch,
 }
 
 /// The steps of all nodes of a line.
 #[derive(Clone, Debug)]
 pub struct Along {
     size: u32,
-    /// For lines that are halved, the steps of every node.
-    halving: Vec<Vec<LineStep>>,
+    way: Steps,
+}
+
+#[derive(Clone, Debug)]
+enum Steps {
+    /// Two nodes exchange halves: the steps of every node.
+    Halved(Vec<Vec<LineStep>>),
+    /// Every step to the neighbour.
+    Around,
+    /// For every step how many positions a node works on before it.
+    Shifts(Vec<u32>),
 }
 
 impl Along {
-    /// A line of `size` nodes, at least 1.
+    /// A line of `size` nodes, at least 1, each of which is joined to its neighbours: halved if it can be, else around.
     pub fn new(size: u32, pairs: Pairs) -> Self {
-        let mut halving = Vec::new();
-        if size.is_power_of_two() {
-            halving = vec![Vec::new(); size as usize];
-            halve(&(0..size).collect::<Vec<_>>(), 0..size, (size, pairs), &mut halving);
+        if !size.is_power_of_two() {
+            return Self::around(size);
         }
-        Self { size, halving }
+        let mut steps = vec![Vec::new(); size as usize];
+        halve(&(0..size).collect::<Vec<_>>(), 0..size, (size, pairs), &mut steps);
+        Self { size, way: Steps::Halved(steps) }
     }
 
-    /// The same with every step to the neighbour, whatever the size.
+    /// A line of `size` nodes, at least 1, between which all ways are alike: halved if it can be, else by shifts.
+    pub fn switched(size: u32, pairs: Pairs) -> Self {
+        if size.is_power_of_two() {
+            return Self::new(size, pairs);
+        }
+        let halves = std::iter::successors(Some(size), |held| Some(held.div_ceil(2)));
+        Self { size, way: Steps::Shifts(halves.take_while(|&held| held > 1).collect()) }
+    }
+
+    /// Every step to the neighbour, whatever the size.
     pub fn around(size: u32) -> Self {
-        Self { size, halving: Vec::new() }
+        Self { size, way: Steps::Around }
     }
 
     /// Number of steps.
     pub fn steps(&self) -> u32 {
-        if self.halving.is_empty() { self.size - 1 } else { self.size.ilog2() }
+        match &self.way {
+            Steps::Halved(_) => self.size.ilog2(),
+            Steps::Around => self.size - 1,
+            Steps::Shifts(held) => held.len() as u32,
+        }
+    }
+
+    /// Into how many pieces of equal size, rounded down, the first step cuts what there is.
+    pub fn cut(&self) -> u32 {
+        match &self.way {
+            Steps::Around => self.size,
+            Steps::Halved(_) | Steps::Shifts(_) => self.size.min(2),
+        }
+    }
+
+    /// The most runs of positions that a node sends in a step.
+    pub fn runs(&self) -> u32 {
+        if matches!(self.way, Steps::Shifts(_)) { Stretch::RUNS } else { 1 }
     }
 
     /// What the node at `coordinate` does in step `step`.
     pub fn leg(&self, coordinate: u32, step: u32) -> LineStep {
-        if let Some(steps) = self.halving.get(coordinate as usize) {
-            return steps[step as usize].clone();
+        let around = |offset: u32| (coordinate + offset) % self.size;
+        let stretch = |first, count| Stretch::around(first, count, self.size);
+        match &self.way {
+            Steps::Halved(steps) => steps[coordinate as usize][step as usize].clone(),
+            Steps::Around => {
+                let back = |offset: u32| stretch(around(self.size - offset), 1);
+                LineStep { to: around(1), sent: back(step), from: around(self.size - 1), received: back(step + 1) }
+            }
+            Steps::Shifts(held) => {
+                let left = held[step as usize].div_ceil(2);
+                let from = around(self.size - left);
+                let sent = |node| self.shifted(held, node, step);
+                LineStep { to: around(left), sent: sent(coordinate), from, received: sent(from) }
+            }
         }
-        let around = |offset: u32| (coordinate + self.size - offset) % self.size;
-        let one = |position: u32| position..position + 1;
-        let (sent, received) = (one(around(step)), one(around(step + 1)));
-        LineStep { to: (coordinate + 1) % self.size, sent, from: around(1), received }
+    }
+
+    /// What a node sends in a step of shifts. Of an odd number of positions one is left in the first step that nothing
+    /// is combined into. It is sent in the second, in a run of its own: what it is has not changed since.
+    fn shifted(&self, held: &[u32], node: u32, step: u32) -> Stretch {
+        let held = held[step as usize];
+        let left = held.div_ceil(2);
+        let stretch = |first, count| Stretch::around((node + first) % self.size, count, self.size);
+        if step == 1 { stretch(left, held - left - 1).and(stretch(held - 1, 1)) } else { stretch(left, held - left) }
     }
 
     /// The position that the node at `coordinate` owns after the last step.
     pub fn position(&self, coordinate: u32) -> u32 {
-        self.steps().checked_sub(1).map_or(0, |last| {
-            let leg = self.leg(coordinate, last);
-            leg.received.start
-        })
+        self.steps().checked_sub(1).map_or(0, |last| self.leg(coordinate, last).received.first())
     }
 }
 
@@ -102,6 +158,7 @@ fn halve(nodes: &[u32], positions: Range<u32>, (ring, pairs): (u32, Pairs), step
         let mirrored = pairs == Pairs::Near && pair % 2 == 1;
         let (low, high) = if mirrored { (b, a) } else { (a, b) };
         let (lower, upper) = (positions.start..middle, middle..positions.end);
+        let (lower, upper) = (Stretch::run(lower), Stretch::run(upper));
         steps[low as usize].push(LineStep { to: high, sent: upper.clone(), from: high, received: lower.clone() });
         steps[high as usize].push(LineStep { to: low, sent: lower, from: low, received: upper });
         halves[0].push(low);
@@ -120,7 +177,13 @@ mod tests {
     #[test]
     fn every_position_is_combined_once_and_owned_by_one_node() {
         for size in 1..=70u32 {
-            for along in [Along::new(size, Pairs::Near), Along::new(size, Pairs::Bits), Along::around(size)] {
+            let all = [
+                Along::new(size, Pairs::Near),
+                Along::new(size, Pairs::Bits),
+                Along::switched(size, Pairs::Near),
+                Along::around(size),
+            ];
+            for along in all {
                 // held[node][position]: which nodes contributed, each counted.
                 let mut held: Vec<Vec<Vec<u32>>> = (0..size)
                     .map(|node| (0..size).map(|_| (0..size).map(|n| u32::from(n == node)).collect()).collect())
@@ -131,7 +194,7 @@ mod tests {
                         let leg = along.leg(node, step);
                         assert_eq!(along.leg(leg.from, step).to, node, "{along:?} {step}");
                         assert_eq!(along.leg(leg.from, step).sent, leg.received, "{along:?} {step}");
-                        for position in leg.received.clone() {
+                        for position in leg.received.runs().iter().cloned().flatten() {
                             for n in 0..size as usize {
                                 held[node as usize][position as usize][n] +=
                                     before[leg.from as usize][position as usize][n];
@@ -161,5 +224,24 @@ mod tests {
         assert_eq!(partners(4, Pairs::Bits, 1), [(0, 2), (1, 3)]);
         // In the second step of eight all partners are still neighbours, over the links that the first left idle.
         assert_eq!(partners(8, Pairs::Near, 1), [(0, 7), (1, 2), (3, 4), (5, 6)]);
+    }
+    /// Every step halves what is left, and a step is one shift of all nodes.
+    #[test]
+    fn shifts_take_as_few_steps_as_there_can_be_and_send_no_position_twice() {
+        for size in (3..=1025u32).filter(|size| !size.is_power_of_two()) {
+            let along = Along::switched(size, Pairs::Near);
+            assert_eq!(1 << along.steps(), size.next_power_of_two());
+            let mut sent = 0;
+            for step in 0..along.steps() {
+                let shift = along.leg(0, step).to;
+                assert!((0..size).all(|node| along.leg(node, step).to == (node + shift) % size), "{size}, {step}");
+                sent += along.leg(size / 2, step).sent.len();
+            }
+            assert_eq!(sent, size - 1);
+        }
+        let along = Along::switched(5, Pairs::Near);
+        let to: Vec<u32> = (0..3).map(|step| along.leg(4, step).to).collect();
+        assert_eq!(to, [2, 1, 0]);
+        assert_eq!(along.leg(1, 0).sent.runs(), [4..5, 0..1], "past the end of the line");
     }
 }

@@ -11,6 +11,7 @@ use super::blocks::{Blocks, Rail};
 use super::node_trees::NodeTrees;
 use super::rails::{Rails, Transfer};
 use super::staging::shuffled;
+use super::stretch::Stretch;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Run, Space, TAGS};
 use crate::topology::NodeRanks;
 use std::ops::Range;
@@ -21,27 +22,29 @@ pub struct LaneSteps {
     /// The steps of its halving.
     pub halving: Vec<Transfer>,
     /// All positions in pieces, the owned one last.
-    pub pieces: Vec<Range<u32>>,
+    pub pieces: Vec<Stretch>,
 }
 
 impl LaneSteps {
     fn new(rails: &Rails, lane: u32, node: u32) -> Self {
-        let (halving, position) = (rails.halving(lane, node), rails.position(lane, node));
+        let halving: Vec<Transfer> = rails.halving(lane, node).into_iter().map(Transfer::joined).collect();
+        let position = rails.position(lane, node);
         let sent = halving.iter().map(|transfer| transfer.sent.clone());
-        Self { pieces: sent.chain(std::iter::once(position..position + 1)).collect(), halving }
+        Self { pieces: sent.chain(std::iter::once(Stretch::run(position..position + 1))).collect(), halving }
     }
 
     /// The position that the node owns.
-    pub fn owned(&self) -> &Range<u32> {
-        &self.pieces[self.halving.len()]
+    pub fn owned(&self) -> Range<u32> {
+        let position = self.pieces[self.halving.len()].first();
+        position..position + 1
     }
 
     /// Number of pieces, from the first on, that the halving has worked on after `step`: what is received is sent in
     /// the next steps.
     pub fn needed(&self, step: u32) -> u32 {
         let received = &self.halving[step as usize].received;
-        let overlaps = |piece: &&Range<u32>| piece.start < received.end && received.start < piece.end;
-        step + 1 + self.pieces[step as usize + 1..].iter().take_while(overlaps).count() as u32
+        let later = self.pieces[step as usize + 1..].iter().rposition(|piece| piece.overlaps(received));
+        step + 1 + later.map_or(0, |piece| piece as u32 + 1)
     }
 }
 
@@ -100,22 +103,33 @@ impl<'r> Half<'r> {
         place: impl Fn(&Self, Rail, &Range<u32>) -> Parts,
     ) {
         let Some(own) = self.own else { return };
-        let (lanes, aggregators) = (self.rails.lanes().len() as u32, self.rails.aggregators());
+        let (lanes, runs) = (self.rails.lanes().len() as u32, self.rails.runs());
         for lane in self.rails.lanes_of(own) {
             let rail = Rail { lane, chunk };
             let halving = &self.by_lane[lane as usize].halving;
             let at = if backwards { halving.len() - 1 - step as usize } else { step as usize };
-            // Every exchange of a lane and a chunk has a round of its own, for they share the links of the host.
-            let in_order = (step * self.chunks + chunk) * lanes + lane;
-            let round = Round { stage: u16::from(self.inside()), step: in_order };
-            let hops = halving[at].ends(backwards).map(|(action, node, positions)| {
-                let (peer, parts) =
-                    (NodeTrees::aggregator(self.node_ranks, node, own, aggregators), place(self, rail, positions));
+            let hops = halving[at].ends(backwards).into_iter().map(|(action, node, run, positions)| {
+                // Every message of a lane and a chunk has a round of its own, for they share the links of the host.
+                let in_order = ((step * self.chunks + chunk) * lanes + lane) * runs + run;
+                let round = Round { stage: u16::from(self.inside()), step: in_order };
+                let peer = NodeTrees::aggregator(self.node_ranks, node, own, self.rails.aggregators());
+                let parts = place(self, rail, positions);
                 let turn = step * self.chunks + chunk;
                 Hop { action, peer, parts, round, tag: in_order % TAGS, turn, after: Vec::new() }
             });
+            let hops: Vec<Hop> = hops.collect();
             self.hops.extend(hops);
         }
+    }
+
+    /// The runs of a piece of a lane, numbered.
+    pub fn runs(&self, lane: u32, piece: u32) -> Vec<(u32, Range<u32>)> {
+        (0..).zip(self.by_lane[lane as usize].pieces[piece as usize].runs().iter().cloned()).collect()
+    }
+
+    /// Number of a run of a piece, among those of all rails.
+    pub fn numbered(&self, piece: u32, rail: Rail, run: u32) -> u32 {
+        (piece * self.blocks.rails() + self.blocks.number(rail)) * self.rails.runs() + run
     }
 
     /// Copies a run of the stage from the input, or to the output.

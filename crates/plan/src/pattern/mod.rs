@@ -18,6 +18,7 @@ mod rails;
 mod reduce_scatter;
 mod staging;
 mod steps;
+mod stretch;
 mod virtual_ranks;
 
 pub use along::{Along, LineStep, Pairs};
@@ -34,4 +35,5 @@ pub use parallel_trees::{End, Ends, along_trees};
 pub use rails::{MOST_CHUNKS, RailOptions, Rails, Transfer, chunks};
 pub(crate) use staging::{Staging, first_of_run, place_of, sorted};
 pub use steps::{Step, stepwise};
+pub use stretch::Stretch;
 pub use virtual_ranks::{Partners, VirtualRanks};

@@ -13,6 +13,7 @@
 
 use super::along::{Along, Pairs};
 use super::lanes::Lane;
+use super::stretch::Stretch;
 use crate::schedule::Action;
 use crate::topology::{Dimension, DimensionOrder, Grid, Line, Origin};
 use std::ops::Range;
@@ -49,22 +50,31 @@ pub struct Transfer {
     /// The node that is sent to.
     pub to: u32,
     /// Positions sent.
-    pub sent: Range<u32>,
+    pub sent: Stretch,
     /// The node that is received from.
     pub from: u32,
     /// Positions received.
-    pub received: Range<u32>,
+    pub received: Stretch,
 }
 
 impl Transfer {
-    /// What the node does: action, the other node, positions. `backwards`: in a doubling, where it sends what it
-    /// received and receives what it sent.
-    pub fn ends(&self, backwards: bool) -> [(Action, u32, &Range<u32>); 2] {
-        if backwards {
-            [(Action::Send, self.from, &self.received), (Action::Recv, self.to, &self.sent)]
+    /// What the node does: action, the other node, which run of positions, and the run. `backwards`: in a doubling,
+    /// where it sends what it received and receives what it sent.
+    pub fn ends(&self, backwards: bool) -> Vec<(Action, u32, u32, &Range<u32>)> {
+        let (sends, receives) = if backwards {
+            ((Action::Send, self.from, &self.received), (Action::Recv, self.to, &self.sent))
         } else {
-            [(Action::Send, self.to, &self.sent), (Action::Reduce, self.from, &self.received)]
-        }
+            ((Action::Send, self.to, &self.sent), (Action::Reduce, self.from, &self.received))
+        };
+        let ends = [sends, receives].into_iter().flat_map(|(action, node, stretch)| {
+            (0..).zip(stretch.runs()).map(move |(which, run)| (action, node, which, run))
+        });
+        ends.collect()
+    }
+
+    /// The same in as few messages as there can be: where all that is sent is in one buffer.
+    pub fn joined(self) -> Self {
+        Self { sent: self.sent.joined(), received: self.received.joined(), ..self }
     }
 }
 
@@ -83,7 +93,8 @@ impl Rails {
     /// Rails over `grid`: `lanes` of all aggregators one after another, equally many for each; there is at least one of
     /// both.
     pub fn new(grid: Grid, lanes: Vec<Lane>, aggregators: u32, pairs: Pairs) -> Self {
-        let along = grid.dimensions().iter().map(|d| Along::new(d.size, pairs)).collect();
+        let along = if grid.is_switched() { Along::switched } else { Along::new };
+        let along = grid.dimensions().iter().map(|d| along(d.size, pairs)).collect();
         Self { grid, along, lanes, aggregators }
     }
 
@@ -133,12 +144,14 @@ impl Rails {
 
     /// Into how many pieces the first step cuts the vector, over all lanes.
     pub fn cut(&self) -> u64 {
-        let cut = |d: usize| match self.grid.dimensions()[d].size {
-            size if size.is_power_of_two() => size.min(2),
-            size => size,
-        };
-        let first = self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| cut(d))).max().unwrap_or(1);
+        let cuts = self.lanes.iter().filter_map(|lane| lane.order.first().map(|&d| self.along[d].cut()));
+        let first = cuts.max().unwrap_or(1);
         self.lanes.len() as u64 * u64::from(first)
+    }
+
+    /// The most runs of positions that a node sends in a step.
+    pub fn runs(&self) -> u32 {
+        self.along.iter().map(Along::runs).max().unwrap_or(1)
     }
 
     /// The steps of a node's halving. Its doubling is the same backwards: it sends what it received and receives what
@@ -147,17 +160,18 @@ impl Rails {
         let mut transfers = Vec::with_capacity(self.steps() as usize);
         let (mut base, mut span) = (0, self.nodes());
         let lane = &self.lanes[lane as usize];
-        for &dimension in &lane.order {
+        for (nth, &dimension) in lane.order.iter().enumerate() {
             let (along, size) = (&self.along[dimension], self.grid.dimensions()[dimension].size);
             let turned = |coordinate: u32| self.turned(lane, dimension, coordinate);
             let own = turned(self.grid.coordinate(node, dimension));
             span /= size;
-            let positions = |run: Range<u32>| base + run.start * span..base + run.end * span;
             transfers.extend((0..along.steps()).map(|step| {
                 let leg = along.leg(own, step);
                 let at = |coordinate| self.grid.moved(node, dimension, turned(coordinate));
-                let (sent, received) = (positions(leg.sent), positions(leg.received));
-                Transfer { to: at(leg.to), sent, from: at(leg.from), received }
+                let (sent, received) = (leg.sent.spread(base, span), leg.received.spread(base, span));
+                let transfer = Transfer { to: at(leg.to), sent, from: at(leg.from), received };
+                // After the first dimension everything has been combined.
+                if nth == 0 { transfer } else { transfer.joined() }
             }));
             base += along.position(own) * span;
         }

@@ -53,11 +53,13 @@ pub fn reduce_scatter(node_ranks: &NodeRanks, rails: &Rails, chunks: u32, rank: 
 fn reduce_inside(half: &mut Half, piece: u32, chunk: u32) {
     for lane in 0..half.by_lane.len() as u32 {
         let rail = Rail { lane, chunk };
-        let parts = half.blocks.staged(rail, &half.by_lane[lane as usize].pieces[piece as usize]);
-        half.shuffle(parts, Space::Input);
-        let number = piece * half.blocks.rails() + half.blocks.number(rail);
-        let label = HopLabel { stage: 0, rail: number, turn: piece * half.chunks + chunk };
-        half.node_trees.reduce(&mut half.hops, half.rails.aggregator_of(lane), parts, label);
+        for (run, positions) in half.runs(lane, piece) {
+            let parts = half.blocks.staged(rail, &positions);
+            half.shuffle(parts, Space::Input);
+            let number = half.numbered(piece, rail, run);
+            let label = HopLabel { stage: 0, rail: number, turn: piece * half.chunks + chunk };
+            half.node_trees.reduce(&mut half.hops, half.rails.aggregator_of(lane), parts, label);
+        }
     }
 }
 
@@ -66,11 +68,11 @@ fn scatter_inside(half: &mut Half, steps: u32, chunk: u32) {
     for lane in 0..half.by_lane.len() as u32 {
         let (rail, aggregator) = (Rail { lane, chunk }, half.rails.aggregator_of(lane));
         let (slice, slices) = (half.blocks.slice(rail), half.blocks.slices());
-        let finished = half.blocks.staged(rail, half.by_lane[lane as usize].owned());
+        let finished = half.blocks.staged(rail, &half.by_lane[lane as usize].owned());
         let result = half.blocks.slice_of(rail, Space::Output, half.rank);
         let ranks = half.blocks.served(half.node, aggregator);
         // Streams of the first stage between the same ranks have lower tags.
-        let tag = (half.blocks.rails() * (steps + 1) + slice) % TAGS;
+        let tag = (half.numbered(steps + 1, Rail { lane: 0, chunk: 0 }, 0) + slice) % TAGS;
         for (&served, nth) in ranks.iter().zip(0..) {
             let own = Parts { first: finished.first + nth, count: 1, ..finished };
             let place = (Round { stage: 2, step: nth * slices + slice }, tag, steps * half.chunks + chunk);

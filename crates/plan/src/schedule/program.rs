@@ -85,6 +85,12 @@ pub enum ProgramError {
         /// Index of the hop.
         hop: u32,
     },
+    /// Of what it sends or combines a part is still the rank's own contribution, in another buffer than the rest.
+    #[error("hop {hop}: some of its parts have been combined or received, others are still the rank's contribution")]
+    InTwoBuffers {
+        /// Index of the hop.
+        hop: u32,
+    },
     /// A copy or shuffle would overwrite what it reads or has written.
     #[error("hop {hop}: writes where it reads, or twice in one place")]
     InItsOwnWay {
@@ -118,6 +124,8 @@ struct Waits {
     data: Vec<u32>,
     whole: Vec<u32>,
     last_writer: Option<u32>,
+    /// It touches a part that no hop has written before.
+    unwritten: bool,
     /// It writes a part that it also reads, or one part twice.
     itself: bool,
 }
@@ -229,6 +237,7 @@ impl<'p> Parted<'p> {
         for part in &mut self.touched[space as usize][first as usize..(first + count) as usize] {
             part.writer.into_iter().for_each(&mut wait);
             waits.last_writer = part.writer.max(waits.last_writer);
+            waits.unwritten |= part.writer.is_none();
             if writes {
                 part.readers.drain(..).for_each(&mut wait);
                 part.writer = Some(hop);
@@ -270,9 +279,13 @@ impl Program {
             for place in written {
                 parted.touch(index, place, writes, &mut waits);
             }
-            let Waits { mut data, mut whole, last_writer, itself } = waits;
+            let Waits { mut data, mut whole, last_writer, unwritten, itself } = waits;
             if itself {
                 return Err(ProgramError::InItsOwnWay { hop: index });
+            }
+            let uses = matches!(hop.action, Action::Send | Action::Reduce) && parts.space == Space::Vector;
+            if uses && unwritten && last_writer.is_some() {
+                return Err(ProgramError::InTwoBuffers { hop: index });
             }
             for list in [&mut data, &mut whole] {
                 list.sort_unstable();

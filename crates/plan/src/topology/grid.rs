@@ -104,6 +104,12 @@ impl Grid {
         self.origin
     }
 
+    /// Whether the nodes along a dimension are at one switch, or in groups below switches, and not joined one to the
+    /// next: where nothing is said of links between neighbours.
+    pub fn is_switched(&self) -> bool {
+        matches!(self.origin, Origin::Levels | Origin::Line)
+    }
+
     /// The dimensions of more than one node, by index, in the order in which they are halved.
     pub fn ordered(&self, order: DimensionOrder) -> Vec<usize> {
         // Where no rates are known, all links are taken to be as fast as each other.
