@@ -181,12 +181,12 @@ pub struct Rule {
     pub max: u64,
 }
 
-/// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours.
-/// Measured on the emulated clusters: below, the library's own are as fast.
+/// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours;
+/// below [`usual`] only one that is predicted to be far faster than the library's own.
 pub const DEFAULTS: &[Rule] = &[
-    default(Collective::Reduce, 32 << 10),
+    default(Collective::Reduce, 4 << 10),
     default(Collective::Bcast, 8 << 10),
-    default(Collective::Allreduce, 64 << 10),
+    default(Collective::Allreduce, 8 << 10),
     default(Collective::Alltoall, 4 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Gather, 4 << 10),
@@ -198,6 +198,16 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::ReduceScatterBlock, 1 << 10),
     default(Collective::ReduceScatter, 1 << 10),
 ];
+
+/// The size from which the library's own algorithms are usually slower, whatever is predicted; 0 where the threshold of
+/// [`DEFAULTS`] is that. Measured on the emulated clusters.
+pub const fn usual(collective: Collective) -> u64 {
+    match collective {
+        Collective::Reduce => 32 << 10,
+        Collective::Allreduce => 64 << 10,
+        _ => 0,
+    }
+}
 
 const fn default(collective: Collective, min: u64) -> Rule {
     Rule { collective: Some(collective), prescription: Prescription::Fitting, min, max: u64::MAX }

@@ -127,8 +127,10 @@ impl Decision {
 mod tests {
     use super::*;
     use crate::collective::Collective;
+    use crate::fabric::{Fabric, HostId};
     use crate::stock::{Library, Stock};
     use crate::topology::Topology;
+    use std::sync::Arc;
 
     const FREE: Limits = Limits { segment: None, window: None, message: 4096 };
 
@@ -183,6 +185,39 @@ mod tests {
         // Where exchanges do not take turns, Rabenseifner's algorithm is as fast on one switch.
         assert_eq!(decide(256 << 10, u64::MAX, false), Err(Reason::Faster));
         assert!(decide(256 << 10, u64::MAX, true).is_ok(), "measured calls tell");
+    }
+
+    /// On seven, nine or thirteen hosts of 100 Mbit/s the library's own steps, made for powers of two, are predicted to
+    /// take about twice as long as shifts; on eight they are as fast.
+    #[test]
+    fn below_the_usual_sizes_what_is_far_faster_runs() {
+        let decide = |hosts: u32, collective, bytes, stock| {
+            let links = format!("[[link]]\nfrom = \"n[0-{}]\"\nto = \"s\"\nbandwidth = 100\nlatency = 5\n", hosts - 1);
+            let text = format!("queue = 128\nhosts = [\"n[0-{}]\"]\nswitches = [\"s\"]\n{links}", hosts - 1);
+            let fabric = Arc::new(Fabric::from_toml(&text, "star").expect("a fabric"));
+            let topology = Topology::of_nodes((0..hosts).collect()).expect("a topology");
+            let placed: Vec<HostId> = (0..hosts).map(HostId).collect();
+            let planner = Planner::new(topology.on_network(fabric, &placed));
+            let planner = if stock { planner.with_stock(Stock::new(Library::OpenMpi4, 65280)) } else { planner };
+            let call = Call { collective, bytes, ranks: hosts, nodes: hosts };
+            let limits = Limits { message: 65280, ..FREE };
+            Decision::new(&planner, &Rules::default(), &call, &limits, false).map(|decision| decision.algorithm)
+        };
+        for bytes in [8 << 10, 16 << 10] {
+            for hosts in [7, 9, 13] {
+                let what = (hosts, bytes);
+                assert_eq!(
+                    decide(hosts, Collective::Allreduce, bytes, true),
+                    Ok(Algorithm::HalvingDoubling),
+                    "{what:?}"
+                );
+                let unknown = decide(hosts, Collective::Allreduce, bytes, false);
+                assert_eq!(unknown, Err(Reason::Faster), "{what:?}: nobody knows what the library does");
+            }
+            assert_eq!(decide(8, Collective::Allreduce, bytes, true), Err(Reason::Faster), "{bytes}");
+        }
+        assert_eq!(decide(9, Collective::Allreduce, (8 << 10) - 1, true), Err(Reason::Small));
+        assert_eq!(decide(9, Collective::Allgather, 4 << 10, true), Err(Reason::Faster), "measured, not predicted");
     }
 
     /// What is predicted of the library counts for sums alone: of all else measured calls tell, and where nobody

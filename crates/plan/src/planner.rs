@@ -1,6 +1,7 @@
 //! Plans and predictions of one communicator, and which algorithm fits its network.
 
 use crate::algorithm::{ALGORITHMS, Algorithm, Role, Senders, Spec};
+use crate::choice;
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Demand, Message, Prediction, Segments};
@@ -11,9 +12,9 @@ use crate::stock::Stock;
 use crate::topology::Topology;
 use std::sync::{Arc, OnceLock};
 
-/// Smallest size for which Nagare carries out a collective where all nodes are on one switch: below, the library's own
-/// algorithms, which share no link there either, are as fast. Measured on star16.
-const fn smallest_on_one_switch(collective: Collective) -> u64 {
+/// The same as [`choice::usual`] where all nodes are on one switch: below, the library's own algorithms, which share no
+/// link there either, are often as fast. Measured on star16.
+const fn usual_on_one_switch(collective: Collective) -> u64 {
     match collective {
         Collective::Allreduce => 128 << 10,
         collective if collective.has_blocks_of_all() => 8 << 10,
@@ -35,6 +36,10 @@ const WORTH_TRYING: f64 = 1.5;
 
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
 const PREFERRED: f64 = 0.95;
+
+/// The same below the usual thresholds, where messages count for more than bytes, and predictions are worse: there ours
+/// took up to twice as long, beside the library's, as was predicted (docs/benchmarks.md, "Below the thresholds").
+const FAR: f64 = 0.6;
 
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
@@ -226,13 +231,21 @@ impl Planner {
             spec.collectives.contains(&collective) && spec.fits.is_some_and(|fits| fits(&self.context, collective))
         };
         if let Some(spec) = ALGORITHMS.iter().find(fits) {
-            return Some((spec.algorithm, None));
+            return (bytes >= choice::usual(collective)).then_some((spec.algorithm, None));
         }
         let one_switch = || self.context.grouped().depth_between_nodes() < 2 && self.context.line().lanes() == 1;
-        if bytes < smallest_on_one_switch(collective) && one_switch() {
-            return None;
+        if bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch()) {
+            return self.far_faster(collective, bytes, segments);
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
+    }
+
+    /// What is predicted to be far faster than the library's own reduction. What only moves data is measured, from the
+    /// usual sizes on.
+    fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
+        let (algorithm, prediction) = self.cheapest(collective, bytes, segments).filter(|_| collective.reduces())?;
+        let is_far = self.is_faster(collective, bytes, prediction, FAR)?;
+        is_far.then_some((algorithm, Some(prediction)))
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
@@ -290,18 +303,23 @@ impl Planner {
         self.stock_times.answer((collective, bytes), time)
     }
 
-    /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
-    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
-    /// nobody has said how fast links are, it must be faster on slow links too.
+    /// Whether an algorithm of ours with this `prediction` is predicted to be faster than the library's own; `true`
+    /// where it is not known what that does, and for what only moves data, of which measured calls tell.
     pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
-        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
+        !collective.reduces() || self.is_faster(collective, bytes, prediction, PREFERRED).unwrap_or(true)
+    }
+
+    /// Whether `prediction` is at most that part of what the library's own is predicted to take; `None` where that is
+    /// not known. Where nobody has said how fast links are, it must be on slow links too.
+    fn is_faster(&self, collective: Collective, bytes: u64, prediction: Prediction, part: f64) -> Option<bool> {
+        let stock = self.stock_time(collective, bytes)?;
         let [cheapest, _] = self.topology().message_range();
         let on_slow_links = || {
             let message = self.message().times(cheapest);
             let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, bytes));
-            stock.is_none_or(|stock| prediction.ends[0] <= stock * PREFERRED)
+            stock.is_none_or(|stock| prediction.ends[0] <= stock * part)
         };
-        prediction.time <= stock * PREFERRED && (cheapest == 1.0 || on_slow_links())
+        Some(prediction.time <= stock * part && (cheapest == 1.0 || on_slow_links()))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

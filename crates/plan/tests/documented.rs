@@ -4,7 +4,7 @@
 
 use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
-use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules};
+use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules, usual};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
 use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
 use nagare_plan::fabric::{Fabric, SHIPPED, shipped};
@@ -139,11 +139,10 @@ fn the_table_of_algorithms_is_the_code_s() {
 
 #[test]
 fn the_thresholds_are_the_code_s() {
-    let documented: Vec<(String, String, u64)> = table("collective")
-        .iter()
-        .map(|r| (r[0].clone(), r[1].clone(), 1024 * number::<u64>(r[2].trim_end_matches(" KiB"))))
-        .collect();
-    let known: Vec<(String, String, u64)> = DEFAULTS
+    let bytes = |cell: &str| 1024 * number::<u64>(cell.trim_end_matches(" KiB"));
+    let documented: Vec<(String, String, u64, u64)> =
+        table("collective").iter().map(|r| (r[0].clone(), r[1].clone(), bytes(&r[2]), bytes(&r[3]))).collect();
+    let known: Vec<(String, String, u64, u64)> = DEFAULTS
         .iter()
         .map(|rule| {
             assert_eq!(rule.max, u64::MAX, "the document names no upper bound");
@@ -157,12 +156,12 @@ fn the_thresholds_are_the_code_s() {
                 (false, true) => "nothing".to_owned(),
                 (false, false) => fit.join(" or "),
             };
-            (collective.name().to_owned(), algorithm, rule.min)
+            (collective.name().to_owned(), algorithm, usual(collective).max(rule.min), rule.min)
         })
         .collect();
     assert_eq!(documented, known);
     // The rows that fit are the choice: one byte below the threshold nothing of ours runs.
-    for (collective, _, min) in documented {
+    for (collective, _, _, min) in documented {
         let call = |bytes| {
             let collective = Collective::from_name(&collective).expect("a collective");
             Rules::default().choose(&Call { collective, bytes, ranks: 16, nodes: 2 }, || Some(Algorithm::Chain))
