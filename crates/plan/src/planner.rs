@@ -197,14 +197,18 @@ impl Planner {
         Message::of(self.topology())
     }
 
-    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first;
-    /// `None` if Nagare does not choose by predicted time for this collective.
+    /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first.
+    /// Where links are known, but not what messages cost, the one that is at worst the least slower than what is best
+    /// at either end of that range. `None` if Nagare does not choose by predicted time for this collective.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
         let predicted = candidates.filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));
         let all: Vec<(Algorithm, Prediction)> = predicted.collect();
-        let least = all.iter().map(|(_, prediction)| prediction.time).fold(f64::INFINITY, f64::min);
-        all.into_iter().find(|(_, prediction)| prediction.time <= least * ALIKE)
+        let best = cost::best_times(all.iter().map(|&(_, prediction)| prediction));
+        let knows_rates = self.topology().knows_rates();
+        let weight = |p: Prediction| if knows_rates { p.regret(best) } else { p.time };
+        let least = all.iter().map(|&(_, prediction)| weight(prediction)).fold(f64::INFINITY, f64::min);
+        all.into_iter().find(|&(_, prediction)| weight(prediction) <= least * ALIKE)
     }
 
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI
@@ -240,12 +244,15 @@ impl Planner {
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }
 
-    /// What is predicted to be far faster than the library's own reduction. What only moves data is measured, from the
-    /// usual sizes on.
+    /// What is predicted to be far faster than the library's own reduction, whatever messages cost. What only moves data
+    /// is measured, from the usual sizes on.
     fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments).filter(|_| collective.reduces())?;
-        let is_far = self.is_faster(collective, bytes, prediction, FAR)?;
-        is_far.then_some((algorithm, Some(prediction)))
+        let is_far = |times, ours| Some(ours <= self.stock_time_where(collective, bytes, times)? * FAR);
+        let [cheapest, dearest] = self.topology().message_range();
+        let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
+        let all = ends.into_iter().map(|(times, ours)| is_far(times, ours)).collect::<Option<Vec<bool>>>()?;
+        all.iter().all(|&far| far).then_some((algorithm, Some(prediction)))
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
@@ -303,23 +310,22 @@ impl Planner {
         self.stock_times.answer((collective, bytes), time)
     }
 
-    /// Whether an algorithm of ours with this `prediction` is predicted to be faster than the library's own; `true`
-    /// where it is not known what that does, and for what only moves data, of which measured calls tell.
+    /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
+    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
+    /// nobody has said how fast links are, it must be on slow links too.
     pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
-        !collective.reduces() || self.is_faster(collective, bytes, prediction, PREFERRED).unwrap_or(true)
-    }
-
-    /// Whether `prediction` is at most that part of what the library's own is predicted to take; `None` where that is
-    /// not known. Where nobody has said how fast links are, it must be on slow links too.
-    fn is_faster(&self, collective: Collective, bytes: u64, prediction: Prediction, part: f64) -> Option<bool> {
-        let stock = self.stock_time(collective, bytes)?;
+        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
         let [cheapest, _] = self.topology().message_range();
         let on_slow_links = || {
-            let message = self.message().times(cheapest);
-            let stock = self.stock.as_ref().and_then(|stock| stock.time(&self.context, message, collective, bytes));
-            stock.is_none_or(|stock| prediction.ends[0] <= stock * part)
+            let stock = self.stock_time_where(collective, bytes, cheapest);
+            stock.is_none_or(|stock| prediction.ends[0] <= stock * PREFERRED)
         };
-        Some(prediction.time <= stock * part && (cheapest == 1.0 || on_slow_links()))
+        prediction.time <= stock * PREFERRED && (cheapest == 1.0 || on_slow_links())
+    }
+
+    /// The library's predicted time where a message costs so many times as much.
+    fn stock_time_where(&self, collective: Collective, bytes: u64, times: f64) -> Option<f64> {
+        self.stock.as_ref()?.time(&self.context, self.message().times(times), collective, bytes)
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

@@ -91,7 +91,10 @@ fn the_choice_for_one_half_is_by_cost() {
             for algorithm in [Algorithm::Ring, Algorithm::HalvingDoubling] {
                 let found = of(algorithm, block);
                 let demand = planner.demand(collective, algorithm).unwrap();
-                close(found.time, demand.time(planner.message(), 16.0 * block as f64, found.segment as f64));
+                let bytes = 16.0 * block as f64;
+                // With the header of every segment.
+                let sent = bytes * (1.0 + 80.0 / bytes.min(found.segment as f64));
+                close(found.time, demand.time(planner.message(), sent, found.segment as f64 + 80.0));
             }
         }
         let choice = |block| planner.fitting(collective, block, AtMost(65536));
