@@ -17,7 +17,7 @@ mkdir -p "$out"
 
 nagare=${NAGARE:-target/release/nagare}
 words=(--sizes "${BENCH_SIZES:-1K,4K,16K,64K,256K,1M,4M,16M,64M}" --budget "${BENCH_BUDGET:-1}" --out "$out")
-all=bcast,reduce,allreduce,alltoall,alltoallv,gather,gatherv
+all=bcast,reduce,allreduce,alltoall,alltoallv,alltoallw,gather,gatherv
 all+=,scatter,scatterv,allgather,allgatherv,reduce_scatter_block,reduce_scatter
 words+=(--collectives "${BENCH_COLLECTIVES:-$all}")
 [[ -z ${BENCH_ALGORITHMS:-} ]] || words+=(--algorithms "$BENCH_ALGORITHMS")

@@ -18,7 +18,7 @@ mkdir -p "$out"
 nagare=${NAGARE:-target/release/nagare}
 mpi=${BENCH_MPI:-openmpi}
 words=(--sizes "${BENCH_SIZES:-256,4K,64K,1M,4M}" --series "${BENCH_SERIES:-50}" --budget "${BENCH_BUDGET:-2}")
-all=bcast,reduce,allreduce,alltoall,alltoallv,gather,gatherv
+all=bcast,reduce,allreduce,alltoall,alltoallv,alltoallw,gather,gatherv
 all+=,scatter,scatterv,allgather,allgatherv,reduce_scatter_block,reduce_scatter
 words+=(--collectives "${BENCH_COLLECTIVES:-$all}")
 words+=(--numbers "${BENCH_NUMBERS:-int}" --algorithms stock,default --out "$out")

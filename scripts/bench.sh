@@ -32,7 +32,7 @@ placements=(
   "tree8-shallow 16 2 slot $few"
   "star16-shallow 32 2 slot $few"
 )
-collectives=bcast,reduce,allreduce,alltoall,alltoallv,gather,gatherv
+collectives=bcast,reduce,allreduce,alltoall,alltoallv,alltoallw,gather,gatherv
 collectives+=,scatter,scatterv,allgather,allgatherv,reduce_scatter_block,reduce_scatter
 algorithms=
 budget=${BENCH_BUDGET:-1.5}

@@ -3,7 +3,7 @@
 
 use nagare_harness::{Job, Mpi, compile};
 
-const COLLECTIVES: [&str; 13] = [
+const COLLECTIVES: [&str; 14] = [
     "bcast",
     "reduce",
     "allreduce",
@@ -13,6 +13,7 @@ const COLLECTIVES: [&str; 13] = [
     "allgatherv",
     "alltoall",
     "alltoallv",
+    "alltoallw",
     "gather",
     "gatherv",
     "scatter",

@@ -3,12 +3,13 @@
 
 use nagare_harness::{Job, Mpi, Outcome, Program, compile};
 
-const COLLECTIVES: [&str; 13] = [
+const COLLECTIVES: [&str; 14] = [
     "bcast",
     "reduce",
     "allreduce",
     "alltoall",
     "alltoallv",
+    "alltoallw",
     "gather",
     "gatherv",
     "scatter",

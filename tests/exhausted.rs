@@ -19,6 +19,7 @@ fn where_every_rank_needs_memory() {
             "bcast",
             "alltoall",
             "alltoallv",
+            "alltoallw",
             "scatter",
             "scatterv",
             "allgather",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const DEBIAN: [(Mpi, u32); 2] = [(Mpi::OpenMpi4, 4), (Mpi::Mpich4, 3)];
 const NEWER: [(Mpi, u32); 2] = [(Mpi::OpenMpi5, 3), (Mpi::Mpich5, 3)];
-const COLLECTIVES: [&str; 13] = [
+const COLLECTIVES: [&str; 14] = [
     "bcast",
     "reduce",
     "allreduce",
@@ -18,6 +18,7 @@ const COLLECTIVES: [&str; 13] = [
     "allgatherv",
     "alltoall",
     "alltoallv",
+    "alltoallw",
     "gather",
     "gatherv",
     "scatter",

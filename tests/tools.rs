@@ -47,9 +47,9 @@ fn called(mpi: Mpi, init: &str) -> Vec<String> {
         let messages = if rank == 0 { format!("MPI_Recv={}", RANKS - 1) } else { "MPI_Send=1".to_owned() };
         format!(
             "tool_count rank={rank} {init}=1 MPI_Pcontrol=3 MPI_Bcast=3 MPI_Reduce=3 MPI_Allreduce=3 MPI_Alltoall=3 \
-             MPI_Alltoallv=3 MPI_Gather=3 MPI_Allgather=3 MPI_Reduce_scatter_block=3 MPI_Reduce_scatter=3 \
-             MPI_Allgatherv=3 MPI_Scatter=3 MPI_Gatherv=3 MPI_Scatterv=3 {messages} MPI_Isend=3 MPI_Irecv=3 \
-             MPI_Waitall=6 MPI_Comm_idup=3 MPI_Comm_free=3{large}"
+             MPI_Alltoallv=3 MPI_Alltoallw=3 MPI_Gather=3 MPI_Allgather=3 MPI_Reduce_scatter_block=3 \
+             MPI_Reduce_scatter=3 MPI_Allgatherv=3 MPI_Scatter=3 MPI_Gatherv=3 MPI_Scatterv=3 {messages} \
+             MPI_Isend=3 MPI_Irecv=3 MPI_Waitall=6 MPI_Comm_idup=3 MPI_Comm_free=3{large}"
         )
     };
     (0..RANKS).map(line).collect()
@@ -65,6 +65,7 @@ fn assert_ours(mpi: Mpi, outcome: &Outcome, more_allreduces: u64) {
         ("allreduce", "grouped_two_tree", 3 + large + more_allreduces),
         ("alltoall", "xor", 3),
         ("alltoallv", "two_level_ring", 3),
+        ("alltoallw", "two_level_ring", 3),
         ("allgather", "halving_doubling", 3),
         ("reduce_scatter_block", "halving_doubling", 3),
         ("reduce_scatter", "halving_doubling", 3),

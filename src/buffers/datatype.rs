@@ -75,6 +75,23 @@ impl Shape {
     }
 }
 
+/// The first byte of `count` elements of a valid datatype, relative to their address, if their data is consecutive bytes
+/// in the order of the type map: a part of an array may be.
+pub fn first_of_run(real: &Real, datatype: MPI_Datatype, count: i64) -> Option<i64> {
+    let shape = Shape::of(real, datatype);
+    if shape.plain {
+        return Some(0);
+    }
+    // Where there is one element, none has to begin where it ends.
+    if count != 1 || shape.size != shape.true_extent {
+        return None;
+    }
+    match contents::bytes(real, datatype) {
+        Bytes::Run { first, count } if count == shape.size => Some(first),
+        _ => None,
+    }
+}
+
 /// Elements of one message at most: a count of type `int` with room to spare.
 const CHUNK: i64 = 1 << 30;
 

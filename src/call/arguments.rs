@@ -1,6 +1,6 @@
 //! The arguments of an intercepted call: what they are about, and which are the library's to judge.
 
-use crate::buffers::blocks::{Blocks, Side};
+use crate::buffers::blocks::{Blocks, Side, TypedBlocks};
 use crate::buffers::contents::extent;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::device;
@@ -10,7 +10,7 @@ use crate::comm::registry;
 use crate::real::Real;
 use crate::real::handles::IN_PLACE;
 use crate::world::shim::Shim;
-use mpi::ffi::{MPI_Comm, MPI_Op};
+use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op};
 use nagare_config::DeviceMemory;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
@@ -43,6 +43,8 @@ pub enum Form {
     Moved,
     /// What is sent and what is received have a count and a place for every rank: Alltoallv.
     Blocks([Blocks; 2]),
+    /// The same with a type for every rank: Alltoallw; input and output have none.
+    TypedBlocks([TypedBlocks; 2]),
     /// What is received has a count and a place for every rank, the same counts on all ranks: Allgatherv.
     GatheredBlocks(Blocks),
     /// At the root what is received, or sent, has a count and a place for every rank; the others know their own count:
@@ -68,15 +70,15 @@ impl Sides {
         self.received.as_ref().or(self.sent.as_ref()).map_or(0, Side::mean)
     }
 
-    /// The buffers with a type that something is done with.
-    pub fn significant(&self) -> impl Iterator<Item = Typed> {
-        self.sent.iter().chain(&self.received).filter_map(Side::significant)
+    /// Whether something is so for all types that something is done with.
+    pub fn all_types(&self, is_so: impl Fn(MPI_Datatype) -> bool) -> bool {
+        self.sent.iter().chain(&self.received).all(|side| side.all_types(&is_so))
     }
 }
 
 impl Arguments {
-    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv all that this rank sends, for Gatherv and
-    /// Scatterv its own block, for what else has blocks one of them, for Allgatherv and Reduce_scatter their mean,
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv and Alltoallw all that this rank sends, for
+    /// Gatherv and Scatterv its own block, for what else has blocks one of them, for Allgatherv and Reduce_scatter their mean,
     /// rounded up.
     ///
     /// # Errors
@@ -85,6 +87,12 @@ impl Arguments {
     pub fn bytes(&self, shim: &Shim) -> Result<u64, Reason> {
         match &self.form {
             Form::Blocks(blocks) => return self.bytes_sent(shim, blocks),
+            Form::TypedBlocks([sent, received]) => {
+                let ranks = self.within_group(shim)?.size;
+                let blocks = if self.in_place() { received } else { sent };
+                // SAFETY: MPI demands an entry for every rank.
+                return unsafe { blocks.bytes(shim.real, ranks) }.ok_or(Reason::Argument);
+            }
             Form::RootBlocks(blocks) => return self.own_bytes(shim, blocks),
             Form::CombinedBlocks(_, counts) | Form::GatheredBlocks(Blocks { counts, .. }) => {
                 return self.mean_bytes(shim, *counts);
@@ -190,14 +198,14 @@ impl Arguments {
 
     /// Whether each rank knows the sizes of its own blocks only.
     fn has_own_blocks(&self) -> bool {
-        matches!(self.form, Form::Blocks(_) | Form::RootBlocks(_))
+        matches!(self.form, Form::Blocks(_) | Form::TypedBlocks(_) | Form::RootBlocks(_))
     }
 
     /// The operation, for reductions.
     pub fn op(&self) -> Option<MPI_Op> {
         match self.form {
             Form::Combined(op) | Form::CombinedBlocks(op, _) => Some(op),
-            Form::Moved | Form::Blocks(_) | Form::GatheredBlocks(_) | Form::RootBlocks(_) => None,
+            _ => None,
         }
     }
 
@@ -205,7 +213,7 @@ impl Arguments {
     fn counts(&self) -> Option<Numbers> {
         match self.form {
             Form::CombinedBlocks(_, counts) | Form::GatheredBlocks(Blocks { counts, .. }) => Some(counts),
-            Form::Moved | Form::Blocks(_) | Form::RootBlocks(_) | Form::Combined(_) => None,
+            _ => None,
         }
     }
 
@@ -316,7 +324,7 @@ impl Arguments {
             return wrong;
         }
         // Its blocks may lie between one another in one array, and those without data anywhere.
-        if self.collective == Collective::Alltoallv {
+        if matches!(self.form, Form::Blocks(_) | Form::TypedBlocks(_)) {
             return Ok(());
         }
         if self.collective != Collective::Bcast && !self.gathers() {
@@ -443,7 +451,7 @@ impl Arguments {
         bounds.ok_or(Reason::Argument)
     }
 
-    /// The sides of an Alltoallv, Gatherv or Scatterv, `None` for other collectives.
+    /// The sides of an Alltoallv, Alltoallw, Gatherv or Scatterv, `None` for other collectives.
     ///
     /// # Errors
     /// [`Reason::Argument`] where the library has an error to report.
@@ -454,6 +462,13 @@ impl Arguments {
             Form::Blocks([sent, received]) => unsafe {
                 let received = Some(Side::new(real, self.output, received, ranks)?);
                 let sent = if self.in_place() { None } else { Some(Side::new(real, self.input, sent, ranks)?) };
+                Ok(Some(Sides { sent, received }))
+            },
+            // SAFETY: as above.
+            Form::TypedBlocks([sent, received]) => unsafe {
+                let received = Some(Side::of_each(real, self.output.address, received, ranks)?);
+                let is_there = !self.in_place();
+                let sent = is_there.then(|| Side::of_each(real, self.input.address, sent, ranks)).transpose()?;
                 Ok(Some(Sides { sent, received }))
             },
             Form::RootBlocks(blocks) => {

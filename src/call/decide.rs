@@ -5,7 +5,7 @@
 
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
-use crate::buffers::datatype::{self, Shape, Typed};
+use crate::buffers::datatype::{self, Shape};
 use crate::comm::learning::{Class, Unasked};
 use crate::comm::placement::Placement;
 use crate::comm::record::Communicator;
@@ -185,13 +185,13 @@ fn class(shim: &Shim, call: &Call) -> Option<Class> {
 pub fn take(shim: &Shim, arguments: &Arguments, decision: &Decision) -> Result<Arc<Private>, Reason> {
     let Decision { record, place, ref sides, .. } = *decision;
     let private = record.private(shim, arguments.comm, place)?;
-    let committed = |side: &Typed| datatype::is_committed(shim.real, private.comm, side.datatype);
+    let committed = |datatype| datatype::is_committed(shim.real, private.comm, datatype);
     let all_committed = match sides {
         None => {
             let [first, second] = arguments.typed(record.rank);
-            committed(&first) && (second.datatype == first.datatype || committed(&second))
+            committed(first.datatype) && (second.datatype == first.datatype || committed(second.datatype))
         }
-        Some(sides) => sides.significant().all(|side| committed(&side)),
+        Some(sides) => sides.all_types(committed),
     };
     if all_committed { Ok(private) } else { Err(Reason::Argument) }
 }

@@ -1,10 +1,11 @@
 //! The arguments of each function that programs call, from its parameters.
 
 use super::arguments::{Arguments, Form};
-use crate::buffers::blocks::Blocks;
+use crate::buffers::blocks::{Blocks, TypedBlocks};
 use crate::buffers::datatype::Typed;
 use crate::buffers::numbers::Numbers;
 use crate::real::handles::RawHandle;
+use mpi::ffi::MPI_Datatype;
 use nagare_plan::collective::Collective;
 use std::ffi::{c_int, c_void};
 
@@ -143,6 +144,28 @@ impl Arguments {
             Blocks { counts: receive_counts.into(), displacements: receive_displacements.into() },
         ]);
         Self { form, ..Self::moved(Collective::Alltoallv, input, output, comm) }
+    }
+
+    #[inline]
+    pub fn alltoallw(
+        send: *const c_void,
+        send_counts: impl Into<Numbers>,
+        send_displacements: impl Into<Numbers>,
+        send_types: *const MPI_Datatype,
+        receive: *mut c_void,
+        receive_counts: impl Into<Numbers>,
+        receive_displacements: impl Into<Numbers>,
+        receive_types: *const MPI_Datatype,
+        comm: RawHandle,
+    ) -> Self {
+        let (input, output) = (typed(send, 0, RawHandle(0)), typed(receive, 0, RawHandle(0)));
+        let sent = Blocks { counts: send_counts.into(), displacements: send_displacements.into() };
+        let received = Blocks { counts: receive_counts.into(), displacements: receive_displacements.into() };
+        let form = Form::TypedBlocks([
+            TypedBlocks { blocks: sent, types: send_types },
+            TypedBlocks { blocks: received, types: receive_types },
+        ]);
+        Self { form, ..Self::moved(Collective::Alltoallw, input, output, comm) }
     }
 
     #[inline]

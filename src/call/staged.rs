@@ -3,7 +3,7 @@
 use super::arguments::{Arguments, Sides};
 use super::decide::Decision;
 use crate::boundary::failure::Failure;
-use crate::buffers::blocks::Side;
+use crate::buffers::blocks::{Side, Table};
 use crate::buffers::datatype::{Shape, Typed};
 use crate::buffers::packed::{Packed, Packer, Piece};
 use crate::transport::mpi_transport::Buffers;
@@ -25,9 +25,6 @@ pub struct Staged {
 /// Before it is known what there is.
 const NOTHING: Layout = Layout::Vector { units: 0 };
 
-/// First byte and bytes of every block.
-type Table = Vec<(u64, u64)>;
-
 impl Staged {
     /// Makes the copies that the call needs and packs what is sent from them. `plan`: what this rank does.
     ///
@@ -39,7 +36,7 @@ impl Staged {
         }
         match (arguments.collective, &decision.sides) {
             (Collective::Gatherv | Collective::Scatterv, Some(sides)) => Self::rooted_blocks(packer, arguments, sides),
-            (_, Some(sides)) => Self::alltoallv(packer, sides),
+            (_, Some(sides)) => Self::exchange(packer, sides),
             (Collective::Reduce | Collective::Allreduce, _) => {
                 let units = arguments.input.count as u64;
                 Ok(Self::reduction(packer, arguments, Layout::Vector { units }))
@@ -50,7 +47,9 @@ impl Staged {
             }
             (Collective::Bcast, _) => Self::bcast(packer, arguments, decision),
             (Collective::Alltoall, _) => Self::alltoall(packer, arguments, decision),
-            (Collective::Alltoallv | Collective::Gatherv | Collective::Scatterv, None) => Err(Failure::Memory),
+            (Collective::Alltoallv | Collective::Alltoallw | Collective::Gatherv | Collective::Scatterv, None) => {
+                Err(Failure::Memory)
+            }
             (Collective::Gather, _) => {
                 Self::gather(packer, arguments, decision, Layout::Blocks { block: decision.call.bytes })
             }
@@ -171,7 +170,7 @@ impl Staged {
         let output = if gathered.is_packed() {
             gathered.table().0
         } else {
-            staged.output.insert(Packed::reserve(gathered.pieces())?).address()
+            staged.output.insert(Packed::reserve(gathered.pieces(true))?).address()
         };
         let own = output.wrapping_add(first as usize);
         if bytes == 0 {
@@ -191,7 +190,8 @@ impl Staged {
         Ok(staged)
     }
 
-    fn alltoallv(packer: &Packer, Sides { sent, received }: &Sides) -> Result<Self, Failure> {
+    /// A block for every rank, each of its own size.
+    fn exchange(packer: &Packer, Sides { sent, received }: &Sides) -> Result<Self, Failure> {
         let mut staged = Self::of_bytes(packer, NOTHING);
         let received = received.as_ref().ok_or(Failure::Memory)?;
         let (output, mut output_table) = staged.room_for(received, false)?;
@@ -241,21 +241,22 @@ impl Staged {
 
     /// Where the blocks of a side are, and the place of each. `kept`: in a copy in any case.
     fn blocks_of(&mut self, packer: &Packer, side: &Side, kept: bool) -> Result<(*mut u8, Table), Failure> {
-        if side.shape.plain && !kept {
+        if side.is_plain() && !kept {
             return Ok(side.table());
         }
-        let copy = self.input.insert(Packed::reserve(side.pieces())?);
+        let copy = self.input.insert(Packed::reserve(side.pieces(kept))?);
         // SAFETY: the program's own buffer.
-        unsafe { copy.fill(packer, side.shape.plain) }?;
-        Ok((copy.address(), side.packed_table()))
+        unsafe { copy.fill(packer, side.is_plain()) }?;
+        Ok(side.places(copy.address(), kept))
     }
 
     /// Where to receive the blocks of a side, and the place of each. `kept`: in a copy in any case.
     fn room_for(&mut self, side: &Side, kept: bool) -> Result<(*mut u8, Table), Failure> {
-        if side.shape.plain && !kept {
+        if side.is_plain() && !kept {
             return Ok(side.table());
         }
-        Ok((self.output.insert(Packed::reserve(side.pieces())?).address(), side.packed_table()))
+        let copy = self.output.insert(Packed::reserve(side.pieces(kept))?);
+        Ok(side.places(copy.address(), kept))
     }
 
     fn of_bytes(packer: &Packer, layout: Layout) -> Self {

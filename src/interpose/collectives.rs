@@ -36,6 +36,7 @@ macro_rules! entry {
 mod int {
     use super::{Arguments, collectives, exported};
     use crate::real::handles::RawHandle;
+    use mpi::ffi::MPI_Datatype;
     use std::ffi::{c_int, c_void};
 
     type Count = c_int;
@@ -56,7 +57,7 @@ mod int {
 mod large {
     use super::{Arguments, collectives, exported};
     use crate::real::handles::RawHandle;
-    use mpi::ffi::{MPI_Aint as Displacement, MPI_Count as Count};
+    use mpi::ffi::{MPI_Aint as Displacement, MPI_Count as Count, MPI_Datatype};
     use std::ffi::{c_int, c_void};
 
     macro_rules! entries {

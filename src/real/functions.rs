@@ -70,10 +70,6 @@ macro_rules! table {
             get_library_version: PMPI_Get_library_version (*mut c_char, *mut c_int);
 
             $($name: $pmpi ($($type),*);)*
-            alltoallw: PMPI_Alltoallw (
-                *const c_void, *const c_int, *const c_int, *const MPI_Datatype,
-                *mut c_void, *const c_int, *const c_int, *const MPI_Datatype, MPI_Comm,
-            );
 
             isend: PMPI_Isend (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
             issend: PMPI_Issend (*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);

@@ -15,9 +15,6 @@ macro_rules! others {
                 ibarrier: MPI_Ibarrier PMPI_Ibarrier (comm; request);
             }
             {
-                alltoallw: MPI_Alltoallw PMPI_Alltoallw MPI_Alltoallw_c PMPI_Alltoallw_c (
-                    send, send_counts, send_at, send_types, receive, receive_counts, receive_at, receive_types, comm,
-                );
                 scan: MPI_Scan PMPI_Scan MPI_Scan_c PMPI_Scan_c (send, receive, count, datatype, op, comm);
                 exscan: MPI_Exscan PMPI_Exscan MPI_Exscan_c PMPI_Exscan_c (send, receive, count, datatype, op, comm);
                 ibcast: MPI_Ibcast PMPI_Ibcast MPI_Ibcast_c PMPI_Ibcast_c (

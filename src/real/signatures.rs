@@ -27,6 +27,12 @@ macro_rules! collectives {
                 receive: *mut c_void, receive_counts: *const Count, receive_displacements: *const Displacement,
                 receive_type: RawHandle, comm: RawHandle,
             );
+            alltoallw: MPI_Alltoallw PMPI_Alltoallw MPI_Alltoallw_c PMPI_Alltoallw_c (
+                send: *const c_void, send_counts: *const Count, send_displacements: *const Displacement,
+                send_types: *const MPI_Datatype,
+                receive: *mut c_void, receive_counts: *const Count, receive_displacements: *const Displacement,
+                receive_types: *const MPI_Datatype, comm: RawHandle,
+            );
             gather: MPI_Gather PMPI_Gather MPI_Gather_c PMPI_Gather_c (
                 send: *const c_void, send_count: Count, send_type: RawHandle,
                 receive: *mut c_void, receive_count: Count, receive_type: RawHandle, root: c_int, comm: RawHandle,

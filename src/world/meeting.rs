@@ -179,7 +179,7 @@ fn rounds(
                 received.as_ptr(),
                 nothing.as_ptr(),
                 bytes.as_ptr(),
-                comm,
+                comm.into(),
             )
         };
         drop(watch);

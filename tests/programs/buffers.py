@@ -151,6 +151,28 @@ def alltoallv(count):
     check(f"Alltoallv in place {count}", sent, want)
 
 
+def alltoallw(count):
+    """Column blocks of a matrix, by vector types, become rows of another, by types that are consecutive bytes."""
+    rows = 4
+    width = count * SIZE
+    columns = MPI.INT.Create_vector(rows, count, width).Commit()
+    whole = MPI.INT.Create_contiguous(rows * count).Commit()
+    ones, starts = [1] * SIZE, [4 * count * r for r in range(SIZE)]
+    sent = array("i", (value(RANK * rows + y, x) for y in range(rows) for x in range(width)))
+    kept = array("i", sent)
+    got = empty(rows * width)
+    want = array("i", (value(s * rows + y, RANK * count + x)
+                       for s in range(SIZE) for y in range(rows) for x in range(count)))
+    COMM.Alltoallw([sent, (ones, starts), [columns] * SIZE], [got, (ones, [rows * n for n in starts]), [whole] * SIZE])
+    check(f"Alltoallw {count}", (sent, got), (kept, want))
+    COMM.Alltoallw(MPI.IN_PLACE, [sent, (ones, starts), [columns] * SIZE])
+    want = array("i", (value(x // count * rows + y, RANK * count + x % count)
+                       for y in range(rows) for x in range(width)))
+    check(f"Alltoallw in place {count}", sent, want)
+    columns.Free()
+    whole.Free()
+
+
 def gather(count, root):
     want = array("i")
     for rank in range(SIZE):
@@ -295,6 +317,7 @@ def main():
         maxloc(count)
         alltoall(count)
         alltoallv(count)
+        alltoallw(count)
         allgather(count)
         allgatherv(count)
         reduce_scatter(count)

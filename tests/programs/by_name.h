@@ -7,7 +7,7 @@
 static const char *const by_name[] = {"bcast",          "reduce",    "allreduce",  "reduce_scatter_block",
                                       "reduce_scatter", "allgather", "allgatherv", "alltoall",
                                       "alltoallv",      "gather",    "scatter",    "gatherv",
-                                      "scatterv"};
+                                      "scatterv",       "alltoallw"};
 
 /* Calls collective `name` with `block` elements for or from every rank, or a vector of `whole`; sums, root 0. `in` and
    `out` have a block of every rank, and a vector. Returns what MPI returns. */
@@ -16,9 +16,11 @@ static int call_with(const char *name, int *in, int *out, int block, int whole, 
     int size;
     MPI_Comm_size(comm, &size);
     int counts[size], starts[size];
+    MPI_Datatype types[size];
     for (int r = 0; r < size; r++) {
         counts[r] = block;
         starts[r] = r * block;
+        types[r] = type;
     }
     if (strcmp(name, "bcast") == 0)
         return MPI_Bcast(in, whole, type, 0, comm);
@@ -46,6 +48,13 @@ static int call_with(const char *name, int *in, int *out, int block, int whole, 
         return MPI_Gatherv(in, block, type, out, counts, starts, type, 0, comm);
     if (strcmp(name, "scatterv") == 0)
         return MPI_Scatterv(in, counts, starts, type, out, block, type, 0, comm);
+    if (strcmp(name, "alltoallw") == 0) {
+        MPI_Aint lb, extent;
+        MPI_Type_get_extent(type, &lb, &extent);
+        for (int r = 0; r < size; r++)
+            starts[r] *= (int)extent;
+        return MPI_Alltoallw(in, counts, starts, types, out, counts, starts, types, comm);
+    }
     fail("no collective %s", name);
 }
 

@@ -4,7 +4,7 @@ program coll_f08
    implicit none
    character(*), parameter :: program_name = 'coll_f08'
    type(MPI_Comm) :: comm
-   type(MPI_Datatype) :: absolute_type
+   type(MPI_Datatype) :: absolute_type, block_types(0:63)
    integer :: rank, ranks, cases, ierror
    call MPI_Init(ierror)
    call run_all()

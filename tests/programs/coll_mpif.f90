@@ -4,7 +4,7 @@ program coll_mpif
    implicit none
    include 'mpif.h'
    character(*), parameter :: program_name = 'coll_mpif'
-   integer :: comm, absolute_type
+   integer :: comm, absolute_type, block_types(0:63)
    integer :: rank, ranks, cases, ierror
    call MPI_Init(ierror)
    call run_all()

@@ -82,6 +82,8 @@ static void on_self(int count)
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, MPI_COMM_SELF);
     const int start = 0;
     MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, MPI_COMM_SELF);
+    const MPI_Datatype type = MPI_INT;
+    MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, data, &count, &start, &type, MPI_COMM_SELF);
     MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count, MPI_INT, 0, MPI_COMM_SELF);
     MPI_Scatter(data, count, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_SELF);
     MPI_Gatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, &count, &start, MPI_INT, 0, MPI_COMM_SELF);
@@ -96,7 +98,7 @@ static void on_self(int count)
     }
     free(mine);
     free(data);
-    check_cases += 13;
+    check_cases += 14;
 }
 
 static void zero_counts(void)
@@ -111,6 +113,10 @@ static void zero_counts(void)
     MPI_Scatter(NULL, 0, MPI_INT, &untouched, 0, MPI_INT, check_size - 1, MPI_COMM_WORLD);
     int *nothing = calloc((size_t)check_size, sizeof *nothing);
     MPI_Alltoallv(&untouched, nothing, nothing, MPI_INT, NULL, nothing, nothing, MPI_INT, MPI_COMM_WORLD);
+    MPI_Datatype types[check_size];
+    for (int r = 0; r < check_size; r++)
+        types[r] = r % 2 ? MPI_INT : MPI_DOUBLE;
+    MPI_Alltoallw(&untouched, nothing, nothing, types, NULL, nothing, nothing, types, MPI_COMM_WORLD);
     MPI_Gatherv(&untouched, 0, MPI_INT, NULL, nothing, nothing, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Scatterv(NULL, nothing, nothing, MPI_INT, &untouched, 0, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allgather(&untouched, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
@@ -119,7 +125,7 @@ static void zero_counts(void)
     MPI_Reduce_scatter(&untouched, NULL, nothing, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     free(nothing);
     expect(0, untouched, 42);
-    check_cases += 13;
+    check_cases += 14;
 }
 
 /* Two arrays far apart, addressed absolutely, the second before the first in the type map. */
@@ -245,6 +251,47 @@ static void blocks_at_bottom(int count)
     check_cases++;
     free(mine);
     free(got);
+}
+
+/* An Alltoallw from absolute addresses into an array, or from there to absolute addresses, by types that each name one
+   block; those of odd ranks as one element of consecutive bytes, the others as two columns that take turns. */
+static void types_at_bottom(int count)
+{
+    begin("alltoallw with MPI_BOTTOM");
+    int *mine = own_ints(2 * count * check_size), *got = ints_new(2 * count * check_size);
+    int ones[check_size], zeros[check_size], counts[check_size], places[check_size];
+    MPI_Datatype absolute[check_size], relative[check_size];
+    const int sends = check_rank % 2;
+    int *at = sends ? mine : got;
+    for (int r = 0; r < check_size; r++) {
+        MPI_Aint addresses[2];
+        ones[r] = 1, zeros[r] = 0, counts[r] = 2 * count, places[r] = 2 * r * count * (int)sizeof(int);
+        MPI_Get_address(at + 2 * r * count, &addresses[0]);
+        MPI_Get_address(at + (2 * r + 1) * count, &addresses[1]);
+        if (r % 2 == 0) {
+            const MPI_Aint first = addresses[0];
+            addresses[0] = addresses[1], addresses[1] = first;
+        }
+        MPI_Type_create_hindexed(2, (int[]){count, count}, addresses, MPI_INT, &absolute[r]);
+        MPI_Type_commit(&absolute[r]);
+        relative[r] = MPI_INT;
+    }
+    if (sends)
+        MPI_Alltoallw(MPI_BOTTOM, ones, zeros, absolute, got, counts, places, relative, MPI_COMM_WORLD);
+    else
+        MPI_Alltoallw(mine, counts, places, relative, MPI_BOTTOM, ones, zeros, absolute, MPI_COMM_WORLD);
+    for (int r = 0; r < check_size; r++)
+        for (int i = 0; i < 2 * count; i++) {
+            /* Halves change places where either side says so. */
+            const int sender_swaps = r % 2 && check_rank % 2 == 0, receiver_swaps = !sends && r % 2 == 0,
+                      from = sender_swaps != receiver_swaps ? (i + count) % (2 * count) : i;
+            expect(2 * r * count + i, got[2 * r * count + i], contribution(r, 2 * check_rank * count + from));
+        }
+    for (int r = 0; r < check_size; r++)
+        MPI_Type_free(&absolute[r]);
+    free(mine);
+    free(got);
+    check_cases++;
 }
 
 /* The last rank has no block, and passes the receive buffer, where a block of its own would be, as its contribution. */
@@ -394,6 +441,20 @@ static void between_groups(int count)
         expect(r, received[places[r]], contribution(low ? middle + r : r, at_sender));
     }
 
+    begin("alltoallw on an intercommunicator");
+    MPI_Datatype types[check_size];
+    for (int r = 0; r < others; r++) {
+        types[r] = MPI_INT;
+        received[r] = -1;
+        places[r] *= (int)sizeof(int);
+    }
+    MPI_Alltoallw(blocks, counts, places, types, received, counts, places, types, inter);
+    for (int r = 0; r < others; r++) {
+        const int own = low ? check_rank : check_rank - middle,
+                  at_sender = (low ? middle : check_size - middle) - 1 - own;
+        expect(r, received[places[r] / (int)sizeof(int)], contribution(low ? middle + r : r, at_sender));
+    }
+
     begin("gather on an intercommunicator");
     free(result);
     result = ints_new(others * count);
@@ -483,7 +544,7 @@ static void between_groups(int count)
     free(result);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
-    check_cases += 13;
+    check_cases += 14;
 }
 
 /* Three siblings; each is used before and after another one is freed, a new one then takes the freed handle's place. */
@@ -564,6 +625,7 @@ int main(int argc, char **argv)
     zero_counts();
     at_bottom(count);
     blocks_at_bottom(count / 4);
+    types_at_bottom(count / 8);
     one_array(count / 4);
     where_it_belongs(count / 4);
     allgatherv_of_nothing(count / 4);

@@ -5,12 +5,12 @@
 #include "check.h"
 
 enum collective {
-    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV,
-    REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES
+    BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLTOALLV, ALLTOALLW, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER,
+    ALLGATHERV, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, COLLECTIVES
 };
 static const char *const collective_names[] = {
-    "Bcast", "Reduce", "Allreduce", "Alltoall", "Alltoallv", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather",
-    "Allgatherv", "Reduce_scatter_block", "Reduce_scatter",
+    "Bcast", "Reduce", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Gather", "Gatherv", "Scatter", "Scatterv",
+    "Allgather", "Allgatherv", "Reduce_scatter_block", "Reduce_scatter",
 };
 
 /* ELEMENTS of every block, which no library sends without asking. */
@@ -22,7 +22,7 @@ struct arguments {
     int count, receive_count;
     /* Of the last rank's block, where every rank has a count of its own. */
     int last_count, last_receive_count;
-    int no_counts, no_places;
+    int no_counts, no_places, no_types;
     MPI_Datatype type, receive_type;
     MPI_Op op;
     int root;

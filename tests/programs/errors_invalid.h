@@ -10,13 +10,13 @@ enum {
     ROOTED = ONLY(BCAST) | ONLY(REDUCE) | ONLY(GATHER) | ONLY(GATHERV) | ONLY(SCATTER) | ONLY(SCATTERV),
     SCATTERING = ONLY(REDUCE_SCATTER_BLOCK) | ONLY(REDUCE_SCATTER),
     REDUCING = ONLY(REDUCE) | ONLY(ALLREDUCE) | SCATTERING,
-    COUNTING = ONLY(ALLTOALLV) | ONLY(REDUCE_SCATTER),
+    COUNTING = ONLY(ALLTOALLV) | ONLY(ALLTOALLW) | ONLY(REDUCE_SCATTER),
     GATHERING = ONLY(ALLGATHER) | ONLY(ALLGATHERV),
     /* What only the root of Reduce, Gather and Scatter looks at is not tried there: the others would wait for it, or it
        for them. */
     RECEIVING = EVERY & ~ROOTED,
-    TYPED_TWICE = ONLY(ALLTOALL) | ONLY(ALLTOALLV) | GATHERING,
-    PLACING = ONLY(ALLTOALLV) | ONLY(ALLGATHERV),
+    TYPED_TWICE = ONLY(ALLTOALL) | ONLY(ALLTOALLV) | ONLY(ALLTOALLW) | GATHERING,
+    PLACING = ONLY(ALLTOALLV) | ONLY(ALLTOALLW) | ONLY(ALLGATHERV),
 };
 
 /* Handles of freed types and operations are not among them: no library checks those, all use what was freed. */
@@ -31,6 +31,7 @@ static void one_count_negative(struct arguments *a) { a->last_count = -1; }
 static void one_receive_count_negative(struct arguments *a) { a->last_receive_count = -1; }
 static void counts_missing(struct arguments *a) { a->no_counts = 1; }
 static void places_missing(struct arguments *a) { a->no_places = 1; }
+static void types_missing(struct arguments *a) { a->no_types = 1; }
 static void type_null(struct arguments *a) { a->type = MPI_DATATYPE_NULL; }
 static void type_uncommitted(struct arguments *a) { a->type = uncommitted; }
 static void receive_type_null(struct arguments *a) { a->receive_type = MPI_DATATYPE_NULL; }
@@ -71,6 +72,7 @@ static const struct invalid invalids[] = {
     {"one_receive_count_negative", PLACING, one_receive_count_negative},
     {"counts_missing", COUNTING | ONLY(ALLGATHERV), counts_missing},
     {"places_missing", PLACING, places_missing},
+    {"types_missing", ONLY(ALLTOALLW), types_missing},
     {"type_null", EVERY, type_null},
     {"type_uncommitted", EVERY, type_uncommitted},
     {"receive_type_null", TYPED_TWICE, receive_type_null},
@@ -115,7 +117,7 @@ static int stock_crashes(enum collective which, const char *what)
     return which == ALLGATHERV && listed("receive_count_negative,one_receive_count_negative,counts_missing", what);
 #else
     /* Arrays are read before they are looked for. */
-    if (listed("counts_missing,places_missing", what))
+    if (listed("counts_missing,places_missing,types_missing", what))
         return 1;
     /* Reductions that have one count do not check it, and copy -4 bytes. */
     const unsigned reduces = ONLY(which) & REDUCING;

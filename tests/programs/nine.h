@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { COLLECTIVES = 13 };
+enum { COLLECTIVES = 14 };
 
 /* Small, so that sums over many ranks fit. */
 static int part(int rank, long step, int index)
@@ -34,11 +34,14 @@ static int one(MPI_Comm comm, long step, int which, int count, int *data, int *r
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    int counts[size], places[size];
-    for (int r = 0; r < size; r++)
+    int counts[size], places[size], starts[size];
+    MPI_Datatype types[size];
+    for (int r = 0; r < size; r++) {
         counts[r] = count, places[r] = r * count;
+        types[r] = MPI_INT, starts[r] = places[r] * (int)sizeof(int);
+    }
     const int root = (int)(step / COLLECTIVES % size), all = count * size, stride = count < 4 ? 1 : count / 3;
-    const int used = which == 3 || which == 4 || which == 7 || which == 8 || which == 10 || which == 12 ? all : count;
+    const int used = which == 3 || which == 4 || which == 7 || which == 8 || which == 10 || which >= 12 ? all : count;
     for (int i = 0; i < used; i++)
         data[i] = part(rank, step, i);
     for (int i = 0; i < all; i += stride)
@@ -104,10 +107,15 @@ static int one(MPI_Comm comm, long step, int which, int count, int *data, int *r
         for (int i = 0; i < all && rank == root; i += stride)
             expect("gatherv", step, i, result[i], part(i / count, step, i % count));
         break;
-    default:
+    case 12:
         MPI_Scatterv(data, counts, places, MPI_INT, result, count, MPI_INT, root, comm);
         for (int i = 0; i < count; i += stride)
             expect("scatterv", step, i, result[i], part(root, step, rank * count + i));
+        break;
+    default:
+        MPI_Alltoallw(data, counts, starts, types, result, counts, starts, types, comm);
+        for (int i = 0; i < all; i += stride)
+            expect("alltoallw", step, i, result[i], part(i / count, step, rank * count + i % count));
     }
     return 1;
 }

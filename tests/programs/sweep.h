@@ -6,7 +6,7 @@
 #include "case_allgather.h"
 #include "case_allgatherv.h"
 #include "case_alltoall.h"
-#include "case_alltoallv.h"
+#include "case_alltoallw.h"
 #include "case_bcast.h"
 #include "case_gatherv.h"
 #include "case_reduce.h"
@@ -104,8 +104,8 @@ static inline void sweep_alltoall(const struct sweep *s, const struct member *m,
         check_alltoall_mixed(m, block);
 }
 
-/* Every layout with every pattern in turn. */
-static inline void sweep_alltoallv(const struct sweep *s, const struct member *m, int step, size_t count)
+/* Alltoallv or Alltoallw: every layout with every pattern in turn. */
+static inline void sweep_own_blocks(const struct sweep *s, const struct member *m, int step, size_t count, int typed)
 {
     const size_t block = count < LARGE ? count : count / (size_t)m->size;
     const uint64_t seed = (uint64_t)s->size[step];
@@ -115,10 +115,10 @@ static inline void sweep_alltoallv(const struct sweep *s, const struct member *m
         const int large = l == L_DOUBLE || l == L_VECTOR;
         if (listed(s->types, layouts[l].name) &&
             (count < LARGE ? selected(s, m, item / 4, step, 4) && (bytes <= ALLTOALL_BYTES || l <= L_DOUBLE) : large))
-            check_alltoallv(m, &layouts[l], pattern, bounded(l, block), seed);
+            (typed ? check_alltoallw : check_alltoallv)(m, &layouts[l], pattern, bounded(l, block), seed);
     }
     if (listed(s->types, "mixed"))
-        check_alltoallv_mixed(m, (step + m->size) % PATTERNS, block, seed);
+        (typed ? check_alltoallw_mixed : check_alltoallv_mixed)(m, (step + m->size) % PATTERNS, block, seed);
 }
 
 /* Gather or Scatter. Roots take turns among the layouts of a size. */
@@ -224,7 +224,9 @@ static inline void sweep_communicator(const struct sweep *s, const struct member
         if (listed(s->only, "alltoall"))
             sweep_alltoall(s, m, step, count);
         if (listed(s->only, "alltoallv"))
-            sweep_alltoallv(s, m, step, count);
+            sweep_own_blocks(s, m, step, count, 0);
+        if (listed(s->only, "alltoallw"))
+            sweep_own_blocks(s, m, step, count, 1);
         if (listed(s->only, "gather"))
             sweep_rooted_blocks(s, m, step, count, from, one_root ? 1 : n, 0);
         if (listed(s->only, "scatter"))
@@ -268,7 +270,7 @@ static inline void sweep_rules(struct sweep *s, const struct member *m, const ch
 static const char sweep_options[] = "sizes,roots,comms,only,rules,types,thin,avoid";
 
 /* Options: sizes=0,1,3 roots=sample|all comms=all|world,dup,…
-   only=all|bcast,reduce,allreduce,alltoall,alltoallv,gather,gatherv,scatter,scatterv,allgather,allgatherv,
+   only=all|bcast,reduce,allreduce,alltoall,alltoallv,alltoallw,gather,gatherv,scatter,scatterv,allgather,allgatherv,
         reduce_scatter_block,reduce_scatter
    rules=bcast=chain/bcast=two_tree/… in place of only (needs Nagare) types=all|int,vector,…,mixed,rounding thin=1
    avoid=stock|none (see calls.h) */

@@ -19,6 +19,10 @@
       (const void *in, const int *n, const int *at, MPI_Datatype type, void *out, const int *m, const int *to_at,      \
        MPI_Datatype to, MPI_Comm comm),                                                                                \
       (in, n, at, type, out, m, to_at, to, comm))                                                                      \
+    X(MPI_Alltoallw,                                                                                                   \
+      (const void *in, const int *n, const int *at, const MPI_Datatype *types, void *out, const int *m,                \
+       const int *to_at, const MPI_Datatype *to, MPI_Comm comm),                                                       \
+      (in, n, at, types, out, m, to_at, to, comm))                                                                     \
     X(MPI_Gather,                                                                                                      \
       (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, int root, MPI_Comm comm),          \
       (in, n, type, out, m, to, root, comm))                                                                           \

@@ -11,8 +11,8 @@
 //!   both directions, so that both take the blocks of the side that has more of them / the cut. Cuts are those between
 //!   a host and all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is
 //!   outside it, and the thinnest between two hosts.
-//! * Alltoall, Alltoallv, Gather, Scatter, Gatherv, Scatterv: the bytes that must cross a link under the fixed routes /
-//!   its rate, for the worst link; for Alltoallv by the counts of every rank pair.
+//! * Alltoall, Alltoallv, Alltoallw, Gather, Scatter, Gatherv, Scatterv: the bytes that must cross a link under the
+//!   fixed routes / its rate, for the worst link; for Alltoallv by the counts of every rank pair.
 
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};
@@ -83,7 +83,7 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             });
             routed(fabric, flows)
         }
-        Operation::Alltoall => {
+        Operation::Alltoall | Operation::Alltoallw => {
             let pairs = ranks.iter().flat_map(|a| ranks.iter().map(move |b| (a, b)));
             let flows = pairs.map(|((&from, &a), (&to, &b))| (from, to, n * a as f64 * b as f64));
             routed(fabric, flows)

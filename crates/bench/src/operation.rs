@@ -19,6 +19,8 @@ pub enum Operation {
     Alltoallv,
     /// `MPI_Alltoallv` in which a quarter of the counts is zero.
     AlltoallvSparse,
+    /// `MPI_Alltoallw` with blocks that lie beside one another in a matrix, each a vector type.
+    Alltoallw,
     /// `MPI_Gather`.
     Gather,
     /// `MPI_Gatherv` with counts near their mean ([`crate::counts`]).
@@ -50,13 +52,14 @@ pub enum Unit {
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 14] = [
+    pub const ALL: [Operation; 15] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
         Self::Alltoall,
         Self::Alltoallv,
         Self::AlltoallvSparse,
+        Self::Alltoallw,
         Self::Gather,
         Self::Gatherv,
         Self::Scatter,
@@ -88,6 +91,7 @@ impl Operation {
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
             Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
+            Self::Alltoallw => "alltoallw",
             Self::Gather => "gather",
             Self::Gatherv => "gatherv",
             Self::Scatter => "scatter",
@@ -113,7 +117,7 @@ impl Operation {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
-            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse => Unit::Pair,
+            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Alltoallw => Unit::Pair,
             Self::Gather | Self::Gatherv | Self::Scatter | Self::Scatterv => Unit::Pair,
             Self::Allgather | Self::Allgatherv | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
         }

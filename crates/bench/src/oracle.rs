@@ -6,9 +6,8 @@
 //! * MPICH: `MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM`, and with `MPIR_CVAR_DEVICE_COLLECTIVES` whether the device may put
 //!   a composition of its own around it; both read at every call.
 //!
-//! Left out are algorithms for two ranks only, of `MPI_Alltoall` and `MPI_Alltoallv` those that work in place only, and
-//! MPICH's `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of
-//! two.
+//! Left out are algorithms for two ranks only, of the exchanges those that work in place only, and MPICH's
+//! `noncommutative` of the two Reduce_scatters, which ends the job where blocks differ or ranks are no power of two.
 //!
 //! One file, since most of it is two tables, of one library each, which are read side by side.
 
@@ -164,7 +163,7 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
             ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
         }
         // There is one.
-        Operation::Gatherv | Operation::Scatterv => Vec::new(),
+        Operation::Alltoallw | Operation::Gatherv | Operation::Scatterv => Vec::new(),
         // Open MPI (4.1.4) lets nobody write its variable in a running job.
         Operation::Allgatherv => Vec::new(),
         Operation::ReduceScatterBlock => {
@@ -208,7 +207,7 @@ fn open_mpi(operation: Operation, bytes: u64) -> Vec<Setting> {
     let components: &[&str] = match operation {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
         Operation::Allreduce | Operation::Gather | Operation::Scatter | Operation::Allgather => &["han"],
-        Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => &[],
+        Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse | Operation::Alltoallw => &[],
         Operation::Gatherv | Operation::Scatterv | Operation::Allgatherv => &[],
         Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };
@@ -247,6 +246,7 @@ const IGATHER_FANOUT: &str = "MPIR_CVAR_IGATHER_TREE_KVAL";
 const ISCATTER: &str = "MPIR_CVAR_ISCATTER_INTRA_ALGORITHM";
 const ISCATTER_FANOUT: &str = "MPIR_CVAR_ISCATTER_TREE_KVAL";
 const IALLTOALLV: &str = "MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM";
+const IALLTOALLW: &str = "MPIR_CVAR_IALLTOALLW_INTRA_ALGORITHM";
 const IALLGATHER: &str = "MPIR_CVAR_IALLGATHER_INTRA_ALGORITHM";
 const IREDUCE_SCATTER: &str = "MPIR_CVAR_IREDUCE_SCATTER_INTRA_ALGORITHM";
 const IREDUCE_SCATTER_BLOCK: &str = "MPIR_CVAR_IREDUCE_SCATTER_BLOCK_INTRA_ALGORITHM";
@@ -290,6 +290,14 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("nb", &[(IALLTOALLV, Value::Item("sched_blocked"), "sched_blocked")]),
             Intra("nb", &[(IALLTOALLV, Value::Item("tsp_scattered"), "tsp_scattered")]),
             Intra("nb", &[(IALLTOALLV, Value::Item("tsp_blocked"), "tsp_blocked")]),
+        ],
+        Operation::Alltoallw => &[
+            Intra("scattered", &[]),
+            Intra("scattered", &[(THROTTLE, Value::Number(2), "throttle=2")]),
+            Intra("scattered", &[(THROTTLE, Value::Number(8), "throttle=8")]),
+            Intra("nb", &[]),
+            Intra("nb", &[(IALLTOALLW, Value::Item("sched_blocked"), "sched_blocked")]),
+            Intra("nb", &[(IALLTOALLW, Value::Item("tsp_blocked"), "tsp_blocked")]),
         ],
         Operation::Gather => &[
             Intra("binomial", &[]),

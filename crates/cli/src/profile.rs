@@ -180,7 +180,7 @@ pub fn table(profile: &Profile) -> String {
 /// What a size is told of.
 fn unit(collective: Collective) -> &'static str {
     match collective {
-        Collective::Alltoall | Collective::Alltoallv => " per pair",
+        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => " per pair",
         Collective::Gather | Collective::Gatherv | Collective::Scatter | Collective::Scatterv => " per rank",
         _ if collective.has_blocks_of_all() => " per rank",
         _ => "",

@@ -148,6 +148,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     let blocks = [
         "alltoall",
         "alltoallv",
+        "alltoallw",
         "gather",
         "gatherv",
         "scatter",
@@ -170,7 +171,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             // Three quarters of the vector out of and into every host, twice.
             "allreduce" => 1.5 * n,
             // From two ranks of a leaf to the two of the other: four of sixteen blocks, each a quarter of the vector.
-            "alltoall" | "alltoallv" => n,
+            "alltoall" | "alltoallv" | "alltoallw" => n,
             // Into the root's host, or into or out of every host: all blocks but its own.
             _ => 0.75 * n,
         };
@@ -193,7 +194,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
             }
         }
         let wanted: &[&str] = match name {
-            "gather" | "gatherv" | "scatter" | "scatterv" | "alltoallv" => &["stock"],
+            "gather" | "gatherv" | "scatter" | "scatterv" | "alltoallv" | "alltoallw" => &["stock"],
             "allgather" | "allgatherv" | "reduce_scatter_block" | "reduce_scatter" => {
                 &["stock", "default", "halving_doubling", "ring"]
             }
@@ -214,7 +215,9 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
         assert!(svg.contains("stock MPI") && !svg.contains("best forced stock"), "{svg}");
         let axis = match operation {
             "bcast" | "reduce" | "allreduce" => ">bytes of the vector<",
-            "alltoall" | "alltoallv" | "gather" | "gatherv" | "scatter" | "scatterv" => ">bytes per rank pair<",
+            "alltoall" | "alltoallv" | "alltoallw" | "gather" | "gatherv" | "scatter" | "scatterv" => {
+                ">bytes per rank pair<"
+            }
             _ => ">bytes per rank<",
         };
         assert!(svg.contains(axis), "{operation}: {svg}");
@@ -438,8 +441,8 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
         (&["--sizes", "8,6"][..], "'6'"),
         (
             &["--collectives", "scan"],
-            "'scan' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, gather, gatherv, \
-             scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
+            "'scan' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, alltoallw, gather, \
+             gatherv, scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
         ),
         (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
         (

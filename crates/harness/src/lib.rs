@@ -26,8 +26,9 @@ pub use record::{RECORD, Verified, verified};
 pub use report::Report;
 
 /// Every call that an algorithm of ours can carry out is carried out by it.
-pub const FORCED: &str = "all=grouped_two_tree;alltoall=xor;alltoallv=two_level_ring;gather=relay;gatherv=direct;\
-    scatter=relay;scatterv=direct;allgather=halving_doubling;allgatherv=halving_doubling;\
+pub const FORCED: &str = "all=grouped_two_tree;alltoall=xor;alltoallv=two_level_ring;alltoallw=two_level_ring;\
+    gather=relay;gatherv=direct;scatter=relay;scatterv=direct;\
+    allgather=halving_doubling;allgatherv=halving_doubling;\
     reduce_scatter_block=halving_doubling;reduce_scatter=halving_doubling";
 /// Three uneven levels for up to 16 ranks: nodes of 3 ranks, the last group half empty.
 pub const MACHINE: &str = "synthetic:group:3 node:2 core:3";

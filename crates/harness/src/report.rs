@@ -70,6 +70,7 @@ impl Report {
     pub fn assert_ran_blocks(&self) {
         for (collective, algorithm) in [
             ("alltoallv", "two_level_ring"),
+            ("alltoallw", "two_level_ring"),
             ("gather", "relay"),
             ("scatter", "relay"),
             ("gatherv", "direct"),

@@ -12,7 +12,7 @@ pub struct Call {
     /// The collective.
     pub collective: Collective,
     /// Bytes of the vector; for Alltoall bytes per rank pair, for Gather, Scatter and Allgather per rank, for
-    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv, Gatherv and
+    /// Allgatherv and Reduce_scatter of the mean block of a rank. Of no meaning for Alltoallv, Alltoallw, Gatherv and
     /// Scatterv: a rank may know its own counts only.
     pub bytes: u64,
     /// Ranks of the communicator.
@@ -189,6 +189,7 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Allreduce, 8 << 10),
     default(Collective::Alltoall, 4 << 10),
     default(Collective::Alltoallv, 0),
+    default(Collective::Alltoallw, 0),
     default(Collective::Gather, 4 << 10),
     default(Collective::Gatherv, 0),
     default(Collective::Scatter, 32 << 10),

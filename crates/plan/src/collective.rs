@@ -19,6 +19,8 @@ pub enum Collective {
     Alltoall,
     /// `MPI_Alltoallv`: the same with blocks of any size, known to their two ranks only (MPI 4.0 section 6.8).
     Alltoallv,
+    /// `MPI_Alltoallw`: the same with blocks of any type (MPI 4.0 section 6.8).
+    Alltoallw,
     /// `MPI_Gather`: the block of every rank, in rank order, at the root (MPI 4.0 section 6.5).
     Gather,
     /// `MPI_Gatherv`: the same with blocks of any size, known to the root and their own ranks only (MPI 4.0 section
@@ -42,12 +44,13 @@ pub enum Collective {
 
 impl Collective {
     /// Every collective, in the order in which reports and tables list them.
-    pub const ALL: [Collective; 13] = [
+    pub const ALL: [Collective; 14] = [
         Self::Reduce,
         Self::Bcast,
         Self::Allreduce,
         Self::Alltoall,
         Self::Alltoallv,
+        Self::Alltoallw,
         Self::Gather,
         Self::Gatherv,
         Self::Scatter,
@@ -66,6 +69,7 @@ impl Collective {
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
             Self::Alltoallv => "alltoallv",
+            Self::Alltoallw => "alltoallw",
             Self::Gather => "gather",
             Self::Gatherv => "gatherv",
             Self::Scatter => "scatter",
@@ -99,7 +103,7 @@ impl Collective {
 
     /// Whether a rank may know the sizes of its own blocks only, so that none decides anything.
     pub const fn has_own_sizes(self) -> bool {
-        matches!(self, Self::Alltoallv | Self::Gatherv | Self::Scatterv)
+        matches!(self, Self::Alltoallv | Self::Alltoallw | Self::Gatherv | Self::Scatterv)
     }
 
     /// Whether data of several ranks is combined with an operation.

@@ -70,7 +70,7 @@ fn buffers(collective: Collective, input: usize, ranks: usize, plan: &RankPlan) 
             (Layout::Vector { units: input as u64 }, input)
         }
         Collective::Alltoall => (Layout::Blocks { block }, input),
-        Collective::Alltoallv => (Layout::Table { input: table.clone(), output: table }, input),
+        Collective::Alltoallv | Collective::Alltoallw => (Layout::Table { input: table.clone(), output: table }, input),
         Collective::Gather => (Layout::Blocks { block: input as u64 }, input * ranks),
         Collective::Scatter => (Layout::Blocks { block }, input / ranks),
         Collective::Gatherv => {
@@ -104,7 +104,10 @@ fn every_algorithm_moves_real_data_between_threads() {
             for spec in ALGORITHMS {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
-                    let exchanged = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
+                    let exchanged = matches!(
+                        collective,
+                        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw
+                    );
                     let blocks = exchanged
                         || collective.scatters()
                         || matches!(collective, Collective::Scatter | Collective::Scatterv);
@@ -117,7 +120,7 @@ fn every_algorithm_moves_real_data_between_threads() {
                             .map(|i| match collective {
                                 Collective::Bcast => value(root, i),
                                 Collective::Scatter | Collective::Scatterv => value(root, rank * length + i),
-                                Collective::Alltoall | Collective::Alltoallv => {
+                                Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
                                     value((i / length) as Rank, rank * length + i % length)
                                 }
                                 Collective::Gather

@@ -1,5 +1,6 @@
 //! Data of a collective: what goes in, and whether what comes out is right.
 
+use crate::matrix::Matrix;
 use crate::together::Together;
 use mpi::Count;
 use mpi::collective::SystemOperation;
@@ -23,7 +24,8 @@ pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
 }
 
 /// What elements are: of [`ELEMENT`] bytes, and sums of small integers are exact.
-trait Number: Equivalence + Copy + PartialEq + fmt::Display {
+pub trait Number: Equivalence + Copy + PartialEq + fmt::Display {
+    /// That number.
     fn of(integer: i32) -> Self;
 }
 
@@ -85,9 +87,11 @@ pub trait Data {
 
 /// Data for blocks of `bytes`, in the mean where they differ.
 pub fn data(collective: Operation, numbers: Numbers, bytes: u64, together: &Together, root: i32) -> Box<dyn Data> {
-    match numbers {
-        Numbers::Int => Box::new(Buffers::<i32>::new(collective, bytes, together, root)),
-        Numbers::Float => Box::new(Buffers::<f32>::new(collective, bytes, together, root)),
+    match (numbers, collective) {
+        (Numbers::Int, Operation::Alltoallw) => Box::new(Matrix::<i32>::new(bytes, together)),
+        (Numbers::Float, Operation::Alltoallw) => Box::new(Matrix::<f32>::new(bytes, together)),
+        (Numbers::Int, _) => Box::new(Buffers::<i32>::new(collective, bytes, together, root)),
+        (Numbers::Float, _) => Box::new(Buffers::<f32>::new(collective, bytes, together, root)),
     }
 }
 
@@ -101,7 +105,7 @@ struct Buffers<N> {
 }
 
 /// Element `i` of what `from` has for `to`: different for every pair, and small enough for exact sums over all ranks.
-fn value(from: i32, to: i32, i: usize) -> i32 {
+pub fn value(from: i32, to: i32, i: usize) -> i32 {
     from * 31 + to * 7 + (i % 1000) as i32
 }
 
@@ -155,6 +159,8 @@ impl<N: Number> Buffers<N> {
                 Blocks::new((0..size).map(|to| between(rank, to))),
                 Blocks::new((0..size).map(|from| between(from, rank))),
             ),
+            // `Matrix` has them.
+            Operation::Alltoallw => (nothing(), nothing()),
         };
         let values =
             (0..).zip(&send.counts).flat_map(|(to, &count)| (0..count).map(move |i| value(rank, to, i as usize)));
@@ -209,6 +215,7 @@ impl<N: Number> Data for Buffers<N> {
                 let mut to = PartitionMut::new(receive, counts, starts);
                 comm.all_to_all_varcount_into(&from, &mut to);
             }
+            Operation::Alltoallw => {}
         }
     }
 
@@ -222,9 +229,10 @@ impl<N: Number> Data for Buffers<N> {
                     Operation::Gather | Operation::Gatherv | Operation::Allgather | Operation::Allgatherv => {
                         value(from, 0, i)
                     }
-                    Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => {
-                        value(from, self.rank, i)
-                    }
+                    Operation::Alltoall
+                    | Operation::Alltoallv
+                    | Operation::AlltoallvSparse
+                    | Operation::Alltoallw => value(from, self.rank, i),
                     // The sum over all ranks of value(rank, 0, i).
                     Operation::Reduce | Operation::Allreduce => {
                         31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32

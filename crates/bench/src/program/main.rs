@@ -11,6 +11,7 @@
 
 mod buffers;
 mod goodput;
+mod matrix;
 mod measure;
 mod messages;
 mod nagare;

@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::ContentionFree,
     name: "contention_free",
-    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    collectives: &[Collective::Alltoall, Collective::Alltoallv, Collective::Alltoallw],
     needs: "a fabric; else groups, taken for a tree of equal links",
     summary: "nodes exchange in an order in which no link gets more than it carries; tokens keep the order",
     source: "a Japanese thesis on wide-area Ethernet",

@@ -22,7 +22,7 @@ use crate::topology::NodeRanks;
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::TwoLevelRing,
     name: "two_level_ring",
-    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    collectives: &[Collective::Alltoall, Collective::Alltoallv, Collective::Alltoallw],
     needs: "nothing",
     summary: "exchange around a ring of nodes; all ranks of a node send to one node and receive from one node per step",
     source: "Naruse and others 2010",
@@ -51,7 +51,7 @@ fn step_of(node_ranks: &NodeRanks, rank: Rank, step: u32) -> Step {
     Step { step, to, from }
 }
 
-/// Plan of `rank` for Alltoall and Alltoallv, with at most `in_flight` steps under way if it says so.
+/// Plan of `rank` for an exchange, with at most `in_flight` steps under way if it says so.
 fn plan(node_ranks: &NodeRanks, rank: Rank, in_flight: Option<u32>) -> RankPlan {
     let steps = (1..node_ranks.nodes() * node_ranks.widest()).map(|step| step_of(node_ranks, rank, step));
     stepwise(rank, node_ranks.ranks(), steps, in_flight)

@@ -27,7 +27,7 @@ use crate::schedule::{Rank, RankPlan};
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::Xor,
     name: "xor",
-    collectives: &[Collective::Alltoall, Collective::Alltoallv],
+    collectives: &[Collective::Alltoall, Collective::Alltoallv, Collective::Alltoallw],
     needs: "nothing; fewest steps with powers of two",
     summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     source: "US patent 11656920",
@@ -40,7 +40,7 @@ pub const SPEC: Spec = Spec {
     cost: None,
 };
 
-/// Plan of `rank` for Alltoall and Alltoallv: one exchange per step with its partner or partners.
+/// Plan of `rank` for an exchange: one exchange per step with its partner or partners.
 fn plan(virtual_ranks: &VirtualRanks, rank: Rank, options: Options) -> RankPlan {
     let steps = (1..virtual_ranks.steps()).map(|step| {
         let (to, from) = match options.partners {

@@ -66,12 +66,13 @@ fn reasons_are_numbered_in_report_order() {
 }
 
 #[test]
-fn no_number_of_bytes_decides_about_alltoallv() {
-    let choose =
-        |rules: &str, bytes| Rules::parse(rules).unwrap().choose(&call(Collective::Alltoallv, bytes, 8), || None);
-    for bytes in [0, 1, 1 << 30] {
-        assert_eq!(choose("all=stock:1-;all=xor", bytes), Choice::Run(Algorithm::Xor));
-        assert_eq!(choose("alltoallv=stock", bytes), Choice::Library(Reason::Asked));
+fn no_number_of_bytes_decides_where_ranks_know_their_own_only() {
+    for collective in [Collective::Alltoallv, Collective::Alltoallw] {
+        let choose = |rules: &str, bytes| Rules::parse(rules).unwrap().choose(&call(collective, bytes, 8), || None);
+        for bytes in [0, 1, 1 << 30] {
+            assert_eq!(choose("all=stock:1-;all=xor", bytes), Choice::Run(Algorithm::Xor));
+            assert_eq!(choose(&format!("{collective}=stock"), bytes), Choice::Library(Reason::Asked));
+        }
     }
 }
 
@@ -89,7 +90,8 @@ fn errors_say_what_was_expected() {
         (
             "bcst=stock",
             "`bcst=stock`: unknown collective `bcst`; expected all, reduce, bcast, allreduce, alltoall, alltoallv, \
-             gather, gatherv, scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter",
+             alltoallw, gather, gatherv, scatter, scatterv, allgather, allgatherv, reduce_scatter_block, \
+             reduce_scatter",
         ),
         (
             "alltoallv=xor:1K-",

@@ -16,8 +16,8 @@ pub enum Layout {
         /// Units of a block.
         block: u64,
     },
-    /// A block for every peer, or one alone, each with its own place and size (Alltoallv, Gatherv, Scatterv); nothing
-    /// is staged.
+    /// A block for every peer, or one alone, each with its own place and size (Alltoallv, Alltoallw, Gatherv,
+    /// Scatterv); nothing is staged.
     Table {
         /// First unit and number of units of every block that is sent, by destination.
         input: Vec<(u64, u64)>,

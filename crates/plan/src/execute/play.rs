@@ -72,10 +72,10 @@ impl Game<'_> {
         self.schedule.collective.has_input(self.schedule.root, rank)
     }
 
-    /// Units of the block from one rank to another; in Alltoallv some are empty and none is like the next.
+    /// Units of the block from one rank to another; in Alltoallv and Alltoallw some are empty and none is like the next.
     fn block(&self, from: Rank, to: Rank) -> u64 {
         match self.schedule.collective {
-            Collective::Alltoallv => (weight(from, to as usize) % 4) * self.units / 2,
+            Collective::Alltoallv | Collective::Alltoallw => (weight(from, to as usize) % 4) * self.units / 2,
             _ => self.units,
         }
     }
@@ -139,7 +139,7 @@ impl Game<'_> {
                 let lengths = (length(&input), length(&output));
                 (Layout::Table { input, output }, lengths.0, lengths.1)
             }
-            Collective::Alltoallv => {
+            Collective::Alltoallv | Collective::Alltoallw => {
                 let input = self.places(|peer| self.block(rank, peer));
                 let output = self.places(|peer| self.block(peer, rank));
                 let length = |side: &[(u64, u64)]| side.iter().map(|&(_, units)| units as usize).sum();
@@ -175,7 +175,7 @@ impl Game<'_> {
                 let of = |from| (0..self.share(from) as usize).map(move |unit| weight(from, unit));
                 all.flat_map(of).collect()
             }
-            Collective::Alltoall | Collective::Alltoallv => {
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
                 let from_rank = |from| {
                     let before: u64 = (0..rank).map(|to| self.block(from, to)).sum();
                     (before..before + self.block(from, rank)).map(move |unit| weight(from, unit as usize))

@@ -40,7 +40,7 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64) -> Vec<Part> {
             false if bytes < LONG_ODD => Scheme::GatherBruck,
             _ => Scheme::RingOnce,
         },
-        Collective::Alltoallv => Scheme::Batches,
+        Collective::Alltoallv | Collective::Alltoallw => Scheme::Batches,
         Collective::Alltoall => match shape.block(bytes) {
             ..=SHORT_BLOCK if ranks >= FEW => Scheme::Bruck,
             ..=MIDDLE_BLOCK => Scheme::Batches,

@@ -23,6 +23,7 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64, is_han: bool) -> 
         Collective::Allreduce => return allreduce(ranks, bytes).into_iter().map(Part::from).collect(),
         Collective::Alltoall => alltoall(ranks, block),
         Collective::Alltoallv => alltoallv(ranks),
+        Collective::Alltoallw => Scheme::AtOnce,
         Collective::Gather => gather(ranks, block),
         Collective::Gatherv => Scheme::GatherLinear,
         Collective::Scatter => scatter(ranks, block),

@@ -19,12 +19,13 @@ use nagare_harness::Mpi;
 use std::time::Instant;
 
 /// The collectives that Nagare has algorithms for.
-const COLLECTIVES: [&str; 13] = [
+const COLLECTIVES: [&str; 14] = [
     "reduce",
     "bcast",
     "allreduce",
     "alltoall",
     "alltoallv",
+    "alltoallw",
     "gather",
     "gatherv",
     "scatter",

@@ -34,8 +34,8 @@ fn capitalised(collective: Operation) -> String {
 }
 
 /// What a size is called in conditions; none where ranks can disagree about it: Gather counts what a rank sends and
-/// Scatter what it receives, which the root does not say with `MPI_IN_PLACE`, and in Alltoallv, Gatherv and Scatterv
-/// each rank knows its own counts.
+/// Scatter what it receives, which the root does not say with `MPI_IN_PLACE`, and in Alltoallv, Alltoallw, Gatherv and
+/// Scatterv each rank knows its own counts.
 pub fn size_of(collective: Operation) -> Option<&'static str> {
     match collective {
         Operation::Bcast | Operation::Reduce | Operation::Allreduce | Operation::Alltoall => Some("avg_msg_size"),
@@ -43,7 +43,7 @@ pub fn size_of(collective: Operation) -> Option<&'static str> {
             Some("total_msg_size")
         }
         Operation::Gather | Operation::Scatter | Operation::Alltoallv | Operation::AlltoallvSparse => None,
-        Operation::Gatherv | Operation::Scatterv => None,
+        Operation::Alltoallw | Operation::Gatherv | Operation::Scatterv => None,
     }
 }
 

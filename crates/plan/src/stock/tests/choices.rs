@@ -1,7 +1,7 @@
 //! Which algorithms libraries choose.
 
 use crate::collective::Collective::{
-    self, Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Bcast, Gather, Reduce, ReduceScatter,
+    self, Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Bcast, Gather, Reduce, ReduceScatter,
     ReduceScatterBlock, Scatter,
 };
 use crate::stock::choice::{
@@ -105,6 +105,7 @@ fn choices_of_open_mpi_for_what_moves_data() {
         (Alltoallv, 63, 1 << 20, Scheme::AtOnce),
         (Alltoallv, 64, 1, Scheme::Pairwise),
         (Alltoallv, 128, 1 << 20, Scheme::AtOnce),
+        (Alltoallw, 64, 1, Scheme::AtOnce),
         (Gather, 3, 64 << 10, Scheme::GatherBinomial),
         (Gather, 3, 128 << 10, Scheme::GatherLinear),
         (Gather, 7, 16 << 10, Scheme::GatherBinomial),
@@ -180,6 +181,7 @@ fn choices_of_mpich_for_what_moves_data() {
         (Alltoall, (16, 8), 16 << 16, Scheme::PairwiseXor, FLAT),
         (Alltoall, (12, 6), 12 << 16, Scheme::Pairwise, FLAT),
         (Alltoallv, (16, 8), 16 << 20, Scheme::Batches, FLAT),
+        (Alltoallw, (16, 8), 16 << 20, Scheme::Batches, FLAT),
         (Gather, (16, 8), 16 << 20, Scheme::GatherBinomial, FLAT),
         (Scatter, (16, 8), 16 << 20, Scheme::ScatterBinomial, FLAT),
         (Allgather, (16, 8), 511 << 10, Scheme::GatherDoubling, FLAT),
