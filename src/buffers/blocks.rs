@@ -182,8 +182,8 @@ impl Side {
                 continue;
             }
             let alike = before.filter(|&(count, before)| count == elements && before.datatype == datatype);
-            let first = alike
-                .map_or_else(|| datatype::first_of_run(real, datatype, elements), |(_, before)| before.first);
+            let first =
+                alike.map_or_else(|| datatype::first_of_run(real, datatype, elements), |(_, before)| before.first);
             if address.is_null() && first.is_some_and(|first| offset.wrapping_add(first) < FIRST_PAGE) {
                 return Err(wrong);
             }

@@ -3,9 +3,9 @@
 //!
 //! Ranks without the library are in the program, and its collectives on the communicator would match ours: both would
 //! get wrong data. Libraries tell messages of different collectives apart, so all ranks first meet in one that programs
-//! hardly ever call on a whole communicator, `MPI_Alltoallw`. If some rank does not come, the others wait and one line
-//! says for which. On Open MPI ranks know before which others have the library (`real/pmix.rs`), or at least which
-//! ranks of their host: nobody sends to a rank that it knows or has heard to lack it, or waits for it.
+//! hardly ever call on a whole communicator, `MPI_Alltoallw`, the library's own. If some rank does not come, the others
+//! wait and one line says for which. On Open MPI ranks know before which others have the library (`real/pmix.rs`), or
+//! at least which ranks of their host: nobody sends to a rank that it knows or has heard to lack it, or waits for it.
 //!
 //! ```text
 //!   round of distance 1, 2, 4, …      r − d ──► r ──► r + d     after the last round everybody has heard of everybody

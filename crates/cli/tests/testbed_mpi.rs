@@ -261,7 +261,8 @@ fn shown_and_run(fabric: &str, ranks: &str, ppn: &str) {
 
     let sizes = ["4K", "64K"];
     let calls = |collective: &Collective| [4096, 65536].map(|bytes| format!("{collective}:{bytes}"));
-    let all: Vec<Collective> = Collective::ALL.into_iter().filter(|&c| c != Collective::Alltoallv && c != Collective::Alltoallw).collect();
+    let all: Vec<Collective> =
+        Collective::ALL.into_iter().filter(|&c| c != Collective::Alltoallv && c != Collective::Alltoallw).collect();
     job(&all.iter().flat_map(calls).collect::<Vec<_>>());
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(bed.path("report.3.json")).unwrap()).unwrap();
     let mut ran: Vec<[String; 3]> = Vec::new();

@@ -104,10 +104,8 @@ fn every_algorithm_moves_real_data_between_threads() {
             for spec in ALGORITHMS {
                 for &collective in spec.collectives {
                     let plans = planner.schedule(collective, spec.algorithm, root).unwrap().plans;
-                    let exchanged = matches!(
-                        collective,
-                        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw
-                    );
+                    let exchanged =
+                        matches!(collective, Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw);
                     let blocks = exchanged
                         || collective.scatters()
                         || matches!(collective, Collective::Scatter | Collective::Scatterv);

@@ -229,10 +229,9 @@ impl<N: Number> Data for Buffers<N> {
                     Operation::Gather | Operation::Gatherv | Operation::Allgather | Operation::Allgatherv => {
                         value(from, 0, i)
                     }
-                    Operation::Alltoall
-                    | Operation::Alltoallv
-                    | Operation::AlltoallvSparse
-                    | Operation::Alltoallw => value(from, self.rank, i),
+                    Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse | Operation::Alltoallw => {
+                        value(from, self.rank, i)
+                    }
                     // The sum over all ranks of value(rank, 0, i).
                     Operation::Reduce | Operation::Allreduce => {
                         31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32

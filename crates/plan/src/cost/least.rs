@@ -15,7 +15,9 @@ pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collec
     }
     let all = u64::from(topology.ranks());
     let blocks = match collective {
-        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => on_node.iter().map(|&own| own * (all - own)).max(),
+        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+            on_node.iter().map(|&own| own * (all - own)).max()
+        }
         Collective::Gather | Collective::Gatherv | Collective::Scatter | Collective::Scatterv => {
             on_node.iter().map(|&own| all - own).min()
         }
