@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   counts         3     0     2            offsets from the lowest block:  8·e  –  0
-//!   displacements  9     ?     1            (e: extent of the type, in Alltoallw 1; of empty blocks nothing else counts)
+//!   displacements  9     ?     1            (e: extent of the type, in Alltoallw 1 byte; displacements of
+//!                                                empty blocks mean nothing)
 //! ```
 
 use super::datatype::{self, Shape, Typed};
@@ -284,8 +285,8 @@ impl Side {
         self.blocks.iter().scan(0, next).collect()
     }
 
-    /// Where the blocks are if the copy of [`Self::pieces`] is at `copy`. Where some stay in the program's buffer, there
-    /// are two memories, and places are counted from address 0 on.
+    /// Where the blocks are if the copy of [`Self::pieces`] is at `copy`. Where some stay in the program's buffer,
+    /// there are two memories, and places are counted from address 0 on.
     pub fn places(&self, copy: *mut u8, kept: bool) -> (*mut u8, Table) {
         if !self.stays(kept) {
             return (copy, self.packed_table());

@@ -75,8 +75,8 @@ impl Shape {
     }
 }
 
-/// The first byte of `count` elements of a valid datatype, relative to their address, if their data is consecutive bytes
-/// in the order of the type map: a part of an array may be.
+/// The first byte of `count` elements of a valid datatype, relative to their address, if their data is consecutive
+/// bytes in the order of the type map: a part of an array may be.
 pub fn first_of_run(real: &Real, datatype: MPI_Datatype, count: i64) -> Option<i64> {
     let shape = Shape::of(real, datatype);
     if shape.plain {

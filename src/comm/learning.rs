@@ -13,8 +13,8 @@ use nagare_plan::learn::{Earning, Measured, Trials};
 use std::fmt;
 
 /// Calls that are alike: a collective, and the largest power of two that is not above its bytes, where all ranks know
-/// these. All calls of Alltoallv, Alltoallw, Gatherv and Scatterv are alike: programs have few, and of the same sizes most
-/// often.
+/// these. All calls of Alltoallv, Alltoallw, Gatherv and Scatterv are alike: programs have few of them, and of the same
+/// sizes most often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     collective: Collective,

@@ -76,14 +76,16 @@ static inline void avoid_broken(struct statement *s, int size, int root, int mes
     if (kind_facts[s->kind].category == C_UNSIGNED && unsigned_order_broken() &&
         (s->operation == O_MAX || s->operation == O_MIN))
         s->operation = s->operation == O_MAX ? O_BOR : O_BAND;
-    if ((s->what == W_ALLTOALL || s->what == W_ALLTOALLV) && alltoall_in_place_broken(l, size, s->items))
+    if ((s->what == W_ALLTOALL || own_blocks(s->what)) && alltoall_in_place_broken(l, size, s->items))
         s->in_place = 0;
     if (alone_beside_messages_broken(size))
         s->start = 0;
     if (alone_beside_messages_broken(size) && messages)
         s->what = W_BARRIER;
-    if (s->what == W_ALLTOALLV && s->start && ialltoallv_in_place_broken())
+    if (own_blocks(s->what) && s->start && ialltoallv_in_place_broken())
         s->in_place = 0;
+    if (s->what == W_ALLTOALLW && alltoallw_alone_broken(size))
+        s->what = W_ALLTOALLV;
     if (s->what == W_REDUCE_SCATTER || s->what == W_REDUCE_SCATTER_BLOCK) {
         if (!commutes(s->operation) && reduce_scatter_in_order_broken(size)) {
             all_plain(s);

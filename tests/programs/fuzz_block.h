@@ -12,9 +12,11 @@ struct side_blocks {
     size_t elements[MAX_RANKS], at[MAX_RANKS], total;
     /* Elements by which the address that is passed lies above the buffer's beginning. */
     size_t shift;
+    /* Of an Alltoallw in bytes, with a type for each. */
     int count[MAX_RANKS], displacement[MAX_RANKS];
     MPI_Count large_count[MAX_RANKS];
     MPI_Aint large_displacement[MAX_RANKS];
+    MPI_Datatype type[MAX_RANKS];
 };
 
 static inline size_t common_multiple(size_t a, size_t b)
@@ -40,13 +42,13 @@ static inline size_t unit_items(const struct statement *s)
 }
 
 /* Values of the block that `from` has for `to`. Where all blocks of a rank are alike, both are that rank. The same both
-   ways for an Alltoallv in place, as it demands. */
+   ways for an Alltoallv or Alltoallw in place, as these demand. */
 static inline size_t block_items(const struct statement *s, int size, int from, int to)
 {
     const size_t unit = unit_items(s), units = s->items / unit;
     if (!shaped(s->what))
         return s->items;
-    const int both_ways = s->what == W_ALLTOALLV && s->in_place;
+    const int both_ways = own_blocks(s->what) && s->in_place;
     if (both_ways && from > to)
         return block_items(s, size, to, from);
     const uint64_t h = scramble((uint64_t)s->salt * 4096 + (uint64_t)from, (uint64_t)to);
@@ -89,6 +91,16 @@ static inline void blocks_place(struct side_blocks *b, int placement)
         if (b->elements[k] == 0 && placement == PLACED_IN_REVERSE)
             b->displacement[k] = 1 << 20;
         b->large_count[k] = b->count[k];
+        b->large_displacement[k] = b->displacement[k];
+    }
+}
+
+/* As an Alltoallw has them. */
+static inline void blocks_type(struct side_blocks *b)
+{
+    for (int k = 0; k < b->blocks; k++) {
+        b->type[k] = b->layout->type;
+        b->displacement[k] *= (int)b->layout->extent;
         b->large_displacement[k] = b->displacement[k];
     }
 }

@@ -61,7 +61,7 @@ static inline int sends(const struct pending *p)
 static inline int placement_of(const struct statement *s, int shift)
 {
     const int displaced =
-        s->what == W_ALLTOALLV || s->what == W_GATHERV || s->what == W_SCATTERV || s->what == W_ALLGATHERV;
+        own_blocks(s->what) || s->what == W_GATHERV || s->what == W_SCATTERV || s->what == W_ALLGATHERV;
     return displaced ? (s->salt + shift) % 3 : PLACED_IN_ORDER;
 }
 
@@ -70,6 +70,7 @@ static inline size_t side_items(const struct pending *p, int is_out, int k)
 {
     switch (p->s.what) {
     case W_ALLTOALLV:
+    case W_ALLTOALLW:
         return is_out ? block_items(&p->s, p->size, p->rank, k) : block_items(&p->s, p->size, k, p->rank);
     case W_GATHERV:
     case W_ALLGATHERV:
@@ -91,6 +92,8 @@ static inline void side_prepare(struct pending *p, struct side_blocks *side, int
         side->elements[k] = side_items(p, is_out, k) / (size_t)side->layout->items;
     /* A single block has no displacement. */
     blocks_place(side, blocks > 1 ? placement_of(&p->s, is_out ? 0 : 1) : PLACED_IN_ORDER);
+    if (p->s.what == W_ALLTOALLW)
+        blocks_type(side);
 }
 
 /* The whole vector of a reduction on the sending side, and this rank's part of the result on the other. */
@@ -136,7 +139,7 @@ static inline int addressee(const struct pending *p, int to)
 static inline void prepare_blocks(struct pending *p)
 {
     const enum what what = p->s.what;
-    const int to_all = what == W_ALLTOALL || what == W_ALLTOALLV || what == W_SCATTER || what == W_SCATTERV;
+    const int to_all = what == W_ALLTOALL || own_blocks(what) || what == W_SCATTER || what == W_SCATTERV;
     const int scatters = what == W_SCATTER || what == W_SCATTERV, gathers = what == W_GATHER || what == W_GATHERV;
     side_prepare(p, &p->out, 1, to_all ? p->size : 1);
     side_prepare(p, &p->in, 0, scatters ? 1 : p->size);
@@ -151,7 +154,7 @@ static inline void prepare_blocks(struct pending *p)
         return;
     for (int k = 0; k < p->in.blocks; k++) {
         block_fill(&p->want, &p->in, k, &p->s, scatters ? p->root : k, addressee(p, gathers ? p->root : p->rank));
-        if (p->s.in_place && (what == W_ALLTOALL || what == W_ALLTOALLV))
+        if (p->s.in_place && (what == W_ALLTOALL || own_blocks(what)))
             block_fill(&p->got, &p->in, k, &p->s, p->rank, k);
         else if (p->s.in_place && !scatters && k == p->rank)
             block_fill(&p->got, &p->in, k, &p->s, p->rank, addressee(p, p->root));
@@ -175,6 +178,9 @@ static inline void prepare_blocks(struct pending *p)
 
 #define ALLTOALLV_ARGUMENTS(c, d) \
     send, in_place ? NULL : p->out.c, in_place ? NULL : p->out.d, type, receive, p->in.c, p->in.d, in_type, p->comm
+#define ALLTOALLW_ARGUMENTS(c, d) \
+    send, in_place ? NULL : p->out.c, in_place ? NULL : p->out.d, in_place ? NULL : p->out.type, receive, p->in.c, \
+        p->in.d, p->in.type, p->comm
 #define GATHERV_ARGUMENTS(c, d) send, count, type, receive, p->in.c, p->in.d, in_type, p->root, p->comm
 #define SCATTERV_ARGUMENTS(c, d) send, p->out.c, p->out.d, type, receive, in_count, in_type, p->root, p->comm
 #define ALLGATHERV_ARGUMENTS(c, d) send, count, type, receive, p->in.c, p->in.d, in_type, p->comm
@@ -229,6 +235,8 @@ static inline int issue(struct pending *p)
         return RUN(Alltoall, Ialltoall, send, count, type, receive, in_count, in_type, p->comm);
     case W_ALLTOALLV:
         return RUN_LISTS(Alltoallv, Ialltoallv, ALLTOALLV_ARGUMENTS);
+    case W_ALLTOALLW:
+        return RUN_LISTS(Alltoallw, Ialltoallw, ALLTOALLW_ARGUMENTS);
     case W_GATHER:
         return RUN(Gather, Igather, send, count, type, receive, in_count, in_type, p->root, p->comm);
     case W_GATHERV:

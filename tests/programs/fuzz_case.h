@@ -14,12 +14,14 @@ static const char *const make_names[MAKES] = {"dup", "idup", "split", "cart", "s
 
 enum what {
     W_BCAST, W_REDUCE, W_ALLREDUCE, W_ALLTOALL, W_ALLTOALLV, W_GATHER, W_ALLGATHER, W_REDUCE_SCATTER_BLOCK,
-    W_REDUCE_SCATTER, W_BARRIER, W_SCATTER, W_GATHERV, W_SCATTERV, W_ALLGATHERV, W_SCAN, W_EXSCAN, WHATS
+    W_REDUCE_SCATTER, W_BARRIER, W_SCATTER, W_GATHERV, W_SCATTERV, W_ALLGATHERV, W_ALLTOALLW, W_SCAN, W_EXSCAN,
+    WHATS
 };
 static const char *const what_names[WHATS] = {"bcast",          "reduce",     "allreduce", "alltoall",
                                               "alltoallv",      "gather",     "allgather", "reduce_scatter_block",
                                               "reduce_scatter", "barrier",    "scatter",   "gatherv",
-                                              "scatterv",       "allgatherv", "scan",      "exscan"};
+                                              "scatterv",       "allgatherv", "alltoallw", "scan",
+                                              "exscan"};
 
 enum shape { SHAPE_EVEN, SHAPE_RAGGED, SHAPE_SPARSE, SHAPE_ONE, SHAPE_ZERO, SHAPE_RARE, SHAPES };
 static const char *const shape_names[SHAPES] = {"even", "ragged", "sparse", "one", "zero", "rare"};
@@ -82,16 +84,22 @@ static inline int rooted(enum what what)
            what == W_SCATTERV;
 }
 
+/* Whether each rank has a block of its own size for each other. */
+static inline int own_blocks(enum what what)
+{
+    return what == W_ALLTOALLV || what == W_ALLTOALLW;
+}
+
 /* Whether a rank that sends has a block for each rank. */
 static inline int sends_blocks(enum what what)
 {
-    return what == W_ALLTOALL || what == W_ALLTOALLV || what == W_SCATTER || what == W_SCATTERV;
+    return what == W_ALLTOALL || own_blocks(what) || what == W_SCATTER || what == W_SCATTERV;
 }
 
 /* Whether blocks of different ranks may differ in size. */
 static inline int shaped(enum what what)
 {
-    return what == W_ALLTOALLV || what == W_REDUCE_SCATTER || what == W_GATHERV || what == W_SCATTERV ||
+    return own_blocks(what) || what == W_REDUCE_SCATTER || what == W_GATHERV || what == W_SCATTERV ||
            what == W_ALLGATHERV;
 }
 

@@ -115,7 +115,8 @@ fn algorithms(random: &mut Pcg64, seed: u64) -> Option<String> {
         (3, 1) => return Some("all=stock".to_owned()),
         // One algorithm for short vectors, Nagare's choice for long ones.
         (3, _) => {
-            let sized = all.filter(|(collective, _)| *collective != "alltoallv");
+            let has_own_sizes = |name| Collective::from_name(name).is_some_and(Collective::has_own_sizes);
+            let sized = all.filter(|&(collective, _)| !has_own_sizes(collective));
             sized.map(|(collective, algorithm)| format!("{collective}={algorithm}:-20K")).collect()
         }
         _ => all.map(|(collective, algorithm)| format!("{collective}={algorithm}")).collect(),

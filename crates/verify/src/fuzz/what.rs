@@ -41,6 +41,7 @@ const ROWS: &[Row] = &[
     Row { name: "gatherv", has: &[Root, TwoTypes, Shape] },
     Row { name: "scatterv", has: &[Root, TwoTypes, Shape] },
     Row { name: "allgatherv", has: &[TwoTypes, Shape, Pairs] },
+    Row { name: "alltoallw", has: &[TwoTypes, Shape, Pairs] },
     Row { name: "scan", has: &[Operation] },
     Row { name: "exscan", has: &[Operation] },
 ];
@@ -102,7 +103,7 @@ impl What {
 
     /// Whether a rank that sends has a block for each rank.
     pub fn sends_blocks(self) -> bool {
-        matches!(self.name(), "alltoall" | "alltoallv" | "scatter" | "scatterv")
+        matches!(self.name(), "alltoall" | "alltoallv" | "alltoallw" | "scatter" | "scatterv")
     }
 
     /// Whether it moves data.
