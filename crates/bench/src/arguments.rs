@@ -205,12 +205,12 @@ mod tests {
         let message = |line: &str| parse(line).err().unwrap_or_default();
         assert_eq!(
             message("o --algorithms stock,xor --collectives bcast,gather"),
-            "--algorithms: xor implements none of bcast, gather; it implements alltoall, alltoallv"
+            "--algorithms: xor implements none of bcast, gather; it implements alltoall, alltoallv, alltoallw"
         );
         // Whatever the order of the words.
         assert!(message("o --collectives gather --algorithms two_tree").contains("two_tree implements none of gather"));
         let gaps = |line: &str| parse(line).map(|arguments| arguments.gaps());
-        let expected = "xor is not measured with bcast; it implements alltoall, alltoallv".to_owned();
+        let expected = "xor is not measured with bcast; it implements alltoall, alltoallv, alltoallw".to_owned();
         assert_eq!(
             gaps("o --collectives bcast,alltoall --algorithms xor,two_level_ring,stock,default").map(|g| g.len()),
             Ok(2)
