@@ -184,7 +184,7 @@ pub struct Rule {
 /// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours;
 /// below [`usual`] only one that is predicted to be far faster than the library's own.
 pub const DEFAULTS: &[Rule] = &[
-    default(Collective::Reduce, 4 << 10),
+    default(Collective::Reduce, 8 << 10),
     default(Collective::Bcast, 8 << 10),
     default(Collective::Allreduce, 8 << 10),
     default(Collective::Alltoall, 4 << 10),

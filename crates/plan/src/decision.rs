@@ -69,15 +69,18 @@ impl Decision {
         limits: &Limits,
         is_measured: bool,
     ) -> Result<Self, Reason> {
-        let mut compared = None;
+        let (mut compared, mut is_short) = (None, false);
         let fitting = || {
-            let (algorithm, prediction) = planner.fitting_predicted(call.collective, call.bytes, limits.segments())?;
+            let fitting = planner.fitting_predicted(call.collective, call.bytes, limits.segments());
+            is_short = fitting.is_none() && planner.is_short(call.collective, call.bytes);
+            let (algorithm, prediction) = fitting?;
             compared = prediction;
             let is_preferred = |prediction| planner.is_preferred(call.collective, call.bytes, prediction);
             (is_measured || prediction.is_none_or(is_preferred)).then_some(algorithm)
         };
         let algorithm = match rules.choose(call, fitting) {
             Choice::Run(algorithm) => algorithm,
+            Choice::Library(_) if is_short => return Err(Reason::Small),
             Choice::Library(reason) => return Err(reason),
         };
         Ok(match compared {
@@ -212,13 +215,13 @@ mod tests {
                     "{what:?}"
                 );
                 let unknown = decide(hosts, Collective::Allreduce, bytes, false);
-                assert_eq!(unknown, Err(Reason::Faster), "{what:?}: nobody knows what the library does");
+                assert_eq!(unknown, Err(Reason::Small), "{what:?}: nobody knows what the library does");
             }
-            assert_eq!(decide(8, Collective::Allreduce, bytes, true), Err(Reason::Faster), "{bytes}");
+            assert_eq!(decide(8, Collective::Allreduce, bytes, true), Err(Reason::Small), "{bytes}");
         }
-        assert_eq!(decide(9, Collective::Allreduce, 8 << 10, true), Err(Reason::Faster), "messages may cost more");
+        assert_eq!(decide(9, Collective::Allreduce, 8 << 10, true), Err(Reason::Small), "messages may cost more");
         assert_eq!(decide(9, Collective::Allreduce, (8 << 10) - 1, true), Err(Reason::Small));
-        assert_eq!(decide(9, Collective::Allgather, 4 << 10, true), Err(Reason::Faster), "measured, not predicted");
+        assert_eq!(decide(9, Collective::Allgather, 4 << 10, true), Err(Reason::Small), "measured, not predicted");
     }
 
     /// What is predicted of the library counts for sums alone: of all else measured calls tell, and where nobody

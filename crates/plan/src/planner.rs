@@ -198,15 +198,15 @@ impl Planner {
     }
 
     /// The algorithm with the least predicted time for a vector of `bytes`, and its segment, of those alike the first.
-    /// Where links are known, but not what messages cost, the one that is at worst the least slower than what is best
-    /// at either end of that range. `None` if Nagare does not choose by predicted time for this collective.
+    /// Where a fabric tells all links, but not what messages cost, the one that is at worst the least slower than what
+    /// is best at either end of that range. `None` if Nagare does not choose by predicted time for this collective.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
         let predicted = candidates.filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));
         let all: Vec<(Algorithm, Prediction)> = predicted.collect();
         let best = cost::best_times(all.iter().map(|&(_, prediction)| prediction));
-        let knows_rates = self.topology().knows_rates();
-        let weight = |p: Prediction| if knows_rates { p.regret(best) } else { p.time };
+        let knows_links = self.topology().network().is_some();
+        let weight = |p: Prediction| if knows_links { p.regret(best) } else { p.time };
         let least = all.iter().map(|&(_, prediction)| weight(prediction)).fold(f64::INFINITY, f64::min);
         all.into_iter().find(|&(_, prediction)| weight(prediction) <= least * ALIKE)
     }
@@ -237,17 +237,25 @@ impl Planner {
         if let Some(spec) = ALGORITHMS.iter().find(fits) {
             return (bytes >= choice::usual(collective)).then_some((spec.algorithm, None));
         }
-        let one_switch = || self.context.grouped().depth_between_nodes() < 2 && self.context.line().lanes() == 1;
-        if bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch()) {
+        if self.is_short(collective, bytes) {
             return self.far_faster(collective, bytes, segments);
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }
 
+    /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
+    pub fn is_short(&self, collective: Collective, bytes: u64) -> bool {
+        let one_switch = || self.context.grouped().depth_between_nodes() < 2 && self.context.line().lanes() == 1;
+        bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
+    }
+
     /// What is predicted to be far faster than the library's own reduction, whatever messages cost. What only moves data
     /// is measured, from the usual sizes on.
     fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
-        let (algorithm, prediction) = self.cheapest(collective, bytes, segments).filter(|_| collective.reduces())?;
+        if !collective.reduces() {
+            return None;
+        }
+        let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
         let is_far = |times, ours| Some(ours <= self.stock_time_where(collective, bytes, times)? * FAR);
         let [cheapest, dearest] = self.topology().message_range();
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];

@@ -22,7 +22,7 @@ fn steps_of(size: u32) -> u32 {
 #[test]
 fn formulas() {
     let more = [vec![1, 6], vec![2, 3, 5], vec![16], vec![1]];
-    let rows = table("dimensions");
+    let rows = table("dimensions of a torus");
     let documented = rows.iter().map(|row| row[0].split('×').map(|c| number(c.trim())).collect::<Vec<u32>>());
     for sizes in documented.chain(more) {
         let nodes: u32 = sizes.iter().product();

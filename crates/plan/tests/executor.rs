@@ -383,6 +383,14 @@ fn inconsistent_plans_are_refused_or_reported() {
             false,
             "hop 1: a rank without a result buffer combines parts that other hops cut differently",
         ),
+        (
+            plan(vec![
+                hop(Action::Reduce, 1, Parts::vector(0, 1), vec![]),
+                hop(Action::Send, 1, Parts::vector(0, 2), vec![]),
+            ]),
+            true,
+            "hop 1: some of its parts have been combined or received, others are still the rank's contribution",
+        ),
     ];
     let shuffles = |from: Parts, parts: Parts, runs: Vec<Run>| {
         let plan = plan(vec![hop(Action::Shuffle { from, table: 0 }, 0, parts, vec![])]);

@@ -28,6 +28,25 @@ fn nodes(node: Vec<u32>) -> Planner {
     Planner::new(Topology::new(vec!["node".into()], vec![node], vec![0; ranks]).expect("one level"))
 }
 
+/// Shifts: nodes on a switch, in numbers whose messages pass the end of the line.
+#[test]
+fn every_block_is_right_on_any_number_of_nodes() {
+    for (nodes, ppn) in [(5, 1), (5, 3), (7, 1), (7, 2), (9, 1), (11, 2), (13, 1), (14, 1)] {
+        let topology = Topology::of_nodes((0..nodes * ppn).map(|rank| rank / ppn).collect()).unwrap();
+        for aggregators in [1, ppn] {
+            let options = RailOptions { aggregators: Some(aggregators), ..RailOptions::default() };
+            let planner = Planner::new(topology.clone()).with_rails(options);
+            for (collective, chunks) in HALVES.into_iter().flat_map(|c| [1, 2].map(|chunks| (c, chunks))) {
+                let schedule = cut(&planner, collective, Algorithm::HalvingDoubling, chunks);
+                for units in [0, 1, 13] {
+                    let played = play(&schedule, units, PACING, true);
+                    assert_eq!(played, Ok(()), "{collective} {nodes} x {ppn} {aggregators} {chunks}");
+                }
+            }
+        }
+    }
+}
+
 fn cut(planner: &Planner, collective: Collective, algorithm: Algorithm, chunks: u32) -> Schedule {
     let plan = |rank| planner.plan_cut(collective, algorithm, 0, rank, chunks).expect("implemented");
     let plans = (0..planner.topology().ranks()).map(plan).collect();

@@ -220,14 +220,18 @@ fn any_number_of_nodes_on_a_switch_takes_as_few_steps_as_there_can_be() {
             let plan = |rank| planner.plan_cut(Allreduce, Algorithm::HalvingDoubling, 0, rank, 2).unwrap();
             let plans: Vec<RankPlan> = (0..ranks).map(plan).collect();
             let of_rank = |rank| planner.context().grouped().node_of(rank);
-            let mut sent = vec![0; nodes as usize];
+            let (mut sent, mut messages) = (vec![0; nodes as usize], 0);
             for (plan, hop) in plans.iter().flat_map(|plan| plan.hops.iter().map(move |hop| (plan, hop))) {
                 if hop.action == Action::Send && of_rank(plan.rank) != of_rank(hop.peer) {
                     sent[of_rank(plan.rank) as usize] += hop.parts.count;
+                    messages += 1;
                 }
             }
             let parts = plans[0].parts;
             assert_eq!(sent, vec![2 * parts / nodes * (nodes - 1); nodes as usize], "{nodes} nodes");
+            // Both chunks of every aggregator in both directions; the lines of an odd size are the last dimension's.
+            let of_steps = 4 * aggregators * nodes * nodes.next_power_of_two().ilog2();
+            assert!((of_steps..=of_steps + 6 * aggregators * nodes).contains(&messages), "{nodes} nodes: {messages}");
             let (algorithm, stages) = ("halving_doubling".to_owned(), Vec::new());
             let schedule = Schedule { collective: Allreduce, algorithm, root: 0, stages, plans };
             if ranks <= 256 {

@@ -163,7 +163,7 @@ impl<'s> Way<'s> {
                 let in_order = ((step * self.chunks + chunk) * lanes + lane) * runs + run;
                 let round = Round { stage: number as u16, step: in_order };
                 let tag = (stage * self.steps * self.chunks * lanes * runs + in_order) % TAGS;
-                let (peer, parts) = (aggregator(node), self.parts(*lane, chunk, positions));
+                let (peer, parts) = (aggregator(node), self.parts(*lane, chunk, &positions));
                 Hop { action, peer, parts, round, tag, turn, after: Vec::new() }
             });
             let both: Vec<Hop> = both.collect();

@@ -2,7 +2,7 @@
 
 use crate::cost::{self, Message};
 use crate::pattern::{self, RailOptions, Rails};
-use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, NodeRanks, Topology, Wires};
+use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, NodeRanks, Origin, Topology, Wires};
 
 /// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of
 /// a tree or mesh are halved in the order with the least predicted time.
@@ -14,7 +14,8 @@ pub fn lay(topology: &Topology, hierarchy: &Hierarchy, node_ranks: &NodeRanks, o
     let ordered = grid.ordered(order);
     let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs);
     let network = topology.network();
-    if grid.is_switched() && ordered.len() > 1 && order == DimensionOrder::default() {
+    let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
+    if levels && ordered.len() > 1 && order == DimensionOrder::default() {
         let message = Message::of(topology);
         let ways = pattern::level_lanes(&ordered, aggregators).into_iter().map(rails);
         let mut wires = Wires::new(topology, hierarchy);

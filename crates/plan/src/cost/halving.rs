@@ -79,6 +79,7 @@ struct Transfer {
     from: u32,
     to: u32,
     positions: u32,
+    runs: u32,
 }
 
 /// The transfers of every step, of all nodes and lanes.
@@ -86,10 +87,11 @@ fn transfers(collective: Collective, rails: &Rails) -> Vec<Vec<Transfer>> {
     let mut halving = vec![Vec::new(); rails.steps() as usize];
     for (lane, from) in (0..rails.lanes().len() as u32).flat_map(|l| (0..rails.nodes()).map(move |node| (l, node))) {
         for (step, transfer) in halving.iter_mut().zip(rails.halving(lane, from)) {
-            step.push(Transfer { from, to: transfer.to, positions: transfer.sent.len() });
+            let (positions, runs) = (transfer.sent.len(), transfer.sent.runs().len() as u32);
+            step.push(Transfer { from, to: transfer.to, positions, runs });
         }
     }
-    let back = |t: &Transfer| Transfer { from: t.to, to: t.from, positions: t.positions };
+    let back = |t: &Transfer| Transfer { from: t.to, to: t.from, ..*t };
     let doubling = || halving.iter().rev().map(|step| step.iter().map(back).collect()).collect();
     match collective {
         collective if collective.scatters() => halving,
@@ -132,6 +134,8 @@ impl Loaded {
     fn step(&self) -> Step {
         let Work { times, share, .. } = self.work;
         let way = if times > 1 { &self.mean } else { &self.longest };
-        Step { times: f64::from(times), per_byte: self.work.busiest(), share, way: way.clone() }
+        let runs = self.transfers.iter().map(|transfer| f64::from(transfer.runs)).sum::<f64>();
+        let runs = runs / self.transfers.len().max(1) as f64;
+        Step { times: f64::from(times), per_byte: self.work.busiest(), share, runs, way: way.clone() }
     }
 }

@@ -35,6 +35,8 @@ pub struct Step {
     pub per_byte: f64,
     /// Share of the vector that a node sends in every lane, at most.
     pub share: f64,
+    /// Messages in which it sends that at least, on average: one for each run of positions.
+    pub runs: f64,
     /// The longest way of a transfer; of several steps, in which data go around, the mean. Its links are left out.
     pub way: Way,
 }
@@ -50,7 +52,7 @@ impl Steps {
         for step in &self.steps {
             let chunk = bytes * step.share / chunks;
             let segment = segment.min(chunk.max(1.0));
-            let messages = self.lanes * chunks * (chunk / segment).max(1.0);
+            let messages = self.lanes * chunks * (chunk / segment).max(step.runs);
             let sending = together(bytes * step.per_byte * bytes_take, messages * message.gap);
             // The rate of one lane, when all are under way.
             let per_byte = if step.share > 0.0 { step.per_byte / step.share } else { 0.0 };

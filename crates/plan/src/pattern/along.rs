@@ -97,7 +97,8 @@ impl Along {
     pub fn cut(&self) -> u32 {
         match &self.way {
             Steps::Around => self.size,
-            Steps::Halved(_) | Steps::Shifts(_) => self.size.min(2),
+            Steps::Halved(_) => self.size.min(2),
+            Steps::Shifts(_) => self.size / (self.size / 2),
         }
     }
 

@@ -113,7 +113,7 @@ impl<'r> Half<'r> {
                 let in_order = ((step * self.chunks + chunk) * lanes + lane) * runs + run;
                 let round = Round { stage: u16::from(self.inside()), step: in_order };
                 let peer = NodeTrees::aggregator(self.node_ranks, node, own, self.rails.aggregators());
-                let parts = place(self, rail, positions);
+                let parts = place(self, rail, &positions);
                 let turn = step * self.chunks + chunk;
                 Hop { action, peer, parts, round, tag: in_order % TAGS, turn, after: Vec::new() }
             });

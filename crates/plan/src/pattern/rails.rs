@@ -60,14 +60,16 @@ pub struct Transfer {
 impl Transfer {
     /// What the node does: action, the other node, which run of positions, and the run. `backwards`: in a doubling,
     /// where it sends what it received and receives what it sent.
-    pub fn ends(&self, backwards: bool) -> Vec<(Action, u32, u32, &Range<u32>)> {
+    pub fn ends(&self, backwards: bool) -> Vec<(Action, u32, u32, Range<u32>)> {
         let (sends, receives) = if backwards {
-            ((Action::Send, self.from, &self.received), (Action::Recv, self.to, &self.sent))
+            // By then all of it is in one buffer.
+            let Self { to, from, sent, received } = self.clone().joined();
+            ((Action::Send, from, received), (Action::Recv, to, sent))
         } else {
-            ((Action::Send, self.to, &self.sent), (Action::Reduce, self.from, &self.received))
+            ((Action::Send, self.to, self.sent.clone()), (Action::Reduce, self.from, self.received.clone()))
         };
         let ends = [sends, receives].into_iter().flat_map(|(action, node, stretch)| {
-            (0..).zip(stretch.runs()).map(move |(which, run)| (action, node, which, run))
+            (0..).zip(stretch.into_runs()).map(move |(which, run)| (action, node, which, run))
         });
         ends.collect()
     }

@@ -50,6 +50,11 @@ impl Stretch {
         &self.0
     }
 
+    /// The same, without the stretch.
+    pub fn into_runs(self) -> Vec<Range<u32>> {
+        self.0
+    }
+
     /// The first position, of an empty stretch 0.
     pub fn first(&self) -> u32 {
         self.0.first().map_or(0, |run| run.start)

@@ -67,6 +67,7 @@ impl fmt::Display for Origin {
 pub struct Grid {
     dimensions: Vec<Dimension>,
     origin: Origin,
+    switched: bool,
     /// The node at every point; points are in row-major order, the last dimension fastest.
     nodes: Vec<u32>,
     /// The other way round.
@@ -86,12 +87,17 @@ impl Grid {
         for (point, &node) in (0..).zip(&nodes) {
             points[node as usize] = point;
         }
-        Self { dimensions, origin: Origin::Given, nodes, points }
+        Self { dimensions, origin: Origin::Given, switched: false, nodes, points }
     }
 
     /// The same where the dimensions come from there.
     pub(super) fn from(self, origin: Origin) -> Self {
         Self { origin, ..self }
+    }
+
+    /// The same where the nodes along a dimension are at one switch, or in groups below switches.
+    pub(super) fn switched(self) -> Self {
+        Self { switched: true, ..self }
     }
 
     /// Its dimensions.
@@ -105,9 +111,9 @@ impl Grid {
     }
 
     /// Whether the nodes along a dimension are at one switch, or in groups below switches, and not joined one to the
-    /// next: where nothing is said of links between neighbours.
+    /// next.
     pub fn is_switched(&self) -> bool {
-        matches!(self.origin, Origin::Levels | Origin::Line)
+        self.switched
     }
 
     /// The dimensions of more than one node, by index, in the order in which they are halved.

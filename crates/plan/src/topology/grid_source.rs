@@ -143,13 +143,16 @@ fn of_levels(hierarchy: &Hierarchy) -> Option<Grid> {
         dimensions.extend(cut(name, first));
     }
     // Groups of a level are numbered side by side, so nodes are in row-major order.
-    Some(Grid::of_nodes(dimensions, (0..hierarchy.node_count()).collect()).from(Origin::Levels))
+    Some(Grid::of_nodes(dimensions, (0..hierarchy.node_count()).collect()).from(Origin::Levels).switched())
 }
 
 fn of_line(hierarchy: &Hierarchy, topology: &Topology) -> Grid {
     let line = Line::new(hierarchy, topology);
     let nodes = (0..line.nodes()).map(|place| line.after(line.first(), place, 0)).collect();
-    Grid::of_nodes(cut("node", line.nodes()), nodes).from(Origin::Line)
+    let grid = Grid::of_nodes(cut("node", line.nodes()), nodes).from(Origin::Line);
+    // On a torus the line follows its links.
+    let is_torus = topology.network().is_some_and(|network| network.fabric().torus().is_some());
+    if is_torus { grid } else { grid.switched() }
 }
 
 /// `size` nodes side by side as dimensions: the largest power of two, which is halved, and the odd rest inside it.

@@ -6,7 +6,7 @@
 
 use super::valid::Known;
 use super::what::What;
-use nagare_plan::choice::DEFAULTS;
+use nagare_plan::choice::{DEFAULTS, usual};
 use nagare_plan::cost::SEGMENTS;
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -19,7 +19,9 @@ const LIBRARY: [u64; 9] = [256, 2 << 10, 4 << 10, 8 << 10, (16 << 10) - 64, 64 <
 
 /// Bytes at which something else begins: thresholds, segments, what libraries send without asking.
 pub fn borders(what: What, segment: Option<u64>) -> Vec<u64> {
-    let thresholds = DEFAULTS.iter().filter(|rule| rule.collective == what.collective()).map(|rule| rule.min);
+    let of = |collective| [collective].into_iter().flatten().map(usual);
+    let rules = DEFAULTS.iter().filter(|rule| rule.collective == what.collective());
+    let thresholds = rules.flat_map(|rule| of(rule.collective).chain([rule.min]));
     let thresholds: Vec<u64> = thresholds.filter(|&min| min > 0).collect();
     // The threshold and the segment of the job are of more interest than any of the others.
     let own = thresholds.iter().copied().chain(segment);
