@@ -93,12 +93,12 @@ fn sizes_shrink_through_all_dimensions() {
     let along = Along::new(4, Pairs::Near);
     let mut sizes = Vec::new();
     for _dimension in 0..4 {
-        let held: Vec<u32> = (0..along.steps()).map(|step| along.leg(0, step).received.len() as u32 * 64).collect();
+        let held: Vec<u32> = (0..along.steps()).map(|step| along.leg(0, step).received.len() * 64).collect();
         sizes.extend(held.iter().copied().chain(held.iter().rev().map(|size| size * 2)));
     }
     assert_eq!(sizes.iter().min(), Some(&64), "1/16");
     // What an aggregator sends in all: in a doubling it sends what it received in the halving.
-    let one_by_one: u32 = 4 * 2 * (0..along.steps()).map(|step| along.leg(0, step).sent.len() as u32 * 64).sum::<u32>();
+    let one_by_one: u32 = 4 * 2 * (0..along.steps()).map(|step| along.leg(0, step).sent.len() * 64).sum::<u32>();
     let aggregator = schedule.plans.iter().find(|p| p.hops.iter().any(|h| h.round.stage == 1)).unwrap();
     let sends = aggregator.hops.iter().filter(|h| [1, 2].contains(&h.round.stage) && h.action == Action::Send);
     let nested: u32 = sends.map(|h| h.parts.count).sum();
