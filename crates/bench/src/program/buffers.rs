@@ -1,10 +1,11 @@
 //! Data of a collective: what goes in, and whether what comes out is right.
 
+use crate::data::{Data, Number, value};
 use crate::matrix::Matrix;
 use crate::together::Together;
 use mpi::Count;
 use mpi::collective::SystemOperation;
-use mpi::datatype::{Equivalence, Partition, PartitionMut};
+use mpi::datatype::{Partition, PartitionMut};
 use mpi::ffi;
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
@@ -12,7 +13,6 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use nagare_bench::counts::{ELEMENT, count};
 use nagare_bench::operation::{Operation, Unit};
 use nagare_bench::record::Numbers;
-use std::fmt;
 
 /// Bytes of a block where there are some, otherwise all; `None` if `bytes` is too little for blocks of one element.
 pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
@@ -21,24 +21,6 @@ pub fn block(collective: Operation, bytes: u64, size: i32) -> Option<u64> {
     }
     let block = bytes / size as u64 / ELEMENT * ELEMENT;
     (block > 0).then_some(block)
-}
-
-/// What elements are: of [`ELEMENT`] bytes, and sums of small integers are exact.
-pub trait Number: Equivalence + Copy + PartialEq + fmt::Display {
-    /// That number.
-    fn of(integer: i32) -> Self;
-}
-
-impl Number for i32 {
-    fn of(integer: i32) -> Self {
-        integer
-    }
-}
-
-impl Number for f32 {
-    fn of(integer: i32) -> Self {
-        integer as Self
-    }
 }
 
 /// Elements of one block after the other.
@@ -70,21 +52,6 @@ impl<N: Number> Blocks<N> {
     }
 }
 
-/// The data of one rank for one collective and size.
-pub trait Data {
-    /// Fills the buffers for a call, so that a result of an earlier one cannot pass for this one's.
-    fn prepare(&mut self);
-
-    /// The call, on all ranks of `comm`, numbered as in the world.
-    fn call(&mut self, comm: &SimpleCommunicator);
-
-    /// Compares every element.
-    ///
-    /// # Errors
-    /// The first that is wrong.
-    fn verify(&self) -> Result<(), String>;
-}
-
 /// Data for blocks of `bytes`, in the mean where they differ.
 pub fn data(collective: Operation, numbers: Numbers, bytes: u64, together: &Together, root: i32) -> Box<dyn Data> {
     match (numbers, collective) {
@@ -102,11 +69,6 @@ struct Buffers<N> {
     root: i32,
     send: Blocks<N>,
     receive: Blocks<N>,
-}
-
-/// Element `i` of what `from` has for `to`: different for every pair, and small enough for exact sums over all ranks.
-pub fn value(from: i32, to: i32, i: usize) -> i32 {
-    from * 31 + to * 7 + (i % 1000) as i32
 }
 
 /// The sum of all ranks' `send`, cut in blocks of `counts` elements: this rank's block.

@@ -10,6 +10,7 @@
 //! messages are used, so that no collective of the library is hidden in the figures.
 
 mod buffers;
+mod data;
 mod goodput;
 mod matrix;
 mod measure;

@@ -6,7 +6,7 @@
 //!   row 1    block 0 | block 1 | …
 //! ```
 
-use crate::buffers::{Data, Number, value};
+use crate::data::{Data, Number, value};
 use crate::together::Together;
 use mpi::Count;
 use mpi::ffi::{self, MPI_Datatype};

@@ -1,6 +1,7 @@
 //! One collective and size: all configurations by turns, until their medians are stable or the time is used up.
 
-use crate::buffers::{Data, block, data};
+use crate::buffers::{block, data};
+use crate::data::Data;
 use crate::nagare::{Calls, Nagare};
 use crate::sweep::{Library, Ready, Sweep};
 use crate::together::Together;

@@ -1,7 +1,7 @@
 //! Everything the library can be told for one operation: each setting once per size, and the fastest go on to be
 //! measured by turns with the other configurations.
 
-use crate::buffers::Data;
+use crate::data::Data;
 use crate::nagare::Nagare;
 use crate::together::Together;
 use crate::tuner::Tuner;
