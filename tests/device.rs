@@ -3,7 +3,7 @@
 
 use nagare_harness::{Job, Mpi, Outcome, compile_with};
 
-const COLLECTIVES: [&str; 3] = ["bcast", "allreduce", "alltoall"];
+const COLLECTIVES: [&str; 4] = ["bcast", "allreduce", "alltoall", "alltoallw"];
 
 /// What the driver is, and how it is compiled. ROCm 5 and 6 call memory of the device by different numbers.
 const CUDA: (&str, &str) = ("libcuda.so.1", "");

@@ -67,6 +67,26 @@ impl TypedBlocks {
             }
         })
     }
+
+    /// Where the data of every block with elements begin, in a buffer at `base`: blocks and their types say where, also
+    /// by absolute addresses. Blocks that the library has an error for are left out.
+    ///
+    /// # Safety
+    /// Arrays that are not null must have `ranks` entries.
+    pub unsafe fn addresses(&self, real: &Real, base: *const c_void, ranks: u32) -> Vec<*const c_void> {
+        if self.types.is_null() || self.blocks.displacements.is_null() || self.blocks.counts.is_null() {
+            return Vec::new();
+        }
+        let address = |rank| {
+            // SAFETY: the arrays are not null, and the caller vouches for the length.
+            let (count, offset, datatype) =
+                unsafe { (self.blocks.counts.of(rank), self.blocks.displacements.of(rank), *self.types.add(rank)) };
+            datatype::size(real, datatype).filter(|&size| count > 0 && size > 0)?;
+            let first = offset.wrapping_add(Shape::of(real, datatype).true_lb);
+            Some(base.wrapping_byte_offset(first as isize))
+        };
+        (0..ranks as usize).filter_map(address).collect()
+    }
 }
 
 /// A block of one side.
@@ -301,7 +321,7 @@ impl Side {
                 (place, bytes)
             }
         };
-        (ptr::with_exposed_provenance_mut(0), self.blocks.iter().enumerate().map(place).collect())
+        (ptr::null_mut(), self.blocks.iter().enumerate().map(place).collect())
     }
 
     /// Whether the blocks follow one another in rank order as plain bytes, so that no packed copy is needed.

@@ -87,7 +87,8 @@ pub fn first_of_run(real: &Real, datatype: MPI_Datatype, count: i64) -> Option<i
         return None;
     }
     match contents::bytes(real, datatype) {
-        Bytes::Run { first, count } if count == shape.size => Some(first),
+        // Two accounts of the type, the library's and that of its parts, must agree.
+        Bytes::Run { first, count } if count == shape.size && first == shape.true_lb => Some(first),
         _ => None,
     }
 }

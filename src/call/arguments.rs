@@ -265,9 +265,17 @@ impl Arguments {
     }
 
     /// Whether a buffer of this rank is in the memory of a device. What a type of absolute addresses names is taken for
-    /// the host's.
+    /// the host's, but in Alltoallw, each of whose blocks is asked about.
     pub fn on_device(&self, shim: &Shim) -> bool {
         let managed_is_host = shim.setup().config.device_memory == DeviceMemory::Managed;
+        if let (Form::TypedBlocks([sent, received]), Ok(record)) = (&self.form, self.within_group(shim)) {
+            let own = [(sent, self.input), (received, self.output)].into_iter().skip(usize::from(self.in_place()));
+            // SAFETY: MPI demands an entry for every rank; in place the arrays of what is sent are left out.
+            let of = |(blocks, side): (&TypedBlocks, Typed)| unsafe {
+                blocks.addresses(shim.real, side.address, record.size)
+            };
+            return own.flat_map(of).any(|address| device::holds(address, managed_is_host));
+        }
         let [input, output] = match (self.in_place(), self.is_scatter()) {
             (false, _) => [self.input, self.output],
             (true, false) => [self.output; 2],

@@ -30,7 +30,7 @@ impl Drop for Watched {
 pub fn handled(shim: &Shim, arguments: &Arguments) -> Option<Watched> {
     let bytes = match arguments.bytes(shim) {
         // Of these every rank has its own.
-        Ok(bytes) if arguments.shared(bytes) == bytes => format!("{bytes} bytes"),
+        Ok(bytes) if !arguments.collective.has_own_sizes() => format!("{bytes} bytes"),
         Ok(_) => String::new(),
         Err(_) => "nothing".to_owned(),
     };

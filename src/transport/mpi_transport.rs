@@ -19,6 +19,7 @@ use mpi::ffi::{MPI_Datatype, MPI_Op};
 use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// Alignment of scratch elements, bytes: a cache line.
@@ -164,7 +165,9 @@ impl<'r> MpiTransport<'r> {
                 self.scratch.address().wrapping_add(slot as usize * self.slot_bytes).wrapping_offset(self.data)
             }
         };
-        base.wrapping_offset(place.start as isize * self.buffers.shape.extent as isize)
+        let offset = place.start as isize * self.buffers.shape.extent as isize;
+        // Blocks in several memories are counted from address 0; whoever made their table has exposed these.
+        if base.is_null() { ptr::with_exposed_provenance_mut(offset as usize) } else { base.wrapping_offset(offset) }
     }
 
     /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such

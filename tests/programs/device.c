@@ -23,6 +23,18 @@ static void expect(const int *data, int at, int expected)
         fail("element %d is %d, expected %d", at, data[at], expected);
 }
 
+/* Block `rank` of N elements as a type of one absolute address: all that says where the data are. */
+static MPI_Datatype named(int *data, int rank)
+{
+    const int n = N;
+    MPI_Aint at;
+    MPI_Datatype type;
+    MPI_Get_address(data + (size_t)rank * N, &at);
+    MPI_Type_create_hindexed(1, &n, &at, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -32,6 +44,13 @@ int main(int argc, char **argv)
     const int mine = kind != 0 || strcmp(on, "all") == 0 || (strcmp(on, "some") == 0 && check_rank == 1);
     const size_t all = (size_t)N * (size_t)check_size;
     int *in = buffer(mine, kind, all), *out = buffer(mine, kind, all);
+    int ones[64], zeros[64] = {0};
+    MPI_Datatype from_here[64], to_here[64];
+    for (int rank = 0; rank < check_size; rank++) {
+        ones[rank] = 1;
+        from_here[rank] = named(in, rank);
+        to_here[rank] = named(out, rank);
+    }
     for (int round = 0; round < 3; round++) {
         snprintf(check_current, sizeof check_current, "round %d", round);
         for (int i = 0; i < N; i++)
@@ -51,7 +70,16 @@ int main(int argc, char **argv)
         for (int from = 0; from < check_size; from++)
             for (int i = 0; i < N; i++)
                 expect(out, from * N + i, i + 1000 * from + check_rank);
-        check_cases += 3;
+        memset(out, 0, all * sizeof(int));
+        MPI_Alltoallw(MPI_BOTTOM, ones, zeros, from_here, MPI_BOTTOM, ones, zeros, to_here, MPI_COMM_WORLD);
+        for (int from = 0; from < check_size; from++)
+            for (int i = 0; i < N; i++)
+                expect(out, from * N + i, i + 1000 * from + check_rank);
+        check_cases += 4;
+    }
+    for (int rank = 0; rank < check_size; rank++) {
+        MPI_Type_free(&from_here[rank]);
+        MPI_Type_free(&to_here[rank]);
     }
     check_finish();
     return 0;
