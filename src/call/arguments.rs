@@ -77,9 +77,9 @@ impl Sides {
 }
 
 impl Arguments {
-    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv and Alltoallw all that this rank sends, for Gatherv
-    /// and Scatterv its own block, for what else has blocks one of them, for Allgatherv and Reduce_scatter their mean,
-    /// rounded up.
+    /// Bytes of the vector; for Alltoall per rank pair, for Alltoallv and Alltoallw all that this rank sends, for
+    /// Gatherv and Scatterv its own block, for what else has blocks one of them, for Allgatherv and Reduce_scatter
+    /// their mean, rounded up.
     ///
     /// # Errors
     /// The reason to leave the call to the library, where that is certain so far.

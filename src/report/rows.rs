@@ -40,8 +40,8 @@ pub struct ReportRow {
     /// Why the library's own ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv and Alltoallw of all that a rank sends,
-    /// for what else has blocks of one of them, for Reduce_scatter of their mean; bytes.
+    /// Size of the vector; for Alltoall of the data per rank pair, for Alltoallv and Alltoallw of all that a rank
+    /// sends, for what else has blocks of one of them, for Reduce_scatter of their mean; bytes.
     pub min_bytes: u64,
     pub max_bytes: u64,
     /// Bytes over all calls of the rank that had most, and of all ranks.

@@ -64,8 +64,8 @@ impl Statistics {
         self.start.get_or_init(Instant::now);
     }
 
-    /// Counts one call. `bytes`: of the vector, of a block, or all that this rank sends (Alltoallv, Alltoallw); `nanoseconds`: 0
-    /// if it was not timed.
+    /// Counts one call. `bytes`: of the vector, of a block, or all that this rank sends (Alltoallv, Alltoallw);
+    /// `nanoseconds`: 0 if it was not timed.
     pub fn count(&self, collective: Collective, choice: Choice, bytes: u64, nanoseconds: u64) {
         let row = &self.rows[collective as usize * OUTCOMES + outcome(choice)];
         row.calls.fetch_add(1, Relaxed);

@@ -249,8 +249,8 @@ impl Planner {
         bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
     }
 
-    /// What is predicted to be far faster than the library's own reduction, whatever messages cost. What only moves data
-    /// is measured, from the usual sizes on.
+    /// What is predicted to be far faster than the library's own reduction, whatever messages cost. What only moves
+    /// data is measured, from the usual sizes on.
     fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         if !collective.reduces() {
             return None;

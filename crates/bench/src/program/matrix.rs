@@ -1,5 +1,6 @@
 //! Data of an Alltoallw: the blocks of a rank lie beside one another in the rows of a matrix, as where an FFT hands its
-//! rows over. A block of more than a row is not consecutive bytes, neither where it is sent from nor where it is received.
+//! rows over. A block of more than a row is not consecutive bytes, neither where it is sent from nor where it is
+//! received.
 //!
 //! ```text
 //!   row 0    block 0 | block 1 | …      a block: a vector type of so many rows, as wide as it is

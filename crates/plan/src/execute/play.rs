@@ -72,7 +72,8 @@ impl Game<'_> {
         self.schedule.collective.has_input(self.schedule.root, rank)
     }
 
-    /// Units of the block from one rank to another; in Alltoallv and Alltoallw some are empty and none is like the next.
+    /// Units of the block from one rank to another; in Alltoallv and Alltoallw some are empty, and none is like the
+    /// next.
     fn block(&self, from: Rank, to: Rank) -> u64 {
         match self.schedule.collective {
             Collective::Alltoallv | Collective::Alltoallw => (weight(from, to as usize) % 4) * self.units / 2,

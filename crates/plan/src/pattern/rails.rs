@@ -162,18 +162,19 @@ impl Rails {
         let mut transfers = Vec::with_capacity(self.steps() as usize);
         let (mut base, mut span) = (0, self.nodes());
         let lane = &self.lanes[lane as usize];
-        for (nth, &dimension) in lane.order.iter().enumerate() {
+        for &dimension in &lane.order {
             let (along, size) = (&self.along[dimension], self.grid.dimensions()[dimension].size);
             let turned = |coordinate: u32| self.turned(lane, dimension, coordinate);
             let own = turned(self.grid.coordinate(node, dimension));
             span /= size;
+            let is_first = transfers.is_empty();
             transfers.extend((0..along.steps()).map(|step| {
                 let leg = along.leg(own, step);
                 let at = |coordinate| self.grid.moved(node, dimension, turned(coordinate));
                 let (sent, received) = (leg.sent.spread(base, span), leg.received.spread(base, span));
                 let transfer = Transfer { to: at(leg.to), sent, from: at(leg.from), received };
                 // After the first dimension everything has been combined.
-                if nth == 0 { transfer } else { transfer.joined() }
+                if is_first { transfer } else { transfer.joined() }
             }));
             base += along.position(own) * span;
         }
