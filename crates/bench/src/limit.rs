@@ -17,7 +17,7 @@
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};
 use crate::operation::Operation;
-use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Placement, Router};
+use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Level, LevelChoice, Placement, Router};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514 (Ethernet, IPv4, TCP with
@@ -135,7 +135,7 @@ fn separations(fabric: &Fabric, hosts: &[HostId]) -> Vec<(Vec<HostId>, Vec<HostI
     };
     let mut found: Vec<_> = hosts.iter().map(|&host| hosts.iter().partition(|&&other| other == host)).collect();
     found.extend(others.iter().flat_map(|&other| [(vec![first], vec![other]), (vec![other], vec![first])]));
-    for level in fabric.levels() {
+    for level in levels(fabric) {
         let group = |host: &HostId| level.of_host[host.0 as usize];
         let groups: BTreeSet<u32> = hosts.iter().map(group).collect();
         if groups.len() > 1 {
@@ -143,6 +143,11 @@ fn separations(fabric: &Fabric, hosts: &[HostId]) -> Vec<(Vec<HostId>, Vec<HostI
         }
     }
     found
+}
+
+/// Levels at whose groups links may be thin, whichever of them count in plans.
+fn levels(fabric: &Fabric) -> Vec<Level> {
+    fabric.levels_by(&LevelChoice::Default)
 }
 
 /// Number of ranks on each host that has some.
@@ -173,7 +178,7 @@ fn partitions(fabric: &Fabric, hosts: &[HostId]) -> Vec<(usize, f64)> {
     let each: f64 = hosts.iter().map(|&host| fabric.host_mbit(host)).sum();
     // Two sides of a cut: what leads out of both is the cut, in both directions.
     let mut found = vec![(hosts.len(), each), (2, 2.0 * cut_from(fabric, first, hosts))];
-    for level in fabric.levels() {
+    for level in levels(fabric) {
         let groups: BTreeSet<u32> = hosts.iter().map(|host| level.of_host[host.0 as usize]).collect();
         let out = groups.iter().map(|&group| {
             let (inside, outside): (Vec<HostId>, Vec<HostId>) =

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::choice::parse_bytes;
 use nagare_plan::collective::Collective;
-use nagare_plan::fabric::MAX_NODES;
+use nagare_plan::fabric::{LevelChoice, MAX_NODES};
 use nagare_plan::stock::Library;
 use nagare_plan::topology::Dims;
 use std::path::PathBuf;
@@ -50,6 +50,9 @@ pub struct RanksArgs {
     /// The network: one that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
     #[arg(long, short, value_name = "NAME|FILE")]
     pub fabric: Option<String>,
+    /// Which levels of the network count, in place of what its file says; `nagare fabrics` shows those that there are
+    #[arg(long, value_name = "default|all|none|LEVEL,…", requires = "fabric")]
+    pub levels: Option<LevelChoice>,
     /// Number of ranks [default: all places]
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub np: Option<u32>,

@@ -9,6 +9,7 @@ use crate::report::ReportArgs;
 use crate::testbed::TestbedArgs;
 use crate::tune::TuneArgs;
 use clap::{Parser, Subcommand};
+use nagare_plan::fabric::LevelChoice;
 
 /// Topology-aware MPI collectives under unmodified programs: plan them, check them, run with them, diagnose problems
 #[derive(Parser)]
@@ -75,6 +76,7 @@ enough, they are then measured (NAGARE_LEARN).")]
     #[command(after_help = "Examples:
   nagare fabrics
   nagare fabrics ./cluster.toml        a mistake is one line with its place, exit status 1
+  nagare fabrics mlfm36 --levels all   four groups of three leaves, where only groups count by default
 
 A file describes a network by its hosts, switches and links, or by a generator (docs/fabrics.md):
   [generator]
@@ -85,6 +87,9 @@ A file describes a network by its hosts, switches and links, or by a generator (
         /// Fabric files
         #[arg(value_name = "FILE")]
         files: Vec<String>,
+        /// Which levels count, in place of what the files say
+        #[arg(long, value_name = "default|all|none|LEVEL,…", requires = "files")]
+        levels: Option<LevelChoice>,
         /// Print JSON
         #[arg(long)]
         json: bool,

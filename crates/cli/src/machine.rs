@@ -4,7 +4,7 @@ use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_config::Config;
 use nagare_plan::counted;
-use nagare_plan::fabric::{Fabric, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
+use nagare_plan::fabric::{Fabric, LevelChoice, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Machine {
     /// What `args` and `synthetic` ask for, and the variables where those say nothing.
     pub fn new(config: &Config, args: &RanksArgs, synthetic: Option<&str>) -> anyhow::Result<Self> {
         let machine = match (&args.fabric, synthetic) {
-            (Some(fabric), _) => Self::on_fabric(load_fabric(fabric)?, args)?,
+            (Some(fabric), _) => Self::on_fabric(load_with_levels(fabric, args.levels.as_ref())?, args)?,
             (None, Some(text)) => Self::pretended(text, args.np)?,
             (None, None) => Self::of_nodes(args)?,
         };
@@ -115,6 +115,15 @@ pub fn load_fabric(name: &str) -> anyhow::Result<Fabric> {
         }
         Err(error) => bail!("{name}: {error}"),
     }
+}
+
+/// The same with other levels than its file says, if any are asked for.
+pub fn load_with_levels(name: &str, levels: Option<&LevelChoice>) -> anyhow::Result<Fabric> {
+    let mut fabric = load_fabric(name)?;
+    if let Some(levels) = levels {
+        fabric.choose_levels(levels.clone()).with_context(|| format!("--levels: {name}"))?;
+    }
+    Ok(fabric)
 }
 
 /// The text of a regular file of acceptable size: a pipe or device could block or never end.

@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Algorithms { json } => list::algorithms(json),
-        Command::Fabrics { files, json } => list::fabrics(&files, json),
+        Command::Fabrics { files, levels, json } => list::fabrics(&files, levels.as_ref(), json),
         Command::Env(args) => env::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),

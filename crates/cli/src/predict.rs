@@ -78,10 +78,11 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let message = planner.message();
     let mut text = format!(
-        "{}, {}\n{}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
+        "{}, {}\n{}\nlevels: {}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
         args.collective,
         counted(ranks, "rank"),
         machine.description,
+        machine.levels(),
         message.latency / 1e3,
         message.gap / 1e3,
         shown(args, &sizes)

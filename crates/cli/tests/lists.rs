@@ -61,7 +61,7 @@ fn fabric_files_are_checked() {
     let rows = rows(&stdout(&output));
     let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{rows:?}")).clone();
     assert_eq!(row(&right)[1..4], ["5", "1", "5"]);
-    assert_eq!((row(&right)[5].as_str(), row("tree8")[1].as_str()), ("A rack.", "8"));
+    assert_eq!((row(&right)[6].as_str(), row("tree8")[1].as_str()), ("A rack.", "8"));
     let error = stderr(&output);
     assert!(error.lines().count() == 1 && error.contains("wrong.toml:2: "), "{error}");
     assert_eq!(nagare(&["fabrics", &right]).output().unwrap().status.code(), Some(0));
@@ -71,8 +71,43 @@ fn fabric_files_are_checked() {
 fn fabrics_with_hosts_switches_and_levels() {
     let rows = rows(&stdout_of(&["fabrics"]));
     let mesh = rows.iter().find(|row| row[0] == "mlfm36").unwrap();
-    // docs/fabrics.md: 36 hosts, 18 switches, four groups.
-    assert_eq!(mesh[1..5], ["36", "18", "72", "group 4"]);
+    // docs/fabrics.md: 36 hosts, 18 switches, four groups, of three leaves each.
+    assert_eq!(mesh[1..6], ["36", "18", "72", "group 4", "leaf 12"]);
+}
+
+/// A file says which levels count, --levels says it of any network.
+#[test]
+fn levels_that_count_and_levels_that_could() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("site.toml").to_str().unwrap().to_owned();
+    let write = |levels: &str| {
+        let text = format!("levels = {levels}\n[generator]\nkind = \"fat-tree\"\nports = 4\nbandwidth = 100\n");
+        std::fs::write(&file, text).unwrap();
+    };
+    write("[\"leaf\"]");
+    let shown = |words: &[&str]| {
+        let of_file = rows(&stdout_of(&[&["fabrics", &file], words].concat())).pop().unwrap();
+        let data = [&["plan", "bcast", "-a", "grouped_two_tree", "-f", &file, "--json"], words].concat();
+        let data: Value = serde_json::from_str(&stdout_of(&data)).unwrap();
+        let names = data["topology"]["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
+        (of_file[4].clone(), of_file[5].clone(), names.collect::<Vec<_>>().join(" "))
+    };
+    let expected = |count: &str, further: &str, names: &str| (count.to_owned(), further.to_owned(), names.to_owned());
+    assert_eq!(shown(&[]), expected("leaf 8", "pod 4", "leaf node"));
+    assert_eq!(shown(&["--levels", "all"]), expected("pod 4, leaf 8", "none", "pod leaf node"));
+    assert_eq!(shown(&["--levels", "default"]), expected("pod 4", "leaf 8", "pod node"));
+    assert_eq!(shown(&["--levels", "none"]), expected("none", "pod 4, leaf 8", "node"));
+    let output = nagare(&["fabrics", &file, "--levels", "group"]).output().unwrap();
+    let line = format!(
+        "nagare: --levels: {file}: the fabric has no level 'group'; expected all, none or default alone, or some of pod, \
+         leaf\n"
+    );
+    assert_eq!((output.status.code(), stderr(&output)), (Some(1), line));
+    write("\"group\"");
+    let output = nagare(&["predict", "bcast", "-f", &file]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = stderr(&output);
+    assert!(error.lines().count() == 1 && error.contains("site.toml:1: the fabric has no level 'group'; "), "{error}");
 }
 
 #[test]

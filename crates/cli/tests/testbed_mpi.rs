@@ -194,18 +194,26 @@ const SHOWN_TOO: [(&str, &str, &str); 5] = [
 
 #[test]
 fn what_is_shown_is_what_runs() {
-    SHOWN.into_iter().for_each(|(fabric, ranks, ppn)| shown_and_run(fabric, ranks, ppn));
+    SHOWN.into_iter().for_each(|(fabric, ranks, ppn)| shown_and_run("", fabric, ranks, ppn));
+}
+
+/// Leaves count beside pods, as the file of the job says.
+#[test]
+fn what_is_shown_is_what_runs_with_the_levels_of_the_file() {
+    shown_and_run("levels = ['pod', 'leaf']\n", "fattree", "16", "1");
 }
 
 #[test]
 #[ignore = "long: make test-all"]
 fn what_is_shown_is_what_runs_on_the_other_fabrics() {
-    SHOWN_TOO.into_iter().for_each(|(fabric, ranks, ppn)| shown_and_run(fabric, ranks, ppn));
+    SHOWN_TOO.into_iter().for_each(|(fabric, ranks, ppn)| shown_and_run("", fabric, ranks, ppn));
 }
 
 /// A job and the command: the plans of the first and the last rank by every algorithm, and what runs by default.
-fn shown_and_run(fabric: &str, ranks: &str, ppn: &str) {
-    let Some(bed) = Bed::up(fabric, "shown") else { return };
+/// `lines` come before those of the fabric's file.
+fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
+    let test = if lines.is_empty() { "shown" } else { "chosen" };
+    let Some(bed) = Bed::up_with(lines, fabric, test) else { return };
     let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     if !has("mpicc.openmpi") || !libraries.join("openmpi/release/libnagare.so").is_file() {
         eprintln!("skipped: Open MPI or its target/openmpi/release/libnagare.so is missing (`make` builds it)");

@@ -7,7 +7,7 @@ use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
 use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules, usual};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
 use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
-use nagare_plan::fabric::{Fabric, SHIPPED, shipped};
+use nagare_plan::fabric::{Fabric, Level, LevelChoice, SHIPPED, shipped};
 use nagare_plan::schedule::{Action, Program, Schedule};
 use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
@@ -425,7 +425,10 @@ fn segments_window_and_memory() {
 }
 
 fn levels_of(fabric: &Fabric) -> String {
-    let levels = fabric.levels();
+    shown_levels(&fabric.levels())
+}
+
+fn shown_levels(levels: &[Level]) -> String {
     let shown: Vec<String> = levels.iter().map(|l| format!("{} {}", l.name, l.group_count())).collect();
     if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
@@ -434,8 +437,9 @@ fn levels_of(fabric: &Fabric) -> String {
 fn the_fabric_file_of_the_document_is_one() {
     let text = FABRICS.split("```toml\n").nth(1).and_then(|t| t.split("```").next()).expect("an example");
     let fabric = Fabric::from_toml(text, "docs/fabrics.md").unwrap();
-    // Four hosts of 100 Mbit/s per leaf, two cables of 200: no leaf level, and one group over all.
-    assert_eq!((fabric.host_count(), fabric.switch_count(), levels_of(&fabric).as_str()), (8, 3, "none"));
+    assert_eq!((fabric.host_count(), fabric.switch_count(), levels_of(&fabric).as_str()), (8, 3, "leaf 2"));
+    // Four hosts of 100 Mbit/s per leaf, two cables of 200: else there is no leaf level, and one group over all.
+    assert_eq!(fabric.levels_by(&LevelChoice::Default), []);
 }
 
 #[test]
@@ -447,6 +451,10 @@ fn the_shipped_fabrics_are_listed_with_their_levels() {
             if row[2] != "as above" {
                 assert_eq!(levels_of(&fabric), row[2], "{name}");
             }
+            let counts = fabric.levels();
+            let mut further = fabric.levels_by(&LevelChoice::All);
+            further.retain(|level| !counts.contains(level));
+            assert_eq!(shown_levels(&further), row[3], "{name}");
             documented.insert(name.to_owned());
         }
     }

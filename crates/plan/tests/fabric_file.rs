@@ -90,12 +90,15 @@ fn rates_of_the_shipped_fabrics() {
 #[test]
 fn written_out_and_read_again_it_is_the_same() {
     let shipped = SHIPPED.iter().map(|&(_, text)| text);
-    for text in shipped.chain([TWO_RACKS]) {
+    let some = TWO_RACKS.replace("queue = 64", "levels = 'leaf'");
+    let [none, all] = ["[]", "'all'"].map(|levels| format!("levels = {levels}\n{TWO_RACKS}"));
+    for text in shipped.chain([TWO_RACKS, &some, &none, &all]) {
         let fabric = read(text).unwrap();
         let again = read(&fabric.to_toml()).unwrap();
         assert_eq!((fabric.name(), fabric.queue_packets()), (again.name(), again.queue_packets()));
         assert_eq!(names(&fabric), names(&again));
         assert_eq!(fabric.links(), again.links());
+        assert_eq!(fabric.levels(), again.levels());
         assert_eq!(fabric.fixed_routes(), again.fixed_routes());
         assert_eq!(serde_json::to_string(&fabric).unwrap(), serde_json::to_string(&again).unwrap());
     }
@@ -112,6 +115,17 @@ fn faults_name_the_line_and_what_was_expected() {
     let cases = [
         ("queue", "kueue", "site.toml:2: unknown field `kueue`, expected one of "),
         ("queue = 64", "routing = \"ecmp\"", "site.toml:2: routing = \"ecmp\"; expected \"destination\" or \"dmodk\""),
+        (
+            "queue = 64",
+            "levels = [\"leaf\", \"rack\"]",
+            "site.toml:2: the fabric has no level 'rack'; expected all, none or default alone, or some of leaf",
+        ),
+        (
+            "queue = 64",
+            "levels = 2",
+            "site.toml:2: 2 does not fit; expected \"all\", \"none\", \"default\" or names of ",
+        ),
+        ("queue = 64", "levels = true", "site.toml:2: invalid type: boolean `true`, expected \"all\", \"none\", "),
         ("queue = 64", "queue = 0", "site.toml:2: queue = 0; expected at least 1 packet"),
         ("queue = 64", "queue = \"x\"", "site.toml:2: invalid type: string \"x\", expected u32"),
         (
@@ -206,6 +220,11 @@ fn faults_of_generators() {
             "site.toml:2: the fabric has more than 1048576 hosts and switches; expected a smaller one",
         ),
         (
+            "kind = \"fat-tree\"\nports = 4\nbandwidth = 1\nlevels = [\"leaf\"]",
+            "site.toml:5: invalid type: sequence, expected 2 or 3, the tiers of a fat tree (which levels count stands \
+             above [generator])",
+        ),
+        (
             "kind = \"torus\"\ndims = [4294967295, 4294967295, 4294967295]\nbandwidth = 1",
             "site.toml:2: dims = [4294967295, 4294967295, 4294967295] does not fit the torus generator; expected fewer \
              hosts",
@@ -225,7 +244,7 @@ fn faults_of_generators() {
     let both = "hosts = [\"a\"]\n[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 1";
     assert_eq!(
         read(both).unwrap_err(),
-        "site.toml:1: 'hosts' beside [generator]; expected only name, queue, message_latency, message_gap and routes \
-         beside it"
+        "site.toml:1: 'hosts' beside [generator]; expected only name, queue, message_latency, message_gap, routing, \
+         levels and routes beside it"
     );
 }

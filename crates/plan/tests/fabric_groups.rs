@@ -1,6 +1,6 @@
 //! Groups derived from networks.
 
-use nagare_plan::fabric::{Fabric, Generator, TierRates, shipped};
+use nagare_plan::fabric::{Fabric, Generator, Level, LevelChoice, TierRates, shipped};
 
 fn load(name: &str) -> Fabric {
     Fabric::from_toml(shipped(name).unwrap(), name).unwrap()
@@ -8,7 +8,15 @@ fn load(name: &str) -> Fabric {
 
 /// Name and group sizes per level, outermost first.
 fn shape(fabric: &Fabric) -> Vec<(String, Vec<usize>)> {
-    let levels = fabric.levels();
+    shape_of(fabric.levels())
+}
+
+/// The same of all levels that there are.
+fn whole_shape(fabric: &Fabric) -> Vec<(String, Vec<usize>)> {
+    shape_of(fabric.levels_by(&LevelChoice::All))
+}
+
+fn shape_of(levels: Vec<Level>) -> Vec<(String, Vec<usize>)> {
     levels.iter().map(|l| (l.name.clone(), l.sizes())).collect()
 }
 
@@ -32,6 +40,41 @@ fn shipped_fabrics() {
 }
 
 #[test]
+fn all_levels_of_shipped_fabrics() {
+    assert_eq!(whole_shape(&load("tree8")), [level("leaf", &[4, 4])]);
+    assert_eq!(whole_shape(&load("star16")), []);
+    assert_eq!(whole_shape(&load("mlfm36")), [level("group", &[9; 4]), level("leaf", &[3; 12])]);
+    assert_eq!(whole_shape(&load("wan2x8")), [level("leaf", &[8, 8])]);
+    assert_eq!(whole_shape(&load("torus16")), []);
+    assert_eq!(whole_shape(&load("fattree")), [level("pod", &[4; 4]), level("leaf", &[2; 8])]);
+}
+
+/// By name, in any order; names that are not there change nothing.
+#[test]
+fn levels_are_chosen() {
+    let tree = Generator::Tree { children: vec![2, 2, 2, 2] };
+    let mut fabric = generated(tree, &[10.0, 20.0, 40.0]);
+    let [pod2, pod, leaf] = [level("pod2", &[8; 2]), level("pod", &[4; 4]), level("leaf", &[2; 8])];
+    assert_eq!(shape(&fabric), [pod2.clone(), pod.clone()]);
+    for (choice, expected) in [
+        ("all", vec![pod2.clone(), pod.clone(), leaf.clone()]),
+        ("none", vec![]),
+        ("leaf", vec![leaf.clone()]),
+        ("leaf, pod2", vec![pod2.clone(), leaf]),
+        ("default", vec![pod2, pod]),
+    ] {
+        fabric.choose_levels(LevelChoice::from(choice)).unwrap();
+        assert_eq!(shape(&fabric), expected, "{choice}");
+        let error = fabric.choose_levels(LevelChoice::from("leaf,rack")).unwrap_err().to_string();
+        let expected_error = "the fabric has no level 'rack'; expected all, none or default alone, or some of \
+                              pod2, pod, leaf";
+        assert_eq!((error.as_str(), shape(&fabric)), (expected_error, expected));
+    }
+    let error = load("star16").choose_levels(LevelChoice::from("leaf")).unwrap_err().to_string();
+    assert_eq!(error, "the fabric has no level 'leaf'; expected all, none or default, for none divides its hosts");
+}
+
+#[test]
 fn groups_of_the_mesh_are_its_leaf_positions() {
     let fabric = load("mlfm36");
     let of_host = &fabric.levels()[0].of_host;
@@ -44,6 +87,7 @@ fn leaf_and_spine() {
     let leaf_spine = |hosts_per_leaf| Generator::FatTree { ports: 4, levels: 2, hosts_per_leaf: Some(hosts_per_leaf) };
     // Every leaf reaches the same spines and carries all its hosts: the hosts are all alike.
     assert_eq!(shape(&generated(leaf_spine(2), &[10.0])), []);
+    assert_eq!(whole_shape(&generated(leaf_spine(2), &[10.0])), [level("leaf", &[2; 4])]);
     // With 3 hosts on 2 uplinks the leaf matters, and not if the uplinks are faster.
     let leaves = [level("leaf", &[3; 4])];
     assert_eq!(shape(&generated(leaf_spine(3), &[10.0])), leaves);
@@ -89,6 +133,7 @@ fn only_the_groups_with_thin_leaves_are_divided() {
     "#;
     let fabric = Fabric::from_toml(text, "test").unwrap();
     assert_eq!(shape(&fabric), [level("pod", &[6, 6]), level("leaf", &[3, 3, 6])]);
+    assert_eq!(whole_shape(&fabric), [level("pod", &[6, 6]), level("leaf", &[3; 4])]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod executor;
 mod fabric_conflicts;
 mod fabric_file;
 mod fabric_groups;
+mod fabric_levels;
 mod fabric_placement;
 mod fabric_routes;
 mod full_rate;
@@ -28,6 +29,7 @@ mod ring_bus;
 mod schedules;
 mod task_groups;
 mod timeline;
+mod torus_orders;
 mod worked_examples;
 mod xor;
 

@@ -59,8 +59,8 @@ link = [
     "name = 'star'\nqueue = 16\n[generator]\nkind = \"star\"\nhosts = 6\nbandwidth = 100\nlatency = 5\n",
     "[generator]\nkind = \"tree\"\nchildren = [3, 2, 2]\nbandwidth = [100, 50]\nlatency = [5, 1, \
      0.5]\n[routes.l0]\nn11 = 'a0'\n",
-    "[generator]\nkind = \"fat-tree\"\nports = 4\nlevels = 2\nhosts_per_leaf = 3\nbandwidth = 25\n",
-    "queue = 2\n[generator]\nkind = \"mlfm\"\nports = 6\nbandwidth = 20\nlatency = 0\n",
+    "levels = \"leaf\"\n[generator]\nkind = \"fat-tree\"\nports = 4\nlevels = 2\nhosts_per_leaf = 3\nbandwidth = 25\n",
+    "queue = 2\nlevels = ['group', 'leaf']\n[generator]\nkind = \"mlfm\"\nports = 6\nbandwidth = 20\nlatency = 0\n",
     "[generator]\nkind = \"torus\"\ndims = [3, 2, 2]\nhosts_per_switch = 2\nbandwidth = [100, 50, 10, 10]\n",
 ];
 
@@ -76,6 +76,8 @@ const WORDS: &[&str] = &[
     "bandwidth = 10\n",
     "latency",
     "torus = [2, 3]\n",
+    "levels = 'all'\n",
+    "'leaf'",
     "from",
     "to = \"s0\"\n",
     "parallel",

@@ -17,7 +17,12 @@ pub struct Bed {
 impl Bed {
     /// Brings a shipped fabric up; `None`, with the reason printed, where the system allows no testbed.
     pub fn up(shipped_name: &str, test: &str) -> Option<Self> {
-        let bed = Self::prepared(shipped_name, test);
+        Self::up_with("", shipped_name, test)
+    }
+
+    /// The same with these lines before those of its file.
+    pub fn up_with(lines: &str, shipped_name: &str, test: &str) -> Option<Self> {
+        let bed = Self::prepared_with(lines, shipped_name, test);
         let output = nagare(&["testbed", "up", &bed.file()]).output().unwrap();
         if skipped(&output) {
             return None;
@@ -28,11 +33,15 @@ impl Bed {
 
     /// Only the file.
     pub fn prepared(shipped_name: &str, test: &str) -> Self {
-        let text = shipped(shipped_name).unwrap();
+        Self::prepared_with("", shipped_name, test)
+    }
+
+    fn prepared_with(lines: &str, shipped_name: &str, test: &str) -> Self {
+        let text = format!("{lines}{}", shipped(shipped_name).unwrap());
         let name = format!("{shipped_name}-{test}-{}", std::process::id());
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(format!("{name}.toml")), text).unwrap();
-        Self { name, fabric: Fabric::from_toml(text, shipped_name).unwrap(), directory }
+        fs::write(directory.path().join(format!("{name}.toml")), &text).unwrap();
+        Self { name, fabric: Fabric::from_toml(&text, shipped_name).unwrap(), directory }
     }
 
     /// Path of the fabric file.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::BuildError;
+use super::level_choice::LevelChoice;
 use super::model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus};
 
 /// Most hosts and switches a fabric may have.
@@ -250,6 +251,7 @@ impl FabricBuilder {
             torus: self.torus,
             message: self.message,
             routing: self.routing,
+            level_choice: LevelChoice::default(),
             divisors: Vec::new(),
             attachments: Vec::new(),
             fixed,

@@ -21,6 +21,13 @@ fn place(source_name: &str, line: Option<usize>) -> String {
     }
 }
 
+fn named(levels: &[String]) -> String {
+    match levels {
+        [] => ", for none divides its hosts".to_owned(),
+        _ => format!(" alone, or some of {}", levels.join(", ")),
+    }
+}
+
 /// A fault in the network itself, independent of how it was written down.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum BuildError {
@@ -101,6 +108,9 @@ pub enum BuildError {
         /// The switches of the circle, in order.
         circle: String,
     },
+    /// A level that is not there: its name, and those that are.
+    #[error("the fabric has no level '{0}'; expected all, none or default{expected}", expected = named(.1))]
+    UnknownLevel(String, Vec<String>),
     /// More nodes or links than a plan can index.
     #[error("the fabric has more than {limit} {what}; expected a smaller one")]
     TooLarge {

@@ -6,6 +6,7 @@
 //! message_latency = 90                     # microseconds a message costs beyond its bytes; optional (`nagare bench`)
 //! message_gap = 20                         # microseconds between the messages of a host; optional
 //! routing = "dmodk"                        # which of several equal links a switch takes; optional
+//! levels = ["pod", "leaf"]                 # which levels count; optional
 //! hosts = ["n[0-7]"]                       # numbered in this order
 //! switches = ["l[0-1]", "s0"]
 //! bandwidth = 100                          # Mbit/s of each direction, unless a link says otherwise
@@ -34,6 +35,7 @@ use super::build::{FabricBuilder, LinkRate, MAX_NODES};
 use super::error::{BuildError, FabricError};
 use super::file_raw::{OneOrMore, RawFile, RawGenerator, RawLink, RawRoutes};
 use super::generator::{Generator, TierRates};
+use super::level_choice::LevelChoice;
 use super::model::{Fabric, MessageCost, Routing};
 use super::names::{PatternError, expand};
 use crate::quoted::{cut, quoted};
@@ -128,7 +130,7 @@ impl Reader<'_> {
         for (switch, table) in &raw.routes {
             self.routes(&mut builder, switch, table)?;
         }
-        builder.build().map_err(|e| {
+        let mut fabric = builder.build().map_err(|e| {
             let node = match &e {
                 BuildError::NoLink(name) | BuildError::Unreachable(_, name) => Some(name),
                 _ => None,
@@ -136,7 +138,12 @@ impl Reader<'_> {
             let is = |(declared, _): &&(String, Range<usize>)| Some(declared) == node;
             let place = declared.iter().find(is).map(|(_, span)| span.clone());
             self.error(place, e)
-        })
+        })?;
+        if let Some(levels) = &raw.levels {
+            let words = levels.as_ref().0.iter().map(|name| name.0.clone()).collect();
+            self.at(levels.span(), fabric.choose_levels(LevelChoice::from_words(words)))?;
+        }
+        Ok(fabric)
     }
 
     /// What the fabric is called, in messages and reports.
@@ -165,8 +172,8 @@ impl Reader<'_> {
         for (key, span) in given {
             if span.is_some() {
                 let message = format!(
-                    "'{key}' beside [generator]; expected only name, queue, message_latency, message_gap and routes \
-                     beside it"
+                    "'{key}' beside [generator]; expected only name, queue, message_latency, message_gap, routing, \
+                     levels and routes beside it"
                 );
                 return Err(self.error(span, message));
             }
@@ -301,7 +308,7 @@ impl Reader<'_> {
             "tree" => Generator::Tree { children: list(&g.children).ok_or_else(missing)? },
             "fat-tree" => Generator::FatTree {
                 ports: number(&g.ports).ok_or_else(missing)?,
-                levels: number(&g.levels).unwrap_or(3),
+                levels: g.levels.as_ref().map_or(3, |tiers| tiers.as_ref().0),
                 hosts_per_leaf: number(&g.hosts_per_leaf),
             },
             "mlfm" => Generator::Mlfm { ports: number(&g.ports).ok_or_else(missing)? },

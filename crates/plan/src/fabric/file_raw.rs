@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Unexpected, Visitor};
 use toml::Spanned;
 
 /// A table of `[routes.SWITCH]`: destination pattern to neighbour.
@@ -20,6 +20,7 @@ pub(super) struct RawFile {
     pub message_gap: Option<Spanned<f64>>,
     pub torus: Option<Spanned<Vec<u32>>>,
     pub routing: Option<Spanned<String>>,
+    pub levels: Option<Spanned<OneOrMore<LevelName>>>,
     #[serde(default)]
     pub hosts: Vec<Spanned<String>>,
     #[serde(default)]
@@ -50,7 +51,7 @@ pub(super) struct RawGenerator {
     pub hosts: Option<Spanned<u32>>,
     pub children: Option<Spanned<Vec<u32>>>,
     pub ports: Option<Spanned<u32>>,
-    pub levels: Option<Spanned<u32>>,
+    pub levels: Option<Spanned<Tiers>>,
     pub hosts_per_leaf: Option<Spanned<u32>>,
     pub dims: Option<Spanned<Vec<u32>>>,
     pub hosts_per_switch: Option<Spanned<u32>>,
@@ -76,6 +77,17 @@ impl Single for String {
     const EXPECTED: &'static str = "a name, a pattern such as \"n[0-7]\", or a list of them";
     fn from_str(text: &str) -> Option<Self> {
         Some(text.to_owned())
+    }
+}
+
+/// A level that counts, or a word for several.
+#[derive(Deserialize)]
+pub(super) struct LevelName(pub String);
+
+impl Single for LevelName {
+    const EXPECTED: &'static str = "\"all\", \"none\", \"default\" or names of levels such as [\"pod\", \"leaf\"]";
+    fn from_str(text: &str) -> Option<Self> {
+        Some(Self(text.to_owned()))
     }
 }
 
@@ -126,5 +138,30 @@ impl<'de, T: Single + Deserialize<'de>> Visitor<'de> for OneOrMoreVisitor<T> {
             values.push(value);
         }
         Ok(OneOrMore(values))
+    }
+}
+
+/// Tiers of switches of a fat tree. What stands below `[generator]` belongs to it, also the `levels` that are meant for
+/// the whole file: an error says where these go.
+pub(super) struct Tiers(pub u32);
+
+impl<'de> Deserialize<'de> for Tiers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u32(TiersVisitor)
+    }
+}
+
+struct TiersVisitor;
+
+impl Visitor<'_> for TiersVisitor {
+    type Value = Tiers;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("2 or 3, the tiers of a fat tree (which levels count stands above [generator])")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        let fits = u32::try_from(number).map(Tiers);
+        fits.map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
     }
 }

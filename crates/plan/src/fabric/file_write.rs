@@ -18,6 +18,8 @@ struct Listed<'f> {
     #[serde(skip_serializing_if = "Option::is_none")]
     torus: Option<&'f [u32]>,
     routing: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<&'f str>>,
     hosts: &'f [String],
     switches: &'f [String],
     link: Vec<ListedLink<'f>>,
@@ -62,6 +64,7 @@ impl Fabric {
             message_gap: self.message.gap_us,
             torus: self.torus.as_ref().map(|t| t.dims.as_slice()),
             routing: self.routing.name(),
+            levels: self.level_choice.words(),
             hosts,
             switches,
             link: links.collect(),
@@ -87,6 +90,9 @@ impl Fabric {
         }
         if self.routing != Routing::default() {
             let _ = writeln!(text, "routing = \"{}\"", listed.routing);
+        }
+        if let Some(words) = &listed.levels {
+            let _ = writeln!(text, "levels = {words:?}");
         }
         for (key, names) in [("hosts", listed.hosts), ("switches", listed.switches)] {
             let _ = writeln!(text, "{key} = [");

@@ -2,14 +2,17 @@
 //!
 //! An *upper switch* has no hosts. Hosts whose leaves are joined to the same set of upper switches form a group; a leaf
 //! joined to no upper switch is a group by itself. The same rule applied to groups and the tier of upper switches above
-//! theirs gives larger groups, and so on. The leaf is a further, inner level in groups where the hosts of some leaf
-//! could send more than its uplinks carry.
+//! theirs gives larger groups, and so on. The leaf is a further, inner level: by default in groups where the hosts of
+//! some leaf could send more than its uplinks carry, if chosen ([`LevelChoice`]) everywhere.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
+use super::error::BuildError;
+use super::level_choice::LevelChoice;
 use super::model::{Fabric, NodeId};
+use crate::quoted::quoted;
 
 /// Tiers of switches that are looked at; no machine has more levels, and every one takes memory for all hosts.
 const MOST_TIERS: u32 = 64;
@@ -46,14 +49,42 @@ struct Unit {
 }
 
 impl Fabric {
-    /// The nested levels of this fabric, outermost first, without the node level. Levels that say nothing are left out:
-    /// one group over all, the same groups as the next inner level, every host by itself.
+    /// The nested levels of this fabric that count, outermost first, without the node level.
     pub fn levels(&self) -> Vec<Level> {
+        self.levels_by(&self.level_choice)
+    }
+
+    /// Says which levels count.
+    ///
+    /// # Errors
+    /// [`BuildError::UnknownLevel`] for a name that no level has.
+    pub fn choose_levels(&mut self, choice: LevelChoice) -> Result<(), BuildError> {
+        self.level_choice = match choice {
+            LevelChoice::Named(names) if !names.is_empty() => {
+                let all = self.levels_by(&LevelChoice::All).into_iter();
+                let mut there: Vec<String> = all.map(|level| level.name).collect();
+                if let Some(unknown) = names.iter().find(|name| !there.contains(name)) {
+                    return Err(BuildError::UnknownLevel(quoted(unknown), there));
+                }
+                there.retain(|name| names.contains(name));
+                LevelChoice::Named(there)
+            }
+            choice => choice,
+        };
+        Ok(())
+    }
+
+    /// The levels that count by another choice. Those that say nothing are left out: one group over all, the same
+    /// groups as the next inner level, every host by itself.
+    pub fn levels_by(&self, choice: &LevelChoice) -> Vec<Level> {
         let tier = self.tiers();
         let leaves = self.leaf_units();
         let (mut units, group_of_leaf) = merge(self, &tier, 1, &leaves);
-        let thin = self.thin_leaves(&tier, &leaves, &group_of_leaf);
-        let mut found = vec![thin]; // innermost first
+        let innermost = match choice {
+            LevelChoice::Default => self.thin_leaves(&tier, &leaves, &group_of_leaf),
+            LevelChoice::All | LevelChoice::Named(_) => self.level("leaf".to_owned(), &leaves),
+        };
+        let mut found = vec![innermost]; // innermost first
         for height in 2..=MOST_TIERS {
             let tier_above = |u: &Unit| !self.above(&tier, height, u).is_empty();
             let more = units.iter().any(tier_above);
@@ -70,9 +101,13 @@ impl Fabric {
             units = merge(self, &tier, height, &units).0;
         }
         if found[0].of_host == found[1].of_host {
-            found.remove(0); // no thin leaf
+            found.remove(0); // no thin leaf, or no group of several
         }
-        self.telling(found)
+        let mut telling = self.telling(found);
+        if let LevelChoice::Named(names) = choice {
+            telling.retain(|level| names.contains(&level.name));
+        }
+        telling
     }
 
     /// Hops from each switch to the nearest switch with hosts.

@@ -2,7 +2,8 @@
 //!
 //! * [`Fabric`], [`FabricBuilder`], [`Generator`]: the network; [`Fabric::from_toml`] and [`Fabric::to_toml`]: as a
 //!   file; [`shipped()`]: the ones that come with Nagare.
-//! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts.
+//! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts; [`LevelChoice`]: which of
+//!   them count.
 //! * [`Placement`]: rank to host. [`check()`]: plays rounds of transfers on the network; [`certify`]: the
 //!   same of schedules too large to keep whole.
 //! * [`timeline()`]: plays a whole schedule in time. [`steps`]: what a step makes the nodes send, and head-of-line
@@ -19,6 +20,7 @@ mod file_write;
 mod generator;
 mod groups;
 mod head_of_line;
+mod level_choice;
 mod model;
 mod names;
 mod placement;
@@ -36,6 +38,7 @@ pub use file::MAX_FILE_BYTES;
 pub use generator::{Generator, TierRates};
 pub use groups::Level;
 pub use head_of_line::{StepTraffic, steps};
+pub use level_choice::LevelChoice;
 pub use model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus};
 pub use names::{PatternError, expand};
 pub use placement::{Placement, PlacementError};

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use super::level_choice::LevelChoice;
+
 /// A host, numbered in the order of the file: `0..host_count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostId(pub u32);
@@ -111,6 +113,8 @@ pub struct Fabric {
     pub(super) message: MessageCost,
     /// Which of several equal links a switch takes.
     pub(super) routing: Routing,
+    /// Which of the levels count.
+    pub(super) level_choice: LevelChoice,
     /// By what the number of a host is divided before it picks a link, for each switch.
     pub(super) divisors: Vec<u32>,
     /// For each host the number of the set of switches it is on.
