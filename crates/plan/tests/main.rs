@@ -9,6 +9,7 @@ mod cost;
 mod cost_stepwise;
 mod documented;
 mod documented_halving;
+mod documented_levels;
 mod documented_network;
 mod executor;
 mod fabric_conflicts;

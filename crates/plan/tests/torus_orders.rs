@@ -1,6 +1,7 @@
 //! Orders of dimensions of halving and doubling, on tori whose dimensions have links of different rates: the order that
 //! is chosen against all others, predicted and played in time.
 
+use crate::support::document::{number, table};
 use crate::support::network;
 use nagare_plan::algorithm::halving_doubling;
 use nagare_plan::collective::Collective::Allreduce;
@@ -64,31 +65,22 @@ fn orders(left: &[usize]) -> Vec<Vec<usize>> {
     left.iter().flat_map(first).collect()
 }
 
-/// Rates of hosts and dimensions; the order that is chosen; times with its lanes, with those of the best order and of
-/// the worst, predicted and played. The model and the fluids differ in what steps lose, and agree on the order.
 #[test]
 fn no_other_order_is_much_faster_than_the_widest_first() {
-    let cases: [(&[u32], &[f64], &[usize], [[f64; 3]; 2]); 7] = [
-        (&[2, 2, 4], &[100.0, 100.0], &[0, 1, 2], [[1.258, 1.258, 1.258], [1.000, 1.000, 1.000]]),
-        (&[2, 2, 4], &[100.0, 100.0, 50.0, 25.0], &[0, 1, 2], [[1.292, 1.292, 1.593], [1.195, 1.195, 1.289]]),
-        (&[4, 2, 2], &[100.0, 25.0, 100.0, 100.0], &[1, 2, 0], [[1.292, 1.292, 1.593], [1.195, 1.195, 1.289]]),
-        (&[4, 2, 2], &[100.0, 100.0, 100.0, 12.5], &[1, 0, 2], [[1.342, 1.325, 1.794], [1.050, 1.018, 1.625]]),
-        (&[4, 2, 2], &[100.0, 50.0, 25.0, 25.0], &[0, 1, 2], [[1.258, 1.258, 1.258], [1.000, 1.000, 1.000]]),
-        (&[2, 2, 2, 2], &[100.0, 100.0, 50.0, 25.0, 12.5], &[0, 1, 2, 3], [[1.258, 1.258, 1.258], [1.0, 1.0, 1.0]]),
-        (&[4, 4], &[100.0, 100.0, 25.0], &[0, 1], [[1.258, 1.258, 1.258], [1.000, 1.000, 1.000]]),
-    ];
-    for (dims, mbit, order, expected) in cases {
-        let torus = Torus::new(dims, mbit);
+    for row in table("torus") {
+        let dims: Vec<u32> = row[0].split(" × ").map(number).collect();
+        let mbit: Vec<f64> = format!("{} {}", row[1], row[2]).split(' ').map(number).collect();
+        let torus = Torus::new(&dims, &mbit);
         let chosen = torus.grid.ordered(DimensionOrder::Bandwidth);
-        assert_eq!(chosen, order, "{dims:?} {mbit:?}");
-        let all: Vec<[f64; 2]> = orders(order).iter().map(|order| torus.times(order)).collect();
-        let own = torus.times(order);
-        for (which, expected) in expected.into_iter().enumerate() {
+        let names: String = chosen.iter().map(|&d| torus.grid.dimensions()[d].name.as_str()).collect();
+        assert_eq!(names, row[3], "{row:?}");
+        let (own, all): (_, Vec<_>) = (torus.times(&chosen), orders(&chosen).iter().map(|o| torus.times(o)).collect());
+        for (which, cell) in row[4..].iter().enumerate() {
             let times = || all.iter().map(|times| times[which]);
-            let found = [own[which], times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max)];
-            let close = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3);
-            assert!(close, "{dims:?} {mbit:?}: {found:?}, expected {expected:?}");
-            assert!(own[which] < 1.04 * found[1]);
+            let (best, worst) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+            let found = [own[which], best, worst].map(|time| format!("{time:.2}"));
+            assert_eq!(found.join(" "), *cell, "{row:?}");
+            assert!(own[which] < 1.04 * best && worst < 1.6 * best, "{row:?}");
         }
     }
 }

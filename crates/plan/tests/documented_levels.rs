@@ -1,0 +1,57 @@
+//! What `docs/algorithms.md` says levels are worth: predicted times with ranks in the order of hosts, and shuffled.
+
+use crate::support::document::table;
+use crate::support::network::planner;
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::collective::Collective::{self, Allreduce, Bcast};
+use nagare_plan::cost::Segments;
+use nagare_plan::fabric::{Fabric, HostId, LevelChoice, Placement, shipped};
+use std::sync::Arc;
+
+const SIZES: [u64; 3] = [64 << 10, 1 << 20, 4 << 20];
+
+/// The fastest algorithm that has a prediction, and its milliseconds.
+fn fastest(planner: &Planner, collective: Collective, bytes: u64) -> (Algorithm, f64) {
+    let timed = planner.demands(collective).into_iter().filter_map(|(algorithm, _)| {
+        let prediction = planner.predicted(collective, algorithm, bytes, Segments::AtMost(65280))?;
+        Some((algorithm, prediction.time / 1e6))
+    });
+    timed.min_by(|a, b| a.1.total_cmp(&b.1)).expect("a prediction")
+}
+
+/// The same hosts in an order that follows no switch.
+fn shuffled(mut hosts: Vec<HostId>) -> Vec<HostId> {
+    let mut state = 1u64;
+    for at in (1..hosts.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        hosts.swap(at, (state >> 33) as usize % (at + 1));
+    }
+    hosts
+}
+
+#[test]
+fn what_levels_are_worth() {
+    for row in table("network, ranks") {
+        let (name, order) = row[0].split_once(", ").expect("a network and an order");
+        let text = match name {
+            "full 128" => "[generator]\nkind = 'fat-tree'\nlevels = 2\nports = 16\nbandwidth = 25000\n",
+            "4:1 128" => {
+                "[generator]\nkind = 'fat-tree'\nlevels = 2\nports = 8\nhosts_per_leaf = 16\nbandwidth = 25000\n"
+            }
+            name => shipped(name).expect("shipped"),
+        };
+        let mut fabric = Fabric::from_toml(text, name).unwrap();
+        fabric.choose_levels(LevelChoice::from(row[1].as_str())).unwrap();
+        let hosts: Vec<HostId> = fabric.hosts().collect();
+        let hosts = if order == "shuffled" { shuffled(hosts) } else { hosts };
+        let planner = planner(&Arc::new(fabric), &Placement::from_hosts(hosts));
+        let mut found = Vec::new();
+        for (collective, bytes) in [Bcast, Allreduce].into_iter().flat_map(|c| SIZES.map(|bytes| (c, bytes))) {
+            let (algorithm, ms) = fastest(&planner, collective, bytes);
+            found.push(format!("{ms:.2}"));
+            assert!(!row[1].contains("leaf") || bytes < 1 << 20 || algorithm != Algorithm::GroupedTwoTree, "{row:?}");
+        }
+        assert_eq!(found, row[2..], "{row:?}");
+    }
+}
