@@ -180,3 +180,20 @@ fn a_thin_link_between_groups_limits_allreduce_and_one_host_has_no_limit() {
         assert_eq!(limit(&fabric, &one, operation, 0, M).seconds, 0.0, "{operation}");
     }
 }
+
+/// What links allow is not what a user has plans made of.
+#[test]
+fn the_levels_that_count_change_no_limit() {
+    let text = "[generator]\nkind = 'tree'\nchildren = [4, 4]\nbandwidth = [100, 50]\n";
+    let of = |levels: &str| {
+        let fabric = Fabric::from_toml(&format!("levels = '{levels}'\n{text}"), "thin").expect("a valid file");
+        let placement = Placement::by_slot(&fabric, 16, 1).expect("the ranks fit");
+        // Four leaves send each other 2n · 3 bytes over what leads out of them.
+        assert_ms(
+            limit(&fabric, &placement, Operation::Allreduce, 0, M),
+            M as f64 * 6.0 * 8.0 / 200e3 * 1514.0 / 1448.0,
+        );
+        Operation::ALL.map(|operation| limit(&fabric, &placement, operation, 0, M))
+    };
+    assert_eq!(of("none"), of("default"));
+}
