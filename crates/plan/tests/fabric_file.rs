@@ -221,8 +221,8 @@ fn faults_of_generators() {
         ),
         (
             "kind = \"fat-tree\"\nports = 4\nbandwidth = 1\nlevels = [\"leaf\"]",
-            "site.toml:5: invalid type: sequence, expected 2 or 3, the tiers of a fat tree (which levels count stands \
-             above [generator])",
+            "site.toml:5: invalid type: sequence, expected 2 or 3, the tiers of a fat tree; the levels that count are \
+             said above [generator]",
         ),
         (
             "kind = \"torus\"\ndims = [4294967295, 4294967295, 4294967295]\nbandwidth = 1",

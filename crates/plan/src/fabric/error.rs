@@ -21,6 +21,7 @@ fn place(source_name: &str, line: Option<usize>) -> String {
     }
 }
 
+/// What may be chosen beside all, none and default.
 fn named(levels: &[String]) -> String {
     match levels {
         [] => ", for none divides its hosts".to_owned(),

@@ -157,7 +157,7 @@ impl Visitor<'_> for TiersVisitor {
     type Value = Tiers;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("2 or 3, the tiers of a fat tree (which levels count stands above [generator])")
+        f.write_str("2 or 3, the tiers of a fat tree; the levels that count are said above [generator]")
     }
 
     fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Self::Value, E> {
