@@ -128,7 +128,7 @@ pub struct Exchange {
 pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exchange {
     let (place, own_problem) = match setup.place(rank as u64) {
         Ok(place) => (place, None),
-        Err(problem) => (Location { groups: Vec::new(), node: None, core: None }, Some(problem)),
+        Err(problem) => (Location { groups: Vec::new(), node: None, numa: None, core: None }, Some(problem)),
     };
     let usable = setup.usable && own_problem.is_none();
     match collect(real, comm, setup, &place, usable) {
@@ -319,7 +319,7 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ra
         wants: if setup.config.report.is_some() { REPORT } else { 0 }
             | if setup.config.watch.is_some() { WATCH } else { 0 },
         tag_bits: tag_bits(real),
-        numa: bound.map_or(0, |b| b.numa),
+        numa: place.numa.map_or_else(|| bound.map_or(0, |b| b.numa), |numa| numa as u32),
         library: Library::from_version(&real.version()).map_or(Library::UNKNOWN, Library::code),
         devices: u16::from(on && setup.config.device_memory != DeviceMemory::Never && device::may_be_here()),
         machine: if on && leader == rank { Said::here(real, !setup.has_network()) } else { Said::NOTHING },

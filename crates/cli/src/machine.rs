@@ -144,19 +144,22 @@ fn read_bounded(name: &str) -> std::io::Result<String> {
 fn topology_of<'h>(source: &Source, ranks: u32, host: impl Fn(u32) -> &'h str) -> anyhow::Result<Topology> {
     let names: Vec<String> = source.level_names().into_iter().chain(["node".to_owned()]).collect();
     let mut groups: Vec<Vec<u32>> = vec![Vec::with_capacity(ranks as usize); names.len()];
-    let mut cores = Vec::with_capacity(ranks as usize);
+    let (mut numas, mut cores) = (Vec::new(), Vec::with_capacity(ranks as usize));
     let mut node_of = Vec::with_capacity(ranks as usize);
     for rank in 0..ranks {
         let place = source.place(u64::from(rank), host(rank))?;
         let node = place.node.unwrap_or(u64::from(rank));
         node_of.push(node);
-        // Networks and pretended machines count groups, nodes and cores: none is above the number of hosts or ranks.
+        // Networks and pretended machines count groups, nodes, NUMA nodes and cores: none is above the number of hosts
+        // or ranks.
         for (of_rank, group) in groups.iter_mut().zip(place.groups.into_iter().chain([node])) {
             of_rank.push(group as u32);
         }
+        numas.extend(place.numa.map(|numa| numa as u32));
         cores.push(place.core.unwrap_or(0) as u32);
     }
-    Ok(source.on_network(Topology::new(names, groups, cores)?, &node_of))
+    // All ranks have a NUMA node, or none has.
+    Ok(source.on_network(Topology::new(names, groups, cores)?, &node_of).with_numa(numas))
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod halves;
 mod halving_doubling;
 mod head_of_line;
 mod mirrored;
+mod numa_nodes;
 mod pictures;
 mod relays;
 mod ring_bus;

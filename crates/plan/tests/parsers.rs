@@ -21,6 +21,7 @@ static MEMORY: Counting = Counting;
 const MACHINES: &[&str] = &[
     "synthetic:group:4 node:2 core:4",
     "synthetic:node:3",
+    "synthetic:node:2 numa:2 core:2",
     "synthetic:rack:2 blade:3 socket:2 core:8",
     " synthetic: a:1 b:1 ",
 ];

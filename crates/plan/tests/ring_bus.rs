@@ -3,7 +3,7 @@
 
 use nagare_plan::pattern::VirtualRanks;
 use nagare_plan::topology::Topology;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::document::{number, table};
 
@@ -38,18 +38,28 @@ fn sharing(size: usize, transfers: &[(usize, usize)]) -> (usize, usize) {
     (best.iter().copied().max().unwrap_or(0), best.iter().sum())
 }
 
-/// Transfers of every step between NUMA nodes whose numbers are on the given places, with one process on each.
+/// One node with so many ranks on each of its NUMA nodes, whose numbers are told or not.
+fn node(numas: u32, each: u32, told: bool) -> Topology {
+    let ranks = numas * each;
+    let topology = Topology::new(vec!["node".into()], vec![vec![0; ranks as usize]], (0..ranks).collect()).unwrap();
+    if told { topology.with_numa((0..ranks).map(|rank| rank / each).collect()) } else { topology }
+}
+
+/// Pairs of NUMA nodes, by their places, between which something is sent in every step that leaves a NUMA node.
+fn pairs(topology: &Topology, each: u32, place: &[usize]) -> Vec<Vec<(usize, usize)>> {
+    let v = VirtualRanks::new(topology);
+    let at = |rank: u32| place[(rank / each) as usize];
+    let of_step = |step| -> Vec<(usize, usize)> {
+        let partners =
+            (0..topology.ranks()).filter_map(|rank| v.partner(rank, step).map(|other| (at(rank), at(other))));
+        partners.filter(|(from, to)| from != to).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    (1..v.steps()).map(of_step).filter(|pairs| !pairs.is_empty()).collect()
+}
+
+/// The same with one process on each NUMA node: virtual ranks are the numbers of the NUMA nodes.
 fn steps(place: &[usize]) -> Vec<Vec<(usize, usize)>> {
-    let ranks = place.len() as u32;
-    // One node, a core on each of its NUMA nodes: virtual ranks are the numbers of the NUMA nodes.
-    let topology = Topology::new(vec!["node".into()], vec![vec![0; place.len()]], (0..ranks).collect()).unwrap();
-    let v = VirtualRanks::new(&topology);
-    (1..v.steps())
-        .map(|step| {
-            let pairs = (0..ranks).filter_map(|rank| v.partner(rank, step).map(|partner| (rank, partner)));
-            pairs.map(|(a, b)| (place[a as usize], place[b as usize])).collect()
-        })
-        .collect()
+    pairs(&node(place.len() as u32, 1, true), 1, place)
 }
 
 /// Ways to number the places, the first of them fixed: the ring has no beginning.
@@ -95,6 +105,22 @@ fn on_four_nodes_nothing_is_shared_and_on_eight_as_little_as_can_be() {
             assert_eq!(most, uses.div_ceil(parts), "no exchange in seven steps can share less");
         }
     }
+}
+
+/// All ranks of a NUMA node go the same way, and nobody else does.
+#[test]
+fn several_ranks_on_a_numa_node_go_the_same_way() {
+    for each in [1, 2, 3, 5, 12] {
+        for (size, most) in [(2, 1), (4, 1), (8, 2)] {
+            let place: Vec<usize> = (0..size).collect();
+            let padded = pairs(&node(size as u32, each, true), each, &place);
+            assert_eq!(padded.len() as u32, (size as u32 - 1) * each.next_power_of_two());
+            assert_eq!(padded.iter().map(|step| sharing(size, step).0).max(), Some(most), "{size} × {each}");
+        }
+    }
+    // Numbered through, ranks of a NUMA node of three go to two others, and their ways meet.
+    let through = pairs(&node(4, 3, false), 3, &[0, 1, 2, 3]);
+    assert!(through.iter().any(|step| sharing(4, step).0 > 1));
 }
 
 #[test]

@@ -13,8 +13,13 @@
 //!   8 nodes of one rank, t = 4 with u = 5        0 ─► 4 ─► 1 ─► 5 ─► 0      2 ─► 6 ─► 3 ─► 7 ─► 2
 //! ```
 //! Thanks to the padding all ranks of a node talk to one node per step, even where nodes have different numbers of
-//! ranks: the high bits of t alone choose the partner's node. Off powers of two it costs idle steps. Source: US patent
-//! 11656920 (docs/provenance.md).
+//! ranks: the high bits of t alone choose the partner's node. Off powers of two it costs idle steps. Where slots are
+//! padded per NUMA node as well, the bits below choose the partner's NUMA node, for all ranks of one alike.
+//!
+//! ```text
+//!   one node with two NUMA nodes of 2 and 3 ranks       NUMA node 0: 0 1 - -    NUMA node 1: 4 5 6 -
+//! ```
+//! Source: US patent 11656920 (docs/provenance.md).
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;

@@ -1,10 +1,10 @@
-//! Virtual ranks of the XOR exchange: numbers by node and slot, padded so that the high bits are the node. See
-//! `algorithm/xor.rs`.
+//! Virtual ranks of the XOR exchange: numbers by node and slot, padded so that the high bits are the node, and below
+//! them the NUMA node where that costs no step. See `algorithm/xor.rs`.
 
 use crate::collective::Rank;
 use crate::topology::Topology;
 
-/// Virtual ranks of a communicator: nodes in the order of their numbers, inside a node in the order of cores.
+/// Virtual ranks of a communicator: nodes in the order of their numbers, inside a node by NUMA node and core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VirtualRanks {
     /// Virtual rank of every rank.
@@ -28,8 +28,7 @@ pub enum Partners {
 impl VirtualRanks {
     /// Numbers the ranks of `topology`; also the recomputation for a sub-communicator, from its own topology (claim 5).
     pub fn new(topology: &Topology) -> Self {
-        let slots = topology.slots();
-        let width = slots.iter().max().map_or(1, |&last| (last + 1).next_power_of_two());
+        let (slots, width) = padded_slots(topology);
         let nodes = topology.node_count().max(1).next_power_of_two();
         let of_rank: Vec<u32> = topology.nodes().iter().zip(&slots).map(|(n, s)| n * width + s).collect();
         let mut rank_of = vec![None; nodes as usize * width as usize];
@@ -80,4 +79,26 @@ impl VirtualRanks {
             _ => step ^ 1,
         }
     }
+}
+
+/// The slot of every rank in its node, the holes of padding counted, and how many slots a node has with them.
+///
+/// Where each NUMA node has slots of its own, as many as the fullest one needs, its number is in the bits above them,
+/// and all its ranks talk to one NUMA node per step. A node must not have more slots for it: with twice as many, half
+/// of its ranks or more would be idle in a step, on average: as much as two transfers lose that share a path.
+fn padded_slots(topology: &Topology) -> (Vec<u32>, u32) {
+    let slots = topology.slots();
+    let width = padded(slots.iter().copied());
+    let by_numa = topology.numa_slots();
+    let of_numa = padded(by_numa.iter().map(|&(_, slot)| slot));
+    let numas = padded(by_numa.iter().map(|&(numa, _)| numa));
+    if u64::from(numas) * u64::from(of_numa) > u64::from(width) {
+        return (slots, width);
+    }
+    (by_numa.into_iter().map(|(numa, slot)| numa * of_numa + slot).collect(), width)
+}
+
+/// The power of two above the largest of these numbers.
+fn padded(numbers: impl Iterator<Item = u32>) -> u32 {
+    numbers.max().map_or(1, |last| (last + 1).next_power_of_two())
 }

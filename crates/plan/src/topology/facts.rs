@@ -297,18 +297,39 @@ impl Topology {
 
     /// Position of every rank among the ranks of its node, in the order of NUMA nodes, of cores and then of ranks.
     pub fn slots(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.ranks()).collect();
-        order.sort_by_key(|&r| (self.nodes()[r as usize], self.cores[r as usize], r));
-        let mut slots = vec![0; order.len()];
+        let mut slots = vec![0; self.cores.len()];
         let mut previous = None;
         let mut slot = 0;
-        for rank in order {
-            let node = self.nodes()[rank as usize];
+        for rank in self.node_by_node() {
+            let node = self.nodes()[rank];
             slot = if previous == Some(node) { slot + 1 } else { 0 };
             previous = Some(node);
-            slots[rank as usize] = slot;
+            slots[rank] = slot;
         }
         slots
+    }
+
+    /// The same by NUMA node: which of those that ranks of its node are bound to, and the position among its ranks. All
+    /// ranks of a node count as on one NUMA node where that is not known.
+    pub fn numa_slots(&self) -> Vec<(u32, u32)> {
+        let mut places = vec![(0, 0); self.cores.len()];
+        let mut previous: Option<usize> = None;
+        for rank in self.node_by_node() {
+            if let Some(previous) = previous.filter(|&previous| self.nodes()[previous] == self.nodes()[rank]) {
+                let (numa, slot) = places[previous];
+                let is_same = self.numa.get(previous) == self.numa.get(rank);
+                places[rank] = if is_same { (numa, slot + 1) } else { (numa + 1, 0) };
+            }
+            previous = Some(rank);
+        }
+        places
+    }
+
+    /// All ranks, node by node, in the order of slots.
+    fn node_by_node(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.cores.len()).collect();
+        order.sort_by_key(|&rank| (self.nodes()[rank], self.cores[rank], rank));
+        order
     }
 
     /// The facts about some of the ranks, in a new order: `ranks[new] = old`, as for a sub-communicator.

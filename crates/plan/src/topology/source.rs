@@ -34,6 +34,8 @@ pub struct Location {
     pub groups: Vec<u64>,
     /// Number of the node, if the source knows it.
     pub node: Option<u64>,
+    /// Number of the NUMA node in the machine, if the source knows it.
+    pub numa: Option<u64>,
     /// Number of the core in the machine, if the source knows it.
     pub core: Option<u64>,
 }
@@ -125,7 +127,14 @@ impl Source {
             Self::Synthetic(synthetic) => {
                 let path = synthetic.path(rank)?;
                 let node = node_level(synthetic);
-                Location { groups: path[..node].to_vec(), node: Some(path[node]), core: path.get(node + 1).copied() }
+                // The first level inside the node that is called so, or is not.
+                let inside = |is_numa: bool| {
+                    let found =
+                        (node + 1..path.len()).find(|&level| (synthetic.levels()[level].name == NUMA) == is_numa);
+                    found.map(|level| path[level])
+                };
+                let (numa, core) = (inside(true), inside(false));
+                Location { groups: path[..node].to_vec(), node: Some(path[node]), numa, core }
             }
             Self::Fabric { fabric, levels } => {
                 // A site's file may name hosts with or without their domain.
@@ -140,6 +149,7 @@ impl Source {
                 Location {
                     groups: levels.iter().map(|l| u64::from(l.of_host[id.0 as usize])).collect(),
                     node: Some(u64::from(id.0)),
+                    numa: None,
                     core: None,
                 }
             }
@@ -150,18 +160,21 @@ impl Source {
                     name.hash(&mut hasher);
                     hasher.finish()
                 });
-                Location { groups: groups.collect(), node: None, core: None }
+                Location { groups: groups.collect(), node: None, numa: None, core: None }
             }
-            Self::Nodes => Location { groups: Vec::new(), node: None, core: None },
+            Self::Nodes => Location { groups: Vec::new(), node: None, numa: None, core: None },
         })
     }
 }
 
-/// Index of the level that is the node: the one of that name, else the last that is not called `core`.
+/// The level whose elements are NUMA nodes.
+const NUMA: &str = "numa";
+
+/// Index of the level that is the node: the one of that name, else the last that is not called `numa` or `core`.
 fn node_level(synthetic: &Synthetic) -> usize {
     let levels = synthetic.levels();
     let named = levels.iter().position(|l| l.name == "node");
-    named.unwrap_or_else(|| levels.iter().rposition(|l| l.name != "core").unwrap_or(0))
+    named.unwrap_or_else(|| levels.iter().rposition(|l| l.name != NUMA && l.name != "core").unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -173,8 +186,14 @@ mod tests {
         let source = Source::synthetic("synthetic:group:4 node:2 core:4").unwrap();
         assert_eq!(source.level_names(), ["group"]);
         let place = source.place(13, "anything").unwrap();
-        assert_eq!(place, Location { groups: vec![1], node: Some(3), core: Some(13) });
+        assert_eq!(place, Location { groups: vec![1], node: Some(3), numa: None, core: Some(13) });
         assert!(source.place(32, "anything").is_err());
+        for text in ["synthetic:group:4 node:2 numa:2 core:3", "synthetic:group:4 blade:2 numa:2 core:3"] {
+            let place = Source::synthetic(text).unwrap().place(10, "").unwrap();
+            assert_eq!(place, Location { groups: vec![0], node: Some(1), numa: Some(3), core: Some(10) });
+        }
+        let without_cores = Source::synthetic("synthetic:node:2 numa:2").unwrap().place(3, "").unwrap();
+        assert_eq!(without_cores, Location { groups: vec![], node: Some(1), numa: Some(3), core: None });
         let flat = Source::synthetic("synthetic:rack:2 blade:3").unwrap();
         assert_eq!((flat.level_names(), flat.place(4, "").unwrap().node), (vec!["rack".to_owned()], Some(4)));
     }

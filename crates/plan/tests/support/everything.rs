@@ -23,8 +23,9 @@ pub fn topology(source: &Source, ranks: u32, host: impl Fn(u32) -> String) -> Re
         (0..levels).map(|l| numbers(places.iter().map(|p| p.groups[l]).collect())).collect();
     let nodes: Vec<u64> = places.iter().map(|p| p.node.unwrap_or(0)).collect();
     groups.push(numbers(nodes.clone()));
-    let cores: Vec<(u32, u64)> = places.iter().map(|p| (0, p.core.unwrap_or(0))).collect();
+    let cores: Vec<(u32, u64)> = places.iter().map(|p| (p.numa.unwrap_or(0) as u32, p.core.unwrap_or(0))).collect();
     let topology = Topology::new(names, groups, in_order(&cores)).map_err(|e| e.to_string())?;
+    let topology = topology.with_numa(cores.iter().map(|&(numa, _)| numa).collect());
     Ok(source.on_network(topology, &nodes))
 }
 
