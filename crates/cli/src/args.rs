@@ -7,6 +7,7 @@ use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::choice::parse_bytes;
 use nagare_plan::collective::Collective;
 use nagare_plan::fabric::{LevelChoice, MAX_NODES};
+use nagare_plan::pattern::Steps;
 use nagare_plan::stock::Library;
 use nagare_plan::topology::Dims;
 use std::path::PathBuf;
@@ -29,10 +30,10 @@ pub struct ScheduleArgs {
     /// Bytes of the vector, or of a block where ranks have blocks, with suffix K, M or G
     #[arg(long, short, default_value = "1M", value_parser = byte_count)]
     pub bytes: u64,
-    /// Steps of an exchange under way at the same time [default: NAGARE_STEPS; without it ranks limit the bytes under
-    /// way]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=32))]
-    pub steps: Option<u32>,
+    /// Steps of an exchange under way at the same time, 1 to 32, or `together`: each of all ranks after the one before
+    /// [default: NAGARE_STEPS; without it ranks limit the bytes under way]
+    #[arg(long, value_parser = str::parse::<Steps>)]
+    pub steps: Option<Steps>,
     /// Partners of a rank in one step of the xor exchange, 1 or 2 [default: NAGARE_PARTNERS, or 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=2))]
     pub partners: Option<u32>,

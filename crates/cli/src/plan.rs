@@ -11,7 +11,7 @@ use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
 use nagare_plan::counted;
-use nagare_plan::pattern::Partners;
+use nagare_plan::pattern::{Partners, Steps};
 use nagare_plan::schedule::{Round, Schedule, send_tables};
 use nagare_plan::topology::Topology;
 use serde::Serialize;
@@ -94,6 +94,10 @@ pub fn whole(planner: &Planner, args: &ScheduleArgs) -> anyhow::Result<Schedule>
     let ranks = u64::from(planner.topology().ranks());
     let pairs = !args.collective.is_rooted() && args.collective != Collective::Allreduce;
     let transfers = if pairs { ranks * (ranks - 1) } else { 4 * (ranks - 1) };
+    // Tokens of a stage are as many as blocks.
+    let together = pairs && planner.context().options().steps == Some(Steps::Together);
+    let stages = if together { planner.stages(args.collective, args.algorithm).len() as u64 } else { 1 };
+    let transfers = stages * transfers;
     ensure!(
         transfers <= MOST_TRANSFERS,
         "{} of {ranks} ranks has {transfers} transfers, more than the {MOST_TRANSFERS} a whole schedule may have here; \

@@ -126,6 +126,8 @@ fn steps_and_partners_of_an_exchange() {
     for partners in ["1", "2"] {
         assert!((finish("1", partners) - finish("2", partners) - 7.0 * 90e-6).abs() < 1e-9);
     }
+    // After each but the last, tokens in four rounds.
+    assert!((finish("together", "1") - finish("1", "1") - 14.0 * 4.0 * 90e-6).abs() < 1e-9);
     let exchange = ["plan", "alltoall", "-a", "xor", "-n", "8", "--partners", "2"];
     assert!(stdout_of(&exchange).contains("step 4: 0→4 1→5 2→6 3→7 4→1 5→0 6→3 7→2\n"));
 }

@@ -74,6 +74,23 @@ fn pretended_levels_and_exchange_steps() {
     assert!(steps.iter().all(|row| row[2] == row[3] && row[0] == "5"), "{rank}");
     let partners: BTreeSet<&String> = steps.iter().map(|row| &row[2]).collect();
     assert_eq!(partners.len(), 15);
+    // Two NUMA nodes of three: all ranks of one talk to the other.
+    let text = stdout_of(&["plan", "alltoall", "-a", "xor", "--topology", "synthetic:node:1 numa:2 core:3"]);
+    assert_eq!(moves(&text, "step 4"), set("0→3 1→4 2→5 3→0 4→1 5→2"));
+}
+
+/// After every step but the last the ranks tell each other, in two rounds of tokens.
+#[test]
+fn steps_of_all_ranks_together() {
+    let plan = ["plan", "alltoall", "-a", "two_level_ring", "-n", "4"];
+    let text = stdout_of(&[&plan[..], &["--steps", "together"]].concat());
+    assert_eq!(moves(&text, "step 1"), set("0→1 1→2 2→3 3→0"));
+    assert_eq!(moves(&text, "token +1 1-2"), set("0→1 1→2 2→3 3→0"));
+    assert_eq!(moves(&text, "token +2 1-2"), set("0→2 1→3 2→0 3→1"));
+    let said = nagare(&plan).env("NAGARE_STEPS", "together").output().unwrap();
+    assert_eq!((stdout(&said), stderr(&said)), (text, String::new()));
+    let (status, error) = failure_of(&[&plan[..], &["--steps", "33"]].concat());
+    assert!(status == 2 && error.contains("expected a number between 1 and 32, or together"), "{error}");
 }
 
 /// Nodes 0 to 3 in one row, and 2 and 3 below 0 and 1: who talks to whom in the halvings.

@@ -9,7 +9,7 @@ use crate::table::VARIABLES;
 use nagare_plan::choice::Rules;
 use nagare_plan::context::Options;
 use nagare_plan::decision::Limits;
-use nagare_plan::pattern::{Partners, RailOptions};
+use nagare_plan::pattern::{Partners, RailOptions, Steps};
 use nagare_plan::topology::Dims;
 use problem::suggestion;
 use std::ffi::OsString;
@@ -106,7 +106,7 @@ pub struct Config {
     /// `NAGARE_WINDOW` in segments.
     pub window: Option<u64>,
     /// `NAGARE_STEPS`.
-    pub steps: Option<u32>,
+    pub steps: Option<Steps>,
     /// `NAGARE_PARTNERS`.
     pub partners: Partners,
     /// `NAGARE_TORUS`.
@@ -157,7 +157,7 @@ impl Default for Config {
 impl Config {
     /// What plans are made with; `lossless`: whether no message is ever dropped.
     pub fn options(&self, lossless: bool) -> Options {
-        Options { steps_in_flight: self.steps, partners: self.partners, rails: self.rails, lossless }
+        Options { steps: self.steps, partners: self.partners, rails: self.rails, lossless }
     }
 
     /// What bounds the pieces of a call on a transport that carries messages of `message` bytes well.

@@ -78,10 +78,11 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "NAGARE_STEPS",
-        values: "1 to 32",
+        values: "1 to 32, or `together`",
         default: "as many as the queues of the fabric have room for",
         help: "steps of an exchange (alltoall) that a rank has under way at the same time; 1 completes each step \
-               before the next",
+               before the next. `together`: no rank begins a step before all ranks have completed the one before; \
+               in `contention_free`, whose tasks are no steps of all ranks, the same as 1",
         shared: true,
     },
     Variable {

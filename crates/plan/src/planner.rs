@@ -5,7 +5,7 @@ use crate::choice;
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Demand, Message, Prediction, Segments};
-use crate::pattern::{Partners, RailOptions};
+use crate::pattern::{Partners, RailOptions, Steps};
 use crate::recent::Recent;
 use crate::schedule::{Pacing, RankPlan, Schedule};
 use crate::stock::Stock;
@@ -98,10 +98,10 @@ impl Planner {
         self
     }
 
-    /// The same with `steps` steps of an exchange under way at the same time, at least 1; otherwise there are as many
-    /// as the network has room for.
-    pub fn with_steps(self, steps: u32) -> Self {
-        self.with(|options| options.steps_in_flight = Some(steps.max(1)))
+    /// The same with so many steps of an exchange under way at the same time; otherwise there are as many as the
+    /// network has room for.
+    pub fn with_steps(self, steps: Steps) -> Self {
+        self.with(|options| options.steps = Some(steps))
     }
 
     /// The same with one or two partners in each step of the XOR exchange; otherwise there is one.

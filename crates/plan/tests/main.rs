@@ -29,6 +29,7 @@ mod pictures;
 mod relays;
 mod ring_bus;
 mod schedules;
+mod steps_together;
 mod task_groups;
 mod timeline;
 mod torus_orders;

@@ -5,6 +5,7 @@ use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::fabric::{Fabric, HostId, LinkTime, Placement, Timeline, TimelineError, timeline};
+use nagare_plan::pattern::Steps;
 use nagare_plan::schedule::{Action, Hop, Parts, RankPlan, Round, Schedule, Space};
 use nagare_plan::topology::Topology;
 
@@ -233,7 +234,7 @@ fn what_cannot_be_played_is_said() {
 fn an_exchange_on_one_switch_takes_its_bound_and_the_latencies() {
     let fabric = network::load("star16");
     let placement = Placement::by_slot(&fabric, 16, 1).unwrap();
-    let planner = network::planner(&fabric, &placement).with_steps(2);
+    let planner = network::planner(&fabric, &placement).with_steps(Steps::InFlight(2));
     let s = planner.schedule(Alltoall, Algorithm::Xor, 0).unwrap();
     let t = timeline(&s, &fabric, placement.hosts(), BLOCK, None).unwrap();
     assert_eq!(t.conflicts(), Vec::<&LinkTime>::new());

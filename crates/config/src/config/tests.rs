@@ -17,7 +17,7 @@ fn every_variable_of_the_table_is_read() {
         ("NAGARE_TOPOLOGY", "synthetic:node:4"),
         ("NAGARE_SEGMENT", "16K"),
         ("NAGARE_WINDOW", "4"),
-        ("NAGARE_STEPS", "1"),
+        ("NAGARE_STEPS", "together"),
         ("NAGARE_PARTNERS", "2"),
         ("NAGARE_TORUS", "4x4x2"),
         ("NAGARE_TORUS_ORDER", "given"),

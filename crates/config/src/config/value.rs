@@ -41,10 +41,7 @@ impl Config {
                 let window = value.parse().ok().filter(|w| (2..=1024).contains(w));
                 self.window = Some(window.ok_or("expected a number between 2 and 1024")?);
             }
-            "NAGARE_STEPS" => {
-                let steps = value.parse().ok().filter(|s| (1..=32).contains(s));
-                self.steps = Some(steps.ok_or("expected a number between 1 and 32")?);
-            }
+            "NAGARE_STEPS" => self.steps = Some(value.parse()?),
             "NAGARE_PARTNERS" => {
                 self.partners = match value {
                     "1" => Partners::One,

@@ -14,7 +14,7 @@
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
 use crate::cost::Meeting;
-use crate::pattern::{Step, stepwise};
+use crate::pattern::{Step, Steps, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::NodeRanks;
 
@@ -27,8 +27,8 @@ pub const SPEC: Spec = Spec {
     summary: "exchange around a ring of nodes; all ranks of a node send to one node and receive from one node per step",
     source: "Naruse and others 2010",
     round: "step",
-    plan: |context, role| plan(context.node_ranks(), role.rank, context.options().steps_in_flight),
-    stages: |_, _| vec!["step".to_owned()],
+    plan: |context, role| plan(context.node_ranks(), role.rank, context.options().steps),
+    stages: |context, _| step_stages(context.topology().ranks(), context.options().steps),
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: Some(|context, _| context.suits_a_ring()),
@@ -51,10 +51,10 @@ fn step_of(node_ranks: &NodeRanks, rank: Rank, step: u32) -> Step {
     Step { step, to, from }
 }
 
-/// Plan of `rank` for an exchange, with at most `in_flight` steps under way if it says so.
-fn plan(node_ranks: &NodeRanks, rank: Rank, in_flight: Option<u32>) -> RankPlan {
+/// Plan of `rank` for an exchange.
+fn plan(node_ranks: &NodeRanks, rank: Rank, pace: Option<Steps>) -> RankPlan {
     let steps = (1..node_ranks.nodes() * node_ranks.widest()).map(|step| step_of(node_ranks, rank, step));
-    stepwise(rank, node_ranks.ranks(), steps, in_flight)
+    stepwise(rank, node_ranks.ranks(), steps, pace)
 }
 
 #[cfg(test)]

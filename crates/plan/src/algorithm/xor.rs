@@ -25,7 +25,7 @@ use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
 use crate::context::Options;
 use crate::cost::Meeting;
-use crate::pattern::{Partners, Step, VirtualRanks, stepwise};
+use crate::pattern::{Partners, Step, VirtualRanks, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 
 /// The row of the table.
@@ -38,7 +38,7 @@ pub const SPEC: Spec = Spec {
     source: "US patent 11656920",
     round: "step",
     plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options()),
-    stages: |_, _| vec!["step".to_owned()],
+    stages: |context, _| step_stages(context.topology().ranks(), context.options().steps),
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: None,
@@ -54,5 +54,5 @@ fn plan(virtual_ranks: &VirtualRanks, rank: Rank, options: Options) -> RankPlan 
         };
         Step { step, to, from }
     });
-    stepwise(rank, virtual_ranks.ranks(), steps, options.steps_in_flight)
+    stepwise(rank, virtual_ranks.ranks(), steps, options.steps)
 }

@@ -3,7 +3,7 @@
 mod rails;
 
 use crate::cost::{self, LOSSLESS, Meeting};
-use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, VirtualRanks};
+use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, Steps, VirtualRanks};
 use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
 use std::sync::{Arc, OnceLock};
 
@@ -16,8 +16,8 @@ const RING_EXCESS: f64 = 1.05;
 /// What a user says about plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Steps of an exchange under way at the same time, at least 1; `None`: as many as the network has room for.
-    pub steps_in_flight: Option<u32>,
+    /// Steps of an exchange under way at the same time; `None`: as many as the network has room for.
+    pub steps: Option<Steps>,
     /// Partners in each step of the XOR exchange.
     pub partners: Partners,
     /// How halving and doubling goes, and how many ranks of a node talk to other nodes.
@@ -122,8 +122,9 @@ impl Context {
     /// The order of the tasks of a contention-free Alltoall, O(nodes² · links of a route) to make.
     pub fn exchange(&self) -> &Exchange {
         self.exchange.get_or_init(|| {
-            let pace = match self.options.steps_in_flight {
-                Some(in_flight) => Pace::Steps { in_flight },
+            let pace = match self.options.steps {
+                // Its tasks are no steps of all ranks.
+                Some(steps) => Pace::Steps { in_flight: steps.of_a_rank() },
                 None if self.needs_tokens() => Pace::Tokens { window: 1 },
                 None => Pace::Free { abreast: ABREAST },
             };

@@ -34,6 +34,6 @@ pub use node_trees::{HopLabel, NodeTrees};
 pub use parallel_trees::{End, Ends, along_trees};
 pub use rails::{MOST_CHUNKS, RailOptions, Rails, Transfer, chunks};
 pub(crate) use staging::{Staging, first_of_run, place_of, sorted};
-pub use steps::{Step, stepwise};
+pub use steps::{Step, Steps, step_stages, stepwise};
 pub use stretch::Stretch;
 pub use virtual_ranks::{Partners, VirtualRanks};

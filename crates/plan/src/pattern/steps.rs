@@ -6,8 +6,16 @@
 //!   receive    ├──────┤ ├─────────┤
 //!                                 ├───── …
 //! ```
+//! Ranks that take their steps together send tokens between two steps, each to the ranks 1, 2, 4, … on, one after
+//! another, and each waits for the step and for the tokens received so far. So a rank knows after the k-th that 2ᵏ
+//! ranks have completed the step, itself and those before it, and after ⌈log₂ P⌉ that all have.
+//!
+//! ```text
+//!   five ranks, what rank 0 knows to be done after tokens from ranks 4, 3 and 1:      4 0      2 3 4 0      all
+//! ```
 
-use crate::schedule::{ACTIVE_HOPS, Action, Hop, Parts, Rank, RankPlan, Round, Space};
+use crate::schedule::{ACTIVE_HOPS, Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
+use std::str::FromStr;
 
 /// One step of an exchange as one rank sees it; `None` where it is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +28,46 @@ pub struct Step {
     pub from: Option<Rank>,
 }
 
-/// Plan of `rank`, one of `ranks`, for an exchange of `steps`; with `in_flight`, at most so many of them are under way
-/// at the same time, and 1 completes each before the next.
-pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, in_flight: Option<u32>) -> RankPlan {
+/// How many steps of an exchange may be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// So many of a rank, at least 1; 1 completes each before the next.
+    InFlight(u32),
+    /// One of all ranks: none begins it before all have completed the one before.
+    Together,
+}
+
+/// The most steps that can be said.
+const MOST: u32 = 32;
+
+impl FromStr for Steps {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = || text.parse().ok().filter(|steps| (1..=MOST).contains(steps)).map(Self::InFlight);
+        let steps = if text == "together" { Some(Self::Together) } else { number() };
+        steps.ok_or("expected a number between 1 and 32, or together")
+    }
+}
+
+impl Steps {
+    /// How many of a rank.
+    pub const fn of_a_rank(self) -> u32 {
+        match self {
+            Self::InFlight(steps) => steps,
+            Self::Together => 1,
+        }
+    }
+}
+
+/// Stages of a plan of [`stepwise`]: the steps, and the tokens by how many ranks on they go.
+pub fn step_stages(ranks: u32, pace: Option<Steps>) -> Vec<String> {
+    let tokens = distances(ranks).filter(|_| pace == Some(Steps::Together));
+    ["step".to_owned()].into_iter().chain(tokens.map(|on| format!("token +{on}"))).collect()
+}
+
+/// Plan of `rank`, one of `ranks`, for an exchange of `steps`, which are the same numbers on all ranks.
+pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, pace: Option<Steps>) -> RankPlan {
     let block = |space, of: Rank| Parts { space, first: of, count: 1 };
     let hop = |action, peer, parts, step, after| Hop {
         action,
@@ -36,14 +81,13 @@ pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, i
     let copy = Action::Copy { from: block(Space::Input, rank) };
     let mut hops = vec![hop(copy, rank, block(Space::Output, rank), 0, Vec::new())];
     // As many lanes as steps may be under way, and in each what its next send waits for: what its steps have left.
-    let mut lanes = vec![Vec::new(); in_flight.map_or(0, |steps| steps.clamp(1, ACTIVE_HOPS as u32)) as usize];
+    let lane_count = pace.map_or(0, |pace| pace.of_a_rank().clamp(1, ACTIVE_HOPS as u32));
+    let mut lanes = vec![Vec::new(); lane_count as usize];
     let mut exchanges = 0;
-    for Step { step, to, from } in steps {
-        if to.is_none() && from.is_none() {
-            continue;
-        }
+    let mut steps = steps.into_iter().peekable();
+    while let Some(Step { step, to, from }) = steps.next() {
         let lane = (!lanes.is_empty()).then(|| exchanges % lanes.len());
-        exchanges += 1;
+        exchanges += usize::from(to.is_some() || from.is_some());
         let first = hops.len() as u32;
         // The send first: it may wait for receives before it in the list, which must not be of its own step.
         if let Some(peer) = to {
@@ -54,6 +98,38 @@ pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, i
         if let Some(lane) = lane {
             lanes[lane].extend(first..hops.len() as u32);
         }
+        if pace == Some(Steps::Together) && steps.peek().is_some() {
+            wait_for_all(rank, ranks, step, &mut hops, &mut lanes[0]);
+        }
     }
     RankPlan::new(rank, ranks, hops)
+}
+
+/// Tokens after a step; `left` are the hops that must be complete before they go, and then before the next step.
+fn wait_for_all(rank: Rank, ranks: u32, step: u32, hops: &mut Vec<Hop>, left: &mut Vec<u32>) {
+    for (stage, on) in (1..).zip(distances(ranks)) {
+        let token = |action, peer, after| Hop {
+            action,
+            peer,
+            parts: Parts::token(),
+            round: Round { stage, step },
+            // No two tokens of a step go the same way.
+            tag: 1 + step % (TAGS - 1),
+            turn: step,
+            after,
+        };
+        // All later tokens wait for the first, and so for what it waited for.
+        let after = if on == 1 { std::mem::take(left) } else { left.clone() };
+        hops.push(token(Action::Send, (rank + on) % ranks, after));
+        if on == 1 {
+            left.push(hops.len() as u32 - 1);
+        }
+        hops.push(token(Action::Recv, (rank + ranks - on) % ranks, Vec::new()));
+        left.push(hops.len() as u32 - 1);
+    }
+}
+
+/// 1, 2, 4, … below the number of ranks.
+fn distances(ranks: u32) -> impl Iterator<Item = u32> {
+    (0..u32::BITS).map(|bit| 1 << bit).take_while(move |&on| on < ranks)
 }

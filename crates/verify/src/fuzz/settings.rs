@@ -39,7 +39,7 @@ impl Settings {
         settings.set("NAGARE_ALGORITHM", algorithms(&mut random, seed));
         settings.set_some(&mut random, 60, "NAGARE_SEGMENT", &["64", "256", "1K", "4K", "8K", "64K", "1000", "100000"]);
         settings.set_some(&mut random, 30, "NAGARE_WINDOW", &["2", "3", "16", "100"]);
-        settings.set_some(&mut random, 30, "NAGARE_STEPS", &["1", "2", "4", "32"]);
+        settings.set_some(&mut random, 30, "NAGARE_STEPS", &["1", "2", "4", "32", "together"]);
         settings.set_some(&mut random, 30, "NAGARE_PARTNERS", &["1", "2"]);
         settings.set_some(&mut random, 30, "NAGARE_AGGREGATORS", &["1", "2", "3"]);
         settings.set_some(&mut random, 20, "NAGARE_TORUS_ORDER", &["bandwidth", "alphabetical", "given"]);
@@ -89,7 +89,8 @@ fn machine(random: &mut Pcg64, ranks: u32) -> Option<String> {
     let text = match random.random_range(0..10u32) {
         0 => return None,
         1 | 2 => node_each(ranks),
-        3 | 4 => format!("synthetic:node:{} core:2", nodes_of(2)),
+        3 => format!("synthetic:node:{} core:2", nodes_of(2)),
+        4 => format!("synthetic:node:{} numa:2 core:2", nodes_of(4)),
         5 => format!("synthetic:node:{} core:3", nodes_of(3)),
         6 => format!("synthetic:group:{} node:2 core:1", nodes_of(2)),
         7 => format!("synthetic:group:{} node:2 core:2", nodes_of(4)),
