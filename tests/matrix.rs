@@ -181,19 +181,26 @@ fn one_rank_is_left_to_the_library() {
 
 #[test]
 fn options_of_the_exchange() {
-    for (mpi, ranks, steps, partners) in [
-        (Mpi::OpenMpi4, 7, "1", "1"),
-        (Mpi::OpenMpi4, 8, "1", "2"),
-        (Mpi::OpenMpi4, 7, "4", "2"),
-        (Mpi::Mpich4, 3, "1", "2"),
+    const NUMA: &str = "synthetic:node:2 numa:2 core:3";
+    for (mpi, ranks, algorithm, machine, steps, partners) in [
+        (Mpi::OpenMpi4, 7, "xor", MACHINE, "1", "1"),
+        (Mpi::OpenMpi4, 8, "xor", MACHINE, "1", "2"),
+        (Mpi::OpenMpi4, 7, "xor", MACHINE, "4", "2"),
+        (Mpi::OpenMpi4, 8, "xor", NUMA, "2", "1"),
+        (Mpi::OpenMpi4, 8, "xor", NUMA, "together", "2"),
+        (Mpi::OpenMpi4, 5, "two_level_ring", MACHINE, "together", "1"),
+        (Mpi::OpenMpi4, 6, "ring_exchange", MACHINE, "1", "1"),
+        (Mpi::Mpich4, 3, "xor", MACHINE, "1", "2"),
+        (Mpi::Mpich4, 3, "ring_exchange", MACHINE, "together", "1"),
     ] {
-        let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "alltoall=xor;all=stock");
-        let job = job.set("NAGARE_TOPOLOGY", MACHINE).set("NAGARE_STEPS", steps).set("NAGARE_PARTNERS", partners);
+        let rules = format!("alltoall={algorithm};all=stock");
+        let job = Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", &rules);
+        let job = job.set("NAGARE_TOPOLOGY", machine).set("NAGARE_STEPS", steps).set("NAGARE_PARTNERS", partners);
         let outcome = job
             .arguments(&["only=alltoall", "thin=8", "sizes=0,1,1000,4097,65536", "comms=world,reversed,part"])
             .run()
             .verified("collectives");
-        assert!(outcome.report().ours("alltoall") > 0, "{:?}", outcome.report());
+        assert!(outcome.report().calls("alltoall", algorithm) > 0, "{:?}", outcome.report());
     }
 }
 

@@ -115,7 +115,9 @@ fn algorithms_with_what_they_implement() {
     let rows = rows(&stdout_of(&["algorithms"]));
     let implements = |name: &str| rows.iter().find(|row| row[0] == name).unwrap()[1].clone();
     assert_eq!(implements("grouped_two_tree"), "reduce, bcast, allreduce");
-    assert_eq!(implements("xor"), "alltoall, alltoallv, alltoallw");
+    for exchange in ["xor", "ring_exchange"] {
+        assert_eq!(implements(exchange), "alltoall, alltoallv, alltoallw");
+    }
     for halved in ["ring", "halving_doubling"] {
         assert_eq!(implements(halved), "allreduce, allgather, allgatherv, reduce_scatter_block, reduce_scatter");
     }

@@ -349,6 +349,8 @@ fn an_exchange_takes_the_ring_where_it_loses_nothing() {
         let planner = network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).unwrap());
         let chosen = [Alltoall, Alltoallv].map(|collective| planner.fitting(collective, 64 << 10, AtMost(65536)));
         assert_eq!(chosen[0], chosen[1], "{name}");
+        let measured = planner.candidates(Alltoallv, 64 << 10, AtMost(65536));
+        assert!(measured.len() == 2 && !measured.contains(&Algorithm::RingExchange), "{name}: {measured:?}");
         chosen[0].expect("one of the two")
     };
     for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16)] {

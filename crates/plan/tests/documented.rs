@@ -353,6 +353,28 @@ fn xor_formulas() {
     }
 }
 
+#[test]
+fn ring_exchange_formulas() {
+    for row in table("nodes × ranks per node") {
+        let (nodes, each) = row[0].split_once(" × ").expect("two numbers");
+        let (nodes, each): (u32, u32) = (number(nodes), number(each));
+        let ranks = nodes * each;
+        let planner = Planner::new(Topology::of_nodes((0..ranks).map(|rank| rank / each).collect()).unwrap());
+        let moves = schedule(&planner, Alltoall, Algorithm::RingExchange, 0).moves();
+        let steps: BTreeSet<u32> = moves.iter().map(|m| m.round.step).collect();
+        assert!(steps.iter().all(|step| moves.iter().filter(|m| m.round.step == *step).count() as u32 == ranks));
+        // Other nodes than its own that node 0 sends to.
+        let others = |step: u32| {
+            let of_node = moves.iter().filter(|m| m.round.step == step && m.from < each && m.to >= each);
+            of_node.map(|m| m.to / each).collect::<BTreeSet<_>>().len()
+        };
+        let two = steps.iter().filter(|step| others(**step) == 2).count() as u32;
+        assert_eq!(two, nodes.saturating_sub(2) * (each - 1));
+        let found = [ranks, moves.len() as u32, steps.len() as u32, two];
+        assert_eq!(found, [1, 2, 3, 4].map(|c| number::<u32>(&row[c])), "{row:?}");
+    }
+}
+
 /// Messages, units and scratch units of a run; `late` starts when nothing else moves any more.
 fn run(s: &Schedule, units: u64, pacing: Pacing, late: u32) -> (u64, u64, Vec<u64>, usize) {
     let world = World::new(s.plans.len() as u32, false);

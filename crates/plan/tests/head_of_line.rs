@@ -16,7 +16,7 @@ fn message(step: u32, from: u32, to: u32) -> Move {
     Move { round: Round { stage: 0, step }, from, to, parts, of: 64 }
 }
 
-/// The stock ring: in step i rank r sends to r + i.
+/// The plain ring: in step i rank r sends to r + i.
 fn flat_ring(ranks: u32) -> Vec<Move> {
     (1..ranks).flat_map(|i| (0..ranks).map(move |r| message(i, r, (r + i) % ranks))).collect()
 }
@@ -48,7 +48,11 @@ fn the_flat_ring_with_eight_ranks_per_node() {
     let table = [1.0, 1.123, 1.231, 1.306, 1.333, 1.306, 1.231, 1.123];
     let documented: Vec<f64> = document::table("i mod 8").iter().map(|row| number(&row[1])).collect();
     assert_eq!(documented, table);
-    let steps = steps(&flat_ring(32), &nodes_of(32, 8));
+    let planner = Planner::new(Topology::of_nodes(nodes_of(32, 8)).unwrap());
+    let moves = planner.schedule(Alltoall, Algorithm::RingExchange, 0).unwrap().moves();
+    let ends = |moves: &[Move]| moves.iter().map(|m| (m.round.step, m.from, m.to)).collect::<Vec<_>>();
+    assert_eq!(ends(&moves), ends(&flat_ring(32)));
+    let steps = steps(&moves, &nodes_of(32, 8));
     assert_eq!(steps.len(), 31);
     for step in &steps {
         let i = step.round.step;

@@ -3,7 +3,7 @@
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Gather, Reduce};
-use nagare_plan::pattern::Partners;
+use nagare_plan::pattern::{Partners, VirtualRanks};
 use nagare_plan::schedule::{Action, Move, Schedule};
 use nagare_plan::topology::Topology;
 use std::collections::BTreeSet;
@@ -134,6 +134,17 @@ fn partners_of_an_xor_exchange() {
     assert_eq!(planned, shown.collect());
 }
 
+/// NUMA nodes of 2 and 3 ranks of one node, likewise.
+#[test]
+fn numa_nodes_of_an_xor_exchange() {
+    let lines = pictures!("xor");
+    let rows = ["NUMA node 0:", "NUMA node 1:"].map(|mark| behind(&lines, mark));
+    let of: Vec<u32> = rows.iter().flat_map(|row| row.split_whitespace().filter(|w| *w != "-").map(number)).collect();
+    let topology = Topology::new(vec!["node".into()], vec![vec![0; 5]], (0..5).collect()).expect("one level");
+    let v = VirtualRanks::new(&topology.with_numa(vec![0, 0, 1, 1, 1]));
+    assert_eq!((0..5).map(|rank| v.of(rank)).collect::<Vec<_>>(), of);
+}
+
 #[test]
 fn two_partners_of_an_xor_exchange() {
     let lines = pictures!("xor");
@@ -177,6 +188,20 @@ fn steps_of_a_two_level_ring() {
     let exchange = schedule(&planner(&[0, 0, 1, 1, 1, 2, 2]), Alltoall, Algorithm::TwoLevelRing);
     let planned: BTreeSet<_> = data(&exchange).iter().map(|m| (m.round.step, m.from, m.to)).collect();
     assert_eq!(planned, shown);
+}
+
+/// The formula, and step 1 of six ranks.
+#[test]
+fn steps_of_a_ring_exchange() {
+    let lines = pictures!("ring_exchange");
+    let text = lines.join("\n");
+    assert!(text.contains("sends to rank (r + k) mod P and receives from rank (r - k) mod P in step k"), "{text}");
+    let shown: BTreeSet<_> =
+        lines.iter().flat_map(|l| l.split_whitespace()).filter(|w| w.contains('→')).map(edge).collect();
+    let exchange = schedule(&planner(&[0, 0, 1, 1, 2, 2]), Alltoall, Algorithm::RingExchange);
+    assert_eq!(edges(data(&exchange).iter().filter(|m| m.round.step == 1)), shown);
+    let planned: BTreeSet<_> = data(&exchange).iter().map(|m| (m.round.step, m.from, m.to)).collect();
+    assert_eq!(planned, (1..6).flat_map(|k| (0..6).map(move |r| (k, r, (r + k) % 6))).collect());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use nagare_plan::schedule::{Action, Hop, Schedule};
 use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-const EXCHANGES: [Algorithm; 2] = [Algorithm::Xor, Algorithm::TwoLevelRing];
+const EXCHANGES: [Algorithm; 3] = [Algorithm::Xor, Algorithm::TwoLevelRing, Algorithm::RingExchange];
 
 /// Rank and hop.
 type At = (u32, u32);
@@ -144,7 +144,7 @@ fn in_time_a_step_costs_its_tokens() {
 fn more_steps_than_tags() {
     let ranks = nagare_plan::schedule::TAGS + 900;
     let planner = Planner::new(Topology::of_nodes((0..ranks).collect()).expect("one level"));
-    let plan = planner.with_steps(Steps::Together).plan(Alltoall, Algorithm::TwoLevelRing, 0, 7).expect("implemented");
+    let plan = planner.with_steps(Steps::Together).plan(Alltoall, Algorithm::RingExchange, 0, 7).expect("implemented");
     let mut seen: HashMap<(u32, u32), u32> = HashMap::new();
     for hop in plan.hops.iter().filter(|hop| hop.action == Action::Send && hop.parts.count == 0) {
         assert!((1..nagare_plan::schedule::TAGS).contains(&hop.tag));

@@ -10,6 +10,7 @@ mod grouped_two_tree;
 mod halving_doubling;
 mod relay;
 mod ring;
+mod ring_exchange;
 mod spec;
 mod tree;
 mod two_level_ring;
@@ -53,6 +54,7 @@ algorithms! {
     Xor: xor,
     ContentionFree: contention_free,
     Aggregated: aggregated,
+    RingExchange: ring_exchange,
     Direct: direct,
     Relay: relay,
     Tree: tree,
