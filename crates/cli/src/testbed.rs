@@ -2,7 +2,7 @@
 
 use crate::output::{print, print_json, table};
 use crate::own;
-use crate::testbed_args::{Chosen, RunArgs, congestion};
+use crate::testbed_args::{Chosen, RunArgs, given};
 use crate::testbed_run;
 use anyhow::bail;
 use clap::{Args, Subcommand};
@@ -10,10 +10,11 @@ use nagare_testbed::bed::{self, create};
 use nagare_testbed::error::Error;
 use nagare_testbed::record::{Record, Records};
 use nagare_testbed::supervise::Supervisor;
-use nagare_testbed::{holder, node};
+use nagare_testbed::{delay, holder, node};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 #[derive(Args)]
 pub struct TestbedArgs {
@@ -86,6 +87,16 @@ that is up already is used, and left up. If nagare itself fails, the exit status
         /// Directory of the testbed
         directory: PathBuf,
     },
+    /// This process is the delay line between the two devices that are its standard input and output
+    #[command(hide = true)]
+    Delay {
+        /// What messages call the link
+        link: String,
+        /// Its latency
+        microseconds: u64,
+        /// Bytes that there is room for in each direction
+        room: u64,
+    },
     /// This process is a launcher's remote shell
     #[command(hide = true)]
     Agent {
@@ -116,6 +127,10 @@ pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
             holder::run(directory, &own::file()?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Action::Delay { link, microseconds, room } => {
+            delay::run(link, Duration::from_micros(*microseconds), *room)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Action::Agent { directory, words } => {
             node::agent(directory, words)?;
             Ok(ExitCode::SUCCESS)
@@ -125,12 +140,12 @@ pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
 
 fn up(fabric: &str, asked: Option<&str>) -> anyhow::Result<ExitCode> {
     let chosen = Chosen::new(fabric)?;
-    let congestion = congestion(asked)?;
+    let given = given(asked, &chosen.fabric)?;
     let records = Records::of_user()?;
     let program = own::file()?;
     let mut supervisor = Supervisor::new()?;
     let (name, fabric) = (&chosen.name, &chosen.fabric);
-    create(&records, name, fabric, congestion.as_deref(), &program, &mut supervisor, true)?.keep(&mut supervisor)?;
+    create(&records, name, fabric, given, &program, &mut supervisor, true)?.keep(&mut supervisor)?;
     let (hosts, switches) = (chosen.fabric.host_count(), chosen.fabric.switch_count());
     print(&format!("{} is up: {hosts} hosts, {switches} switches\n", chosen.name))?;
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,9 @@ use anyhow::Context;
 use clap::Args;
 use nagare_plan::fabric::{Fabric, shipped};
 use nagare_testbed::congestion::{Kernel, USUAL};
-use nagare_testbed::record::name_from;
+use nagare_testbed::layout::Layout;
+use nagare_testbed::record::{Given, name_from};
+use nagare_testbed::tap;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
@@ -79,11 +81,15 @@ impl Chosen {
     }
 }
 
-/// TCP's congestion control for a new testbed; said if that cannot be the usual one.
-pub fn congestion(asked: Option<&str>) -> anyhow::Result<Option<String>> {
-    let chosen = Kernel::new().choose(asked)?;
-    if chosen.is_none() {
+/// What this machine gives a new testbed; said if that is less than the usual.
+pub fn given(congestion: Option<&str>, fabric: &Fabric) -> anyhow::Result<Given> {
+    let congestion = Kernel::new().choose(congestion)?;
+    if congestion.is_none() {
         tell!("this kernel has no {USUAL} for namespaces; the testbed keeps the machine's congestion control");
     }
-    Ok(chosen)
+    let refused = if Layout::new(fabric)?.has_delays() { tap::probe().err() } else { None };
+    if let Some(error) = &refused {
+        tell!("no link of the testbed has its latency: {error}");
+    }
+    Ok(Given { congestion, delays: refused.is_none() })
 }

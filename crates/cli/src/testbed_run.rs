@@ -7,11 +7,11 @@ use crate::mpi::preload::Preload;
 use crate::mpi::{Family, library};
 use crate::output::tell;
 use crate::own;
-use crate::testbed_args::{Chosen, RunArgs, congestion};
+use crate::testbed_args::{Chosen, RunArgs, given};
 use anyhow::{Context, bail, ensure};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::bed::{create, enter};
-use nagare_testbed::holder::{agent, temporary};
+use nagare_testbed::holder::{agent, said, temporary};
 use nagare_testbed::hostfile::hosts_of_ranks;
 use nagare_testbed::launch::{self, Job, launch};
 use nagare_testbed::record::{Record, Records, fabric_file};
@@ -49,7 +49,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let records = Records::of_user()?;
     let mut supervisor = Supervisor::new()?;
     if let Some(record) = already_up(&records, &chosen)? {
-        let has = record.congestion.as_deref();
+        let has = record.given.congestion.as_deref();
         ensure!(
             asked.is_none() || asked == has,
             "the testbed {0} that is up has the congestion control {1}; `nagare testbed down {0}` ends it",
@@ -58,19 +58,29 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         );
         let directory = enter(&records, &record)?;
         let runs = runs(args, &chosen, &prepared, &directory)?;
-        return Ok(ExitCode::from(timed(runs, |command| Ok(supervisor.run(command, None)?))?));
+        let code = timed(runs, |command| Ok(supervisor.run(command, None)?));
+        tell_said(&directory);
+        return Ok(ExitCode::from(code?));
     }
-    let congestion = congestion(asked)?;
+    let given = given(asked, &chosen.fabric)?;
     let name = format!("{}.{}", chosen.name, std::process::id());
     let program = own::file()?;
     let fabric = &chosen.fabric;
-    let bed = create(&records, &name, fabric, congestion.as_deref(), &program, &mut supervisor, false)?;
+    let bed = create(&records, &name, fabric, given, &program, &mut supervisor, false)?;
     let runs = runs(args, &chosen, &prepared, bed.directory());
     let run = |command| Ok(supervisor.run(command, Some(bed.holder()))?);
     let code = runs.and_then(|runs| timed(runs, run));
+    tell_said(bed.directory());
     // Whatever became of the program, nothing stays.
     bed.down()?;
     Ok(ExitCode::from(code?))
+}
+
+/// What delay lines of the testbed have said.
+fn tell_said(directory: &Path) {
+    for line in said(directory) {
+        tell!("{line}");
+    }
 }
 
 /// The jobs, one after another: of two the first is without Nagare.

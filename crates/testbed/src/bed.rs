@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::namespaces::{enter as enter_namespaces, open_process, separate};
-use crate::record::{Process, Record, Records, private, write};
+use crate::record::{Given, Process, Record, Records, private, write};
 use crate::supervise::{Event, Supervisor};
 use nagare_plan::fabric::Fabric;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,7 +30,6 @@ pub struct Bed {
 /// and in the launcher's network, and programs it starts are among the testbed's processes. It can start no threads any
 /// more.
 ///
-/// `congestion` is TCP's in all its namespaces, the machine's own if `None` (see [`crate::congestion`]).
 /// `program` is the `nagare` command; it is started as `nagare testbed hold DIRECTORY`.
 ///
 /// # Errors
@@ -39,7 +38,7 @@ pub fn create(
     records: &Records,
     name: &str,
     fabric: &Fabric,
-    congestion: Option<&str>,
+    given: Given,
     program: &Path,
     supervisor: &mut Supervisor,
     stays: bool,
@@ -48,8 +47,7 @@ pub fn create(
     let me = Process::of(std::process::id() as i32);
     let maker = me.ok_or_else(|| Error::Holder("/proc/self/stat cannot be read".to_owned()))?;
     let (hosts, switches) = (fabric.host_count(), fabric.switch_count());
-    let (name, congestion) = (name.to_owned(), congestion.map(str::to_owned));
-    let record = Record { name, hosts, switches, congestion, stays, maker, holder: None };
+    let record = Record { name: name.to_owned(), hosts, switches, given, stays, maker, holder: None };
     let directory = records.create(&record, fabric)?;
     let bed = start(records, record.clone(), directory, program);
     let made = bed.and_then(|mut bed| match bed.make(supervisor) {

@@ -9,7 +9,8 @@ use std::path::Path;
 /// Everything to be run, in this order: `links`, then per node `ip` and `tc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
-    /// `ip` commands in the launcher's namespace: the management network, and all links between their namespaces.
+    /// `ip` commands in the launcher's namespace: the management network, and all links between their namespaces but
+    /// the delayed ones, whose devices must be there before the commands of their nodes are run.
     pub links: String,
     /// Commands inside the namespaces, by node.
     pub nodes: Vec<NodeCommands>,
@@ -38,6 +39,9 @@ impl Commands {
 /// Bytes of a full packet, as queues count them.
 const FRAME: u64 = 1514;
 
+/// Packets that may wait for a delay line to read them. The usual 500 are 60 ms of a link of 100 Mbit/s.
+const WAITING: u32 = 10_000;
+
 // Writing to a String cannot fail.
 macro_rules! line {
     ($text:expr, $($format:tt)*) => { { let _ = writeln!($text, $($format)*); } };
@@ -54,16 +58,11 @@ fn links(layout: &Layout, directory: &Path) -> String {
         line!(text, "link add name m{number} type veth peer name {MANAGEMENT_DEVICE} netns {}", namespace(host));
         line!(text, "link set m{number} master {MANAGEMENT_DEVICE} up");
     }
-    let ports = layout.nodes.iter().flat_map(|node| node.ports.iter().map(move |port| (node, port)));
-    // Every link once: from the end where its forward direction starts.
-    for (node, port) in ports.filter(|(_, port)| port.link.index() % 2 == 0) {
-        let neighbour = &layout.nodes[port.neighbour.0 as usize];
-        if let Some(peer) = neighbour.ports.iter().find(|peer| peer.link == port.link.reverse()) {
-            let end = |node, port: &Port| {
-                format!("name {} address {} netns {}", port.device, port.hardware_address(), namespace(node))
-            };
-            line!(text, "link add {} type veth peer {}", end(node, port), end(neighbour, peer));
-        }
+    for [one, other] in layout.links().filter(|[(_, port), _]| port.delay.is_none()) {
+        let end = |(node, port): (&Node, &Port)| {
+            format!("name {} address {} netns {}", port.device, port.hardware_address(), namespace(node))
+        };
+        line!(text, "link add {} type veth peer {}", end(one), end(other));
     }
     text
 }
@@ -81,6 +80,10 @@ fn node(layout: &Layout, node: &Node) -> NodeCommands {
     for (number, port) in node.ports.iter().enumerate() {
         let device = &port.device;
         let neighbour = layout.nodes[port.neighbour.0 as usize].address;
+        if port.delay.is_some() {
+            // One that the holder has made.
+            line!(ip, "link set {device} address {} txqueuelen {WAITING}", port.hardware_address());
+        }
         // Two segments in one: half the work for the machine that carries all hosts, and links still take turns finely.
         line!(ip, "link set {device} gso_max_segs 2 up");
         if node.management.is_some() && number == 0 {

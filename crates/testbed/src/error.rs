@@ -91,6 +91,9 @@ pub enum Error {
     /// The holder ended by itself.
     #[error("the process that keeps the testbed has ended; it may have been killed")]
     HolderGone,
+    /// A delay line ended by itself.
+    #[error("a delay line has ended; it may have been killed")]
+    DelayLineGone,
     /// A tool failed.
     #[error("{tool} in namespace {node}: {message}")]
     Tool {

@@ -13,18 +13,22 @@
 
 use crate::commands::{Commands, NodeCommands};
 use crate::congestion::SETTING;
+use crate::delay::room;
 use crate::error::Error;
 use crate::layout::{LAUNCHER, LAUNCHER_NAME, Layout, Node};
 use crate::namespaces::{
     current_network, enter_network, enter_network_file, mount_file, mount_memory, mount_view, new_network,
 };
 use crate::record::{fabric_file, private, read};
-use nagare_plan::fabric::Fabric;
-use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
+use crate::tap;
+use nagare_plan::fabric::{DirectedLink, Fabric};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
 use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::Signals;
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
@@ -54,6 +58,16 @@ pub fn hosts_file(directory: &Path) -> PathBuf {
     private(directory).join("hosts")
 }
 
+/// What delay lines have said, line by line.
+fn said_file(directory: &Path) -> PathBuf {
+    private(directory).join("said")
+}
+
+/// What delay lines have said so far, to a process that is inside the testbed.
+pub fn said(directory: &Path) -> Vec<String> {
+    fs::read_to_string(said_file(directory)).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
 /// The process that [`crate::bed::create`] starts, in namespaces of its own. Ends with its maker unless told to `keep`.
 ///
 /// # Errors
@@ -67,14 +81,11 @@ pub fn run(directory: &Path, program: &Path) -> Result<(), Error> {
     if next() != "start" {
         return Ok(());
     }
-    let answer = match make(directory, program) {
-        Ok(()) => "ready".to_owned(),
-        Err(error) => error.to_string().replace('\n', " "),
+    let lines = match make(directory, program) {
+        Ok(lines) => lines,
+        Err(error) => return tell(&error.to_string().replace('\n', " ")),
     };
-    tell(&answer)?;
-    if answer != "ready" {
-        return Ok(());
-    }
+    tell("ready")?;
     if next() == "keep" {
         set_parent_process_death_signal(None).map_err(Error::system(SELF))?;
         tell("kept")?;
@@ -82,25 +93,38 @@ pub fn run(directory: &Path, program: &Path) -> Result<(), Error> {
     // Process 1 inherits every orphan and has to bury it.
     let mut signals = Signals::new([SIGCHLD]).map_err(Error::system(SELF))?;
     loop {
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        while let Ok(Some((process, _))) = wait(WaitOptions::NOHANG) {
+            // What is left is not the fabric any more.
+            if lines.contains(&process) {
+                return Err(Error::DelayLineGone);
+            }
+        }
         signals.wait();
     }
 }
 
-fn make(directory: &Path, program: &Path) -> Result<(), Error> {
+/// Makes everything; returns the delay lines.
+fn make(directory: &Path, program: &Path) -> Result<Vec<Pid>, Error> {
     let file = fabric_file(directory);
     let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
     let fabric = Fabric::from_toml(&text, &file.to_string_lossy()).map_err(|error| Error::Holder(error.to_string()))?;
     let layout = Layout::new(&fabric)?;
-    let congestion = read(directory).and_then(|record| record.congestion);
+    let given = read(directory).map(|record| record.given).unwrap_or_default();
+    let layout = if given.delays { layout } else { layout.undelayed() };
     mount_view("proc", "/proc");
     mount_memory(&private(directory))?;
     write_files(&layout, directory, program)?;
     rustix::system::sethostname(LAUNCHER_NAME.as_bytes()).map_err(Error::system("the launcher's host name"))?;
-    make_networks(&layout, directory, congestion.as_deref())
+    let taps = make_networks(&layout, directory, given.congestion.as_deref())?;
+    start_delay_lines(&layout, taps, directory, program)
 }
 
-fn make_networks(layout: &Layout, directory: &Path, congestion: Option<&str>) -> Result<(), Error> {
+/// Returns the devices of delayed links, by the direction that starts there.
+fn make_networks(
+    layout: &Layout,
+    directory: &Path,
+    congestion: Option<&str>,
+) -> Result<HashMap<DirectedLink, OwnedFd>, Error> {
     let networks = networks(directory);
     fs::create_dir(&networks).map_err(Error::file(&networks))?;
     let commands = Commands::new(layout, &networks);
@@ -113,12 +137,42 @@ fn make_networks(layout: &Layout, directory: &Path, congestion: Option<&str>) ->
     enter_network(&launcher)?;
     let batch = private(directory).join("batch");
     batch_of("ip", &commands.links, LAUNCHER_NAME, &batch)?;
-    for NodeCommands { name, ip, tc, .. } in &commands.nodes {
+    let mut taps = HashMap::new();
+    for (node, NodeCommands { name, ip, tc, .. }) in layout.nodes.iter().zip(&commands.nodes) {
         enter_network_file(&networks.join(name))?;
+        for port in node.ports.iter().filter(|port| port.delay.is_some()) {
+            taps.insert(port.link, tap::create(&port.device)?);
+        }
         batch_of("ip", ip, name, &batch)?;
         batch_of("tc", tc, name, &batch)?;
     }
-    enter_network(&launcher)
+    enter_network(&launcher)?;
+    Ok(taps)
+}
+
+/// One process for each delayed link: `nagare testbed delay LINK MICROSECONDS BYTES`, between the link's two devices.
+fn start_delay_lines(
+    layout: &Layout,
+    mut taps: HashMap<DirectedLink, OwnedFd>,
+    directory: &Path,
+    program: &Path,
+) -> Result<Vec<Pid>, Error> {
+    let said = said_file(directory);
+    let mut lines = Vec::new();
+    for [(node, port), (neighbour, peer)] in layout.links() {
+        let (Some(delay), Some(one), Some(other)) = (port.delay, taps.remove(&port.link), taps.remove(&peer.link))
+        else {
+            continue;
+        };
+        let to_said = OpenOptions::new().create(true).append(true).open(&said).map_err(Error::file(&said))?;
+        let mut command = Command::new(program);
+        command.args(["testbed", "delay"]).arg(format!("{} - {}", node.name, neighbour.name));
+        command.args([delay.as_micros().to_string(), room(port.bits_per_second, delay).to_string()]);
+        command.stdin(one).stdout(other).stderr(to_said);
+        let line = command.spawn().map_err(Error::file(program))?;
+        lines.extend(Pid::from_raw(line.id() as i32));
+    }
+    Ok(lines)
 }
 
 /// Kernel settings of the network namespace this thread is in.

@@ -8,10 +8,13 @@
 //!
 //! A host or switch has one address. Neighbours know each other's hardware address beforehand, so that the emulated
 //! network carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
+//! A link of some latency has a delay line in its middle ([`crate::delay`]).
 
+use crate::delay::LEAST;
 use crate::error::Error;
 use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId, RoutesTo};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 /// Most hosts and switches that are emulated; bridges have 1024 ports.
 pub const MAX_NODES: usize = 1000;
@@ -66,6 +69,8 @@ pub struct Port {
     pub bits_per_second: u64,
     /// Queue length in packets.
     pub queue: u32,
+    /// How much later than they leave packets arrive, if a delay line is to see to that.
+    pub delay: Option<Duration>,
 }
 
 /// Where packets to a host go.
@@ -121,6 +126,30 @@ impl Layout {
         Ok(Layout { nodes })
     }
 
+    /// The same without delay lines.
+    #[must_use]
+    pub fn undelayed(mut self) -> Self {
+        for port in self.nodes.iter_mut().flat_map(|node| &mut node.ports) {
+            port.delay = None;
+        }
+        self
+    }
+
+    /// Whether any link is to be delayed.
+    pub fn has_delays(&self) -> bool {
+        self.nodes.iter().flat_map(|node| &node.ports).any(|port| port.delay.is_some())
+    }
+
+    /// Both ends of every link, from the end where its forward direction starts.
+    pub fn links(&self) -> impl Iterator<Item = [(&Node, &Port); 2]> {
+        let ports = self.nodes.iter().flat_map(|node| node.ports.iter().map(move |port| (node, port)));
+        ports.filter(|(_, port)| port.link.index() % 2 == 0).filter_map(|(node, port)| {
+            let neighbour = &self.nodes[port.neighbour.0 as usize];
+            let peer = neighbour.ports.iter().find(|peer| peer.link == port.link.reverse())?;
+            Some([(node, port), (neighbour, peer)])
+        })
+    }
+
     /// The hosts in order.
     pub fn hosts(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.management.is_some())
@@ -151,6 +180,7 @@ impl Node {
                 neighbour: fabric.end(link),
                 bits_per_second: bits.round() as u64,
                 queue: fabric.queue_packets().unwrap_or(DEFAULT_QUEUE),
+                delay: Some(Duration::from_secs_f64(fabric.latency_us(link) * 1e-6)).filter(|delay| *delay >= LEAST),
             })
         });
         let switch = |id: NodeId| id.0 - fabric.host_count() as u32;

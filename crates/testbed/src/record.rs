@@ -29,6 +29,17 @@ pub struct Process {
     pub boot: String,
 }
 
+/// What a machine gives a testbed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// TCP's congestion control in all its namespaces; `None` if it is the machine's own (see [`crate::congestion`]).
+    #[serde(default)]
+    pub congestion: Option<String>,
+    /// Delay lines, where the fabric asks for some.
+    #[serde(default)]
+    pub delays: bool,
+}
+
 /// A testbed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -38,9 +49,9 @@ pub struct Record {
     pub hosts: usize,
     /// Switches it has.
     pub switches: usize,
-    /// TCP's congestion control in all its namespaces; `None` if it is the machine's own.
-    #[serde(default)]
-    pub congestion: Option<String>,
+    /// What this machine gives it.
+    #[serde(flatten)]
+    pub given: Given,
     /// Whether it stays up without the process that made it.
     pub stays: bool,
     /// Who makes or made it.

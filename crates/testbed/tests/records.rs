@@ -2,11 +2,11 @@
 
 use nagare_plan::fabric::{Fabric, shipped};
 use nagare_testbed::error::Error;
-use nagare_testbed::record::{Process, Record, Records, name_from, write};
+use nagare_testbed::record::{Given, Process, Record, Records, name_from, write};
 use std::process::{Command, Stdio};
 
 fn record(name: &str, maker: Process, holder: Option<Process>) -> Record {
-    Record { name: name.to_owned(), hosts: 8, switches: 3, congestion: None, stays: true, maker, holder }
+    Record { name: name.to_owned(), hosts: 8, switches: 3, given: Given::default(), stays: true, maker, holder }
 }
 
 fn me() -> Process {
