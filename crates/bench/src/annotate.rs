@@ -1,7 +1,7 @@
 //! Limits beside measurements, and where the machine rather than the network limits.
 
 use crate::limit::{Limit, limit, routed};
-use crate::record::{Goodput, Results};
+use crate::record::{Goodput, LATENCY, Results};
 use nagare_plan::fabric::{Fabric, HostId, Placement};
 
 /// A test of the network below this share of its limit shows that the machine cannot keep up.
@@ -28,6 +28,17 @@ pub fn annotate(results: &mut Results, fabric: &Fabric, placement: &Placement) {
     }
 }
 
+/// Fills in what of the latency of messages the links take by the file.
+pub fn annotate_links(results: &mut Results, fabric: &Fabric, placement: &Placement) {
+    for message in results.messages.iter_mut().filter(|message| message.test == LATENCY) {
+        let hosts = |&(from, to): &(u32, u32)| Some((placement.host(from)?, placement.host(to)?));
+        let Some((from, to)) = message.flows.first().and_then(hosts) else { continue };
+        // Half a round trip.
+        let both = [fabric.route(from, to), fabric.route(to, from)].concat();
+        message.links = both.into_iter().map(|link| fabric.latency_us(link)).sum::<f64>() / 2.0;
+    }
+}
+
 fn least(goodput: &Goodput, fabric: &Fabric, placement: &Placement) -> Limit {
     let host = |rank| placement.host(rank).unwrap_or(HostId(0));
     routed(fabric, goodput.flows.iter().map(|&(from, to)| (host(from), host(to), goodput.bytes as f64)))
@@ -37,7 +48,7 @@ fn least(goodput: &Goodput, fabric: &Fabric, placement: &Placement) -> Limit {
 mod tests {
     use super::*;
     use crate::operation::Operation;
-    use crate::record::Cell;
+    use crate::record::{Cell, GAP, Message};
     use nagare_plan::fabric::shipped;
 
     /// One megabyte from every host of star16 to the next in `share` of what the links allow, and an Alltoall.
@@ -62,5 +73,23 @@ mod tests {
         assert!((share - 0.99).abs() < 1e-9, "{share}");
         assert!(!fast.cells[0].cpu_bound);
         assert!(star(0.5).cells[0].cpu_bound);
+    }
+
+    /// Two links of 5 µs and one of 500: predictions add them to what the file says of messages.
+    #[test]
+    fn the_latency_of_links_is_no_part_of_what_a_message_costs() {
+        let fabric = Fabric::from_toml(shipped("wan2x8").unwrap_or_default(), "wan2x8").expect("shipped");
+        let placement = Placement::by_slot(&fabric, 16, 1).expect("one per host");
+        let message = |test: &str| {
+            let test = test.to_owned();
+            Message { test, flows: vec![(0, 8)], bytes: 8, microseconds: 600.0, links: 0.0 }
+        };
+        let mut results = Results { messages: vec![message(LATENCY), message(GAP)], ..Results::default() };
+        annotate_links(&mut results, &fabric, &placement);
+        assert_eq!((results.message(LATENCY), results.message(GAP)), (Some(90.0), Some(600.0)));
+        assert_eq!(results.messages[0].microseconds, 600.0);
+        // One that was measured to be shorter than the file says costs nothing.
+        results.messages[0].microseconds = 400.0;
+        assert_eq!(results.message(LATENCY), Some(0.0));
     }
 }

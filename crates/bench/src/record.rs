@@ -144,6 +144,13 @@ pub struct Message {
     pub bytes: u64,
     /// Median over the repetitions.
     pub microseconds: f64,
+    /// What of a [`LATENCY`] the links take, by the file of the fabric that Nagare was told; otherwise 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// A test of [`Message`].
@@ -317,9 +324,10 @@ pub fn algorithms() -> impl Iterator<Item = &'static str> {
 }
 
 impl Results {
-    /// What a message costs by a test, microseconds.
+    /// What a message costs by a test, microseconds, beyond what the links take: predictions add that.
     pub fn message(&self, test: &str) -> Option<f64> {
-        self.messages.iter().find(|message| message.test == test).map(|message| message.microseconds)
+        let message = self.messages.iter().find(|message| message.test == test)?;
+        Some((message.microseconds - message.links).max(0.0))
     }
 
     /// Number of cells during which other programs kept more than `processors` busy.

@@ -44,8 +44,8 @@ pub fn profile(results: &Results, date: &str) -> Option<Profile> {
 /// What messages cost, and what a host sends to another: the best of one pair alone and all hosts at once.
 fn costs(results: &Results) -> Costs {
     let per_host = |goodput: &crate::record::Goodput| goodput.bytes as f64 * 8e-6 / goodput.seconds;
-    let message =
-        MessageCost { latency_us: results.message(LATENCY).map(rounded), gap_us: results.message(GAP).map(rounded) };
+    let cost = |test| results.message(test).map(|cost| rounded(cost).max(LEAST));
+    let message = MessageCost { latency_us: cost(LATENCY), gap_us: cost(GAP) };
     let host_goodput = results.goodput.iter().map(per_host).reduce(f64::max).map(rounded);
     Costs { message, host_goodput, transport: None }
 }
@@ -115,8 +115,13 @@ mod tests {
             hosts: vec![host("a"), host("b"), host("a"), host("b")],
             ..Job::default()
         };
-        let message =
-            |test: &str, microseconds| Message { test: test.to_owned(), flows: Vec::new(), bytes: 8, microseconds };
+        let message = |test: &str, microseconds| Message {
+            test: test.to_owned(),
+            flows: Vec::new(),
+            bytes: 8,
+            microseconds,
+            links: 0.0,
+        };
         let goodput = |seconds| Goodput {
             test: "next".to_owned(),
             flows: vec![(0, 1), (1, 0)],

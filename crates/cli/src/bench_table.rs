@@ -251,7 +251,7 @@ mod tests {
     fn the_suggestion_has_the_form_of_a_fabric_file() {
         let message = |test: &str, microseconds| {
             let test = test.to_owned();
-            Message { test, flows: Vec::new(), bytes: 8, microseconds }
+            Message { test, flows: Vec::new(), bytes: 8, microseconds, links: 0.0 }
         };
         let messages = vec![message(LATENCY, 75.2), message(GAP, 2.34)];
         let results = Results { messages, ..Results::default() };

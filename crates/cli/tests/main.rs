@@ -13,5 +13,6 @@ mod ps;
 mod run;
 mod run_programs;
 mod testbed;
+mod testbed_delay;
 mod testbed_mpi;
 mod tune;

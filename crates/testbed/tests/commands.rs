@@ -6,9 +6,11 @@ use nagare_testbed::error::Error;
 use nagare_testbed::layout::Layout;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
+/// Without delay lines, so that all links are pairs of devices.
 fn commands(fabric: &Fabric) -> Commands {
-    Commands::new(&Layout::new(fabric).unwrap(), Path::new("/ns"))
+    Commands::new(&Layout::new(fabric).unwrap().undelayed(), Path::new("/ns"))
 }
 
 fn fabric(name: &str) -> Fabric {
@@ -178,6 +180,42 @@ fn parallel_cables_become_one_of_their_joint_rate_and_a_host_may_have_two_links(
     // Shortest paths are chosen by the destination's index: the first host is reached by s, the second by t.
     assert_eq!((wires.walk("b", "a"), wires.walk("a", "b")), (path("b s a"), path("a t b")));
     assert_eq!(fabric.route(HostId(0), HostId(1)).len(), 2);
+}
+
+#[test]
+fn links_with_a_delay_line_have_devices_that_the_holder_makes_and_all_else_as_before() {
+    let fabric = fabric("wan2x8");
+    let layout = Layout::new(&fabric).unwrap();
+    assert!(layout.has_delays());
+    let delayed: Vec<_> = layout.links().filter(|[(_, port), _]| port.delay.is_some()).collect();
+    let [[(one, port), (other, peer)]] = delayed[..] else { panic!("{delayed:?}") };
+    // The link of 500 µs, not those of 5.
+    assert_eq!((one.name.as_str(), other.name.as_str()), ("c0", "c1"));
+    assert_eq!((port.delay, peer.delay), (Some(Duration::from_micros(500)), port.delay));
+    let (with, without) = (Commands::new(&layout, Path::new("/ns")), commands(&fabric));
+    let gone: Vec<&str> = without.links.lines().filter(|line| !with.links.contains(line)).collect();
+    let [pair] = gone[..] else { panic!("{gone:?}") };
+    assert!(pair.contains("/ns/c0 type veth") && with.links.lines().count() + 1 == without.links.lines().count());
+    for (with, without) in with.nodes.iter().zip(&without.nodes) {
+        let new: Vec<&str> = with.ip.lines().filter(|line| !without.ip.contains(line)).collect();
+        assert_eq!(new.len(), usize::from(with.name.starts_with('c')), "{new:?}");
+        // The device has the address that the pair's end would have.
+        assert!(new.iter().all(|line| pair.contains(&format!("address {} ", after(line, "address").unwrap()))));
+        assert!(new.iter().all(|line| line.contains(&format!("link set {} ", port.device))), "{new:?}");
+        assert_eq!((&with.tc, with.forward), (&without.tc, without.forward));
+    }
+}
+
+#[test]
+fn latencies_of_less_than_half_a_millisecond_are_not_emulated() {
+    let layout = |latency: &str| {
+        let text = format!("[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 10\nlatency = {latency}\n");
+        Layout::new(&Fabric::from_toml(&text, "f").unwrap()).unwrap()
+    };
+    assert!(!layout("499.9").has_delays());
+    let layout = layout("500");
+    assert!(layout.links().flatten().all(|(_, port)| port.delay == Some(Duration::from_micros(500))));
+    assert!(!layout.undelayed().has_delays());
 }
 
 fn path(text: &str) -> Vec<String> {

@@ -51,7 +51,7 @@ fn repeated(together: &Together, mut work: impl FnMut()) -> f64 {
 
 fn message(test: &str, flows: Vec<(i32, i32)>, bytes: usize, seconds: f64) -> Message {
     let flows = flows.iter().map(|&(from, to)| (from as u32, to as u32)).collect();
-    Message { test: test.to_owned(), flows, bytes: bytes as u64, microseconds: seconds * 1e6 }
+    Message { test: test.to_owned(), flows, bytes: bytes as u64, microseconds: seconds * 1e6, links: 0.0 }
 }
 
 /// Seconds that a message of so many bytes takes one way, half a round trip between two ranks, all others waiting; the

@@ -7,7 +7,7 @@ use crate::testbed_args::Chosen;
 use crate::{args, own, run, testbed_args, testbed_run};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use nagare_bench::annotate::annotate;
+use nagare_bench::annotate::{annotate, annotate_links};
 use nagare_bench::record::{Line, Results, SCHEMA, read_lines};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::record::name_from;
@@ -185,6 +185,9 @@ impl<'a> Place<'a> {
             // Where the ranks really were.
             let placement = Placement::listed(fabric, &results.job.hosts).context("where the ranks ran")?;
             annotate(&mut results, fabric, &placement);
+            if !self.args.untold {
+                annotate_links(&mut results, fabric, &placement);
+            }
         }
         Ok(results)
     }

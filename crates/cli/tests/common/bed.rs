@@ -17,31 +17,37 @@ pub struct Bed {
 impl Bed {
     /// Brings a shipped fabric up; `None`, with the reason printed, where the system allows no testbed.
     pub fn up(shipped_name: &str, test: &str) -> Option<Self> {
-        Self::up_with("", shipped_name, test)
+        Self::prepared(shipped_name, test).brought_up()
     }
 
     /// The same with these lines before those of its file.
     pub fn up_with(lines: &str, shipped_name: &str, test: &str) -> Option<Self> {
-        let bed = Self::prepared_with(lines, shipped_name, test);
-        let output = nagare(&["testbed", "up", &bed.file()]).output().unwrap();
+        let text = format!("{lines}{}", shipped(shipped_name).unwrap());
+        Self::of(&text, &format!("{shipped_name}-{test}")).brought_up()
+    }
+
+    /// Brings it up; `None`, with the reason printed, where the system allows no testbed.
+    pub fn brought_up(self) -> Option<Self> {
+        let output = nagare(&["testbed", "up", &self.file()]).output().unwrap();
         if skipped(&output) {
             return None;
         }
         assert!(output.status.success(), "{}", stderr(&output));
-        Some(bed)
+        Some(self)
     }
 
     /// Only the file.
     pub fn prepared(shipped_name: &str, test: &str) -> Self {
-        Self::prepared_with("", shipped_name, test)
+        Self::of(shipped(shipped_name).unwrap(), &format!("{shipped_name}-{test}"))
     }
 
-    fn prepared_with(lines: &str, shipped_name: &str, test: &str) -> Self {
-        let text = format!("{lines}{}", shipped(shipped_name).unwrap());
-        let name = format!("{shipped_name}-{test}-{}", std::process::id());
+    /// Only the file, with this text.
+    pub fn of(text: &str, name: &str) -> Self {
+        let fabric = Fabric::from_toml(text, name).unwrap();
+        let name = format!("{name}-{}", std::process::id());
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(format!("{name}.toml")), &text).unwrap();
-        Self { name, fabric: Fabric::from_toml(&text, shipped_name).unwrap(), directory }
+        fs::write(directory.path().join(format!("{name}.toml")), text).unwrap();
+        Self { name, fabric, directory }
     }
 
     /// Path of the fabric file.
