@@ -134,9 +134,9 @@ Exit status: 0 if a job was shown, 1 if none was.")]
   nagare testbed run tree8 --ppn 2 -- ./app
   nagare testbed up mlfm36; nagare testbed list; nagare testbed down
 
-Hosts and switches are network namespaces; rates, queues and routes are those of the fabric's file.
-Latencies in the file are not emulated: they are for planning only. Works as root, and for other
-users where the kernel allows user namespaces.")]
+Hosts and switches are network namespaces; rates, queues, routes, and latencies of 500 microseconds or
+more are those of the fabric's file; shorter latencies are for planning only. Works as root, and for
+other users where the kernel allows user namespaces; latencies need /dev/net/tun.")]
     Testbed(TestbedArgs),
     /// Measure stock MPI and Nagare side by side in one job, on an emulated fabric or where you run
     #[command(after_help = "Examples:

@@ -66,7 +66,7 @@ fn set_interface(tap: impl AsFd, request: &mut Request) -> Result<(), Errno> {
 }
 
 fn set_offload(tap: impl AsFd) -> Result<(), Errno> {
-    // SAFETY: `tap` is a file of /dev/net/tun, whose driver takes 'T' 208 for TUNSETOFFLOAD. Its argument is an integer,
-    // the flags themselves: the driver reads and writes no memory of this process.
+    // SAFETY: `tap` is a file of /dev/net/tun, whose driver takes 'T' 208 for TUNSETOFFLOAD. Its argument is an
+    // integer, the flags themselves: the driver reads and writes no memory of this process.
     unsafe { ioctl(tap, IntegerSetter::<SET_OFFLOAD>::new_usize(CHECKSUMS | SEGMENTS_OF_TCP)) }
 }
