@@ -76,7 +76,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(code?))
 }
 
-/// What delay lines of the testbed have said.
+/// Tells what delay lines of the testbed have said.
 fn tell_said(directory: &Path) {
     for line in said(directory) {
         tell!("{line}");

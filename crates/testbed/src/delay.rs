@@ -18,7 +18,6 @@ use rustix::thread::set_current_timer_slack;
 use std::collections::VecDeque;
 use std::io::{Write, stderr, stdin, stdout};
 use std::num::NonZeroU64;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Links of at least this latency are delayed; of a shorter one, the time in which a process wakes up is too large a
@@ -80,6 +79,26 @@ impl OnTheWay {
     }
 }
 
+/// What waking up takes: as long as half of the times lately. Where processors have slept deeply, or are busy, it takes
+/// longer.
+#[derive(Debug)]
+struct WakingUp(Duration);
+
+impl WakingUp {
+    /// Nothing is known yet.
+    fn new() -> Self {
+        Self(Duration::from_micros(20))
+    }
+
+    /// It took so long once.
+    fn took(&mut self, time: Duration) {
+        let (step, most) = (Duration::from_micros(1), Duration::from_micros(50));
+        let moved = if time > self.0 { self.0 + step } else { self.0.saturating_sub(step) };
+        // No more: what is read on a busy machine had not left that long before.
+        self.0 = moved.min(most);
+    }
+}
+
 /// Delays what passes between the two devices, for ever. `link` is what messages call it; `room` is in bytes, of each
 /// direction.
 ///
@@ -91,9 +110,8 @@ pub fn run(link: &str, latency: Duration, room: u64) -> Result<(), Error> {
     let _ = setpriority_process(None, -20);
     let (one, other) = (stdin(), stdout());
     let ends = [one.as_fd(), other.as_fd()];
-    // A packet waits for this process to wake up twice: when it leaves and when it arrives.
-    let held = latency.saturating_sub(2 * waking_up());
-    let mut ways = [(); 2].map(|()| OnTheWay::new(held, room));
+    let mut ways = [(); 2].map(|()| OnTheWay::new(latency, room));
+    let mut waking = WakingUp::new();
     let mut packet = vec![0; LARGEST];
     let mut told = false;
     loop {
@@ -104,19 +122,27 @@ pub fn run(link: &str, latency: Duration, room: u64) -> Result<(), Error> {
             }
         }
         let next = ways.iter().filter_map(OnTheWay::next).min();
-        let wait = next.map(|next| next.saturating_duration_since(Instant::now()));
+        let before = Instant::now();
+        // Where that leaves nothing, this looks again and again until the time has come.
+        let wait = next.map(|next| next.saturating_duration_since(before).saturating_sub(waking.0));
         let mut files = ends.map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN));
         let doing = || format!("the delay line {link}");
         // Latencies are at most a second.
-        let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
-        match poll(&mut files, wait.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(Error::system(doing())(error)),
+        let timeout = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        let ready = match poll(&mut files, timeout.as_ref()) {
+            Err(Errno::INTR) => continue,
+            ready => ready.map_err(Error::system(doing()))?,
+        };
+        let asleep = before.elapsed();
+        if let Some(wait) = wait.filter(|wait| ready == 0 && !wait.is_zero()) {
+            waking.took(asleep.saturating_sub(wait));
         }
+        // What has woken this process up had left before it was awake.
+        let left = before + asleep.saturating_sub(waking.0);
         for (way, from) in ways.iter_mut().zip(&files).filter(|(_, file)| !file.revents().is_empty()) {
             for _ in 0..TURN {
                 match read(from, &mut packet[..]) {
-                    Ok(length) if way.take(&packet[..length], Instant::now()) => {}
+                    Ok(length) if way.take(&packet[..length], left) => {}
                     Ok(_) => tell_once(link, &mut told),
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => {}
@@ -125,18 +151,6 @@ pub fn run(link: &str, latency: Duration, room: u64) -> Result<(), Error> {
             }
         }
     }
-}
-
-/// What waking up takes on this machine: the least of several times, for other programs may use the processors just
-/// now.
-fn waking_up() -> Duration {
-    let nap = Duration::from_micros(100);
-    let late = (0..20).map(|_| {
-        let start = Instant::now();
-        sleep(nap);
-        start.elapsed().saturating_sub(nap)
-    });
-    late.min().unwrap_or_default()
 }
 
 fn tell_once(link: &str, told: &mut bool) {
@@ -179,6 +193,18 @@ mod tests {
         assert!(!way.take(&[4; 7], after(start, 1000)) && way.take(&[5; 6], after(start, 1000)));
         let rest: Vec<u8> = std::iter::from_fn(|| way.arrived(after(start, 2000))).map(|packet| packet[0]).collect();
         assert_eq!(rest, [2, 5]);
+    }
+
+    #[test]
+    fn waking_up_takes_what_it_mostly_took() {
+        let times = |usual: u64, rare: u64| (0..1000).map(move |n| if n % 10 == 0 { rare } else { usual + n % 3 });
+        let mut waking = WakingUp::new();
+        times(40, 9000).for_each(|time| waking.took(Duration::from_micros(time)));
+        assert!((39..=43).contains(&waking.0.as_micros()), "{waking:?}");
+        times(5, 9000).for_each(|time| waking.took(Duration::from_micros(time)));
+        assert!((4..=8).contains(&waking.0.as_micros()), "{waking:?}");
+        times(3000, 1).for_each(|time| waking.took(Duration::from_micros(time)));
+        assert_eq!(waking.0.as_micros(), 50);
     }
 
     #[test]
