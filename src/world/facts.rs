@@ -302,7 +302,9 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ra
     for (into, &from) in groups.iter_mut().zip(&place.groups) {
         *into = from;
     }
-    let bound = if on && place.core.is_none() { locality::bound() } else { None };
+    // A pretended machine that says one of them has no real processors.
+    let is_told = place.core.is_some() || place.numa.is_some();
+    let bound = if on && !is_told { locality::bound() } else { None };
     Facts {
         settings: setup.settings_hash,
         file: setup.file_hash,

@@ -324,10 +324,11 @@ pub fn algorithms() -> impl Iterator<Item = &'static str> {
 }
 
 impl Results {
-    /// What a message costs by a test, microseconds, beyond what the links take: predictions add that.
+    /// What a message costs by a test, microseconds, beyond what the links take: predictions add that. None where the
+    /// links take longer by the file than messages did, so that it cannot be told.
     pub fn message(&self, test: &str) -> Option<f64> {
         let message = self.messages.iter().find(|message| message.test == test)?;
-        Some((message.microseconds - message.links).max(0.0))
+        Some(message.microseconds - message.links).filter(|&cost| cost > 0.0)
     }
 
     /// Number of cells during which other programs kept more than `processors` busy.

@@ -92,8 +92,9 @@ that is up already is used, and left up. If nagare itself fails, the exit status
     Delay {
         /// What messages call the link
         link: String,
-        /// Its latency
-        microseconds: u64,
+        /// Its latency, microseconds
+        #[arg(value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+        latency: u64,
         /// Bytes that there is room for in each direction
         room: u64,
     },
@@ -127,8 +128,8 @@ pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
             holder::run(directory, &own::file()?)?;
             Ok(ExitCode::SUCCESS)
         }
-        Action::Delay { link, microseconds, room } => {
-            delay::run(link, Duration::from_micros(*microseconds), *room)?;
+        Action::Delay { link, latency, room } => {
+            delay::run(link, Duration::from_micros(*latency), *room)?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Agent { directory, words } => {

@@ -57,9 +57,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
             has.unwrap_or("of the machine")
         );
         let directory = enter(&records, &record)?;
+        let before = said(&directory).len();
         let runs = runs(args, &chosen, &prepared, &directory)?;
         let code = timed(runs, |command| Ok(supervisor.run(command, None)?));
-        tell_said(&directory);
+        tell_said(&directory, before);
         return Ok(ExitCode::from(code?));
     }
     let given = given(asked, &chosen.fabric)?;
@@ -70,15 +71,15 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let runs = runs(args, &chosen, &prepared, bed.directory());
     let run = |command| Ok(supervisor.run(command, Some(bed.holder()))?);
     let code = runs.and_then(|runs| timed(runs, run));
-    tell_said(bed.directory());
+    tell_said(bed.directory(), 0);
     // Whatever became of the program, nothing stays.
     bed.down()?;
     Ok(ExitCode::from(code?))
 }
 
-/// Tells what delay lines of the testbed have said.
-fn tell_said(directory: &Path) {
-    for line in said(directory) {
+/// Tells what delay lines of the testbed have said after so many lines.
+fn tell_said(directory: &Path, before: usize) {
+    for line in said(directory).into_iter().skip(before) {
         tell!("{line}");
     }
 }

@@ -99,8 +99,8 @@ fn levels_that_count_and_levels_that_could() {
     assert_eq!(shown(&["--levels", "none"]), expected("none", "pod 4, leaf 8", "node"));
     let output = nagare(&["fabrics", &file, "--levels", "group"]).output().unwrap();
     let line = format!(
-        "nagare: --levels: {file}: the fabric has no level 'group'; expected all, none or default alone, or some of pod, \
-         leaf\n"
+        "nagare: --levels: {file}: the fabric has no level 'group'; expected all, none or default alone, or some of \
+         pod, leaf\n"
     );
     assert_eq!((output.status.code(), stderr(&output)), (Some(1), line));
     write("\"group\"");

@@ -152,3 +152,14 @@ fn more_steps_than_tags() {
         assert!(earlier.is_none_or(|turn| turn < hop.turn));
     }
 }
+
+/// One wide node pads all others: 131 072 steps of 1151 ranks, whose tokens no plan could hold.
+#[test]
+fn where_tokens_are_too_many_a_rank_completes_its_own_steps() {
+    let nodes: Vec<u32> = (0..1023).chain([1023; 128]).collect();
+    let plan = |steps| {
+        let planner = Planner::new(Topology::of_nodes(nodes.clone()).expect("one level")).with_steps(steps);
+        planner.plan(Alltoall, Algorithm::Xor, 0, 7).expect("implemented")
+    };
+    assert_eq!(plan(Steps::Together).hops, plan(Steps::InFlight(1)).hops);
+}

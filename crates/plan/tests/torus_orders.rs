@@ -32,8 +32,8 @@ impl Torus {
         Self { fabric, topology, grid }
     }
 
-    /// Times of an Allreduce with the lanes of this order, predicted and played, relative to the least over the links of
-    /// hosts.
+    /// Times of an Allreduce with the lanes of this order, predicted and played, relative to the least over the links
+    /// of hosts.
     fn times(&self, order: &[usize]) -> [f64; 2] {
         let lanes = lanes(&self.grid, order, self.fabric.host_mbit(HostId(0)), 1);
         let nodes = self.fabric.host_count() as f64;

@@ -86,7 +86,13 @@ impl Bed {
             return Err(Error::HolderGone);
         }
         match self.ask("start", supervisor)?.as_str() {
-            "ready" => Ok(()),
+            "ready" => {
+                if !self.record.stays {
+                    // Only then does the holder look after its processes. One that has ended needs no answer.
+                    let _ = writeln!(self.input, "stay");
+                }
+                Ok(())
+            }
             "" => Err(Error::HolderGone),
             message => Err(Error::Holder(message.to_owned())),
         }

@@ -1,4 +1,4 @@
-//! A delay line: the process in the place of a link's cable, where the fabric gives the link a latency worth it.
+//! A delay line: the process in the place of a link's cable, where the fabric gives the link 0.5 ms or more.
 //!
 //! ```text
 //!   host                                                                        switch
@@ -22,10 +22,9 @@ use std::time::{Duration, Instant};
 
 /// Links of at least this latency are delayed; of a shorter one, the time in which a process wakes up is too large a
 /// part.
-pub const LEAST: Duration = Duration::from_micros(500);
+pub const LEAST_LATENCY: Duration = Duration::from_micros(500);
 
-/// How late the process may be before packets have no room: those of the latency and of this time at the link's rate
-/// have some.
+/// A direction has room for what the link carries in its latency and in this time, by which the process may be late.
 const LATE: Duration = Duration::from_millis(100);
 
 /// More than any packet has, with its header.
@@ -34,9 +33,9 @@ const LARGEST: usize = 1 << 17;
 /// Packets taken from one end before the other end, and those whose time has come, have their turn.
 const TURN: usize = 32;
 
-/// Bytes that one direction of a delay line has room for.
+/// Bytes that one direction of a delay line has room for: at least those of any packet, however slow the link is.
 pub fn room(bits_per_second: u64, latency: Duration) -> u64 {
-    (bits_per_second as f64 / 8.0 * (latency + LATE).as_secs_f64()) as u64
+    (bits_per_second as f64 / 8.0 * (latency + LATE).as_secs_f64()) as u64 + LARGEST as u64
 }
 
 /// The packets on their way in one direction, in order.
@@ -79,8 +78,7 @@ impl OnTheWay {
     }
 }
 
-/// What waking up takes: as long as half of the times lately. Where processors have slept deeply, or are busy, it takes
-/// longer.
+/// What waking up takes: about the median of late. Where processors have slept deeply, or are busy, it takes longer.
 #[derive(Debug)]
 struct WakingUp(Duration);
 
@@ -94,7 +92,7 @@ impl WakingUp {
     fn took(&mut self, time: Duration) {
         let (step, most) = (Duration::from_micros(1), Duration::from_micros(50));
         let moved = if time > self.0 { self.0 + step } else { self.0.saturating_sub(step) };
-        // No more: what is read on a busy machine had not left that long before.
+        // No more: where processors are busy, what is read has not waited for this process alone.
         self.0 = moved.min(most);
     }
 }
@@ -117,13 +115,16 @@ pub fn run(link: &str, latency: Duration, room: u64) -> Result<(), Error> {
     loop {
         for (way, to) in ways.iter_mut().zip([ends[1], ends[0]]) {
             while let Some(packet) = way.arrived(Instant::now()) {
-                // A device that is down takes nothing, like a port that is switched off.
-                let _ = write(to, &packet);
+                match write(to, &packet) {
+                    // A device that is down takes nothing, like a port that is switched off.
+                    Ok(_) | Err(Errno::IO) => {}
+                    Err(error) => tell_once(&mut told, &format!("the delay line {link} has lost packets: {error}")),
+                }
             }
         }
         let next = ways.iter().filter_map(OnTheWay::next).min();
         let before = Instant::now();
-        // Where that leaves nothing, this looks again and again until the time has come.
+        // Where that leaves nothing, the process spins until the time has come.
         let wait = next.map(|next| next.saturating_duration_since(before).saturating_sub(waking.0));
         let mut files = ends.map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN));
         let doing = || format!("the delay line {link}");
@@ -143,7 +144,7 @@ pub fn run(link: &str, latency: Duration, room: u64) -> Result<(), Error> {
             for _ in 0..TURN {
                 match read(from, &mut packet[..]) {
                     Ok(length) if way.take(&packet[..length], left) => {}
-                    Ok(_) => tell_once(link, &mut told),
+                    Ok(_) => tell_once(&mut told, &format!("the delay line {link} was full and has dropped packets")),
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => {}
                     Err(error) => return Err(Error::system(doing())(error)),
@@ -153,10 +154,10 @@ pub fn run(link: &str, latency: Duration, room: u64) -> Result<(), Error> {
     }
 }
 
-fn tell_once(link: &str, told: &mut bool) {
+fn tell_once(told: &mut bool, line: &str) {
     if !*told {
         // Without a reader, nobody is told.
-        let _ = writeln!(stderr(), "the delay line {link} was full and has dropped packets, which no network would");
+        let _ = writeln!(stderr(), "{line}");
     }
     *told = true;
 }
@@ -209,7 +210,8 @@ mod tests {
 
     #[test]
     fn there_is_room_for_what_a_link_carries_in_its_latency_and_more() {
-        // 100 Mbit/s for 5 ms and 100 ms.
-        assert_eq!(room(100_000_000, Duration::from_millis(5)), 1_312_500);
+        // 100 Mbit/s for 5 ms and 100 ms, and a packet.
+        assert_eq!(room(100_000_000, Duration::from_millis(5)), 1_312_500 + (1 << 17));
+        assert!(room(1_000, LEAST_LATENCY) > 2 * 1514);
     }
 }

@@ -7,7 +7,7 @@
 //!   here     I end when you end
 //!                                            start    you are recorded
 //!   ready    (or what is wrong)
-//!                                            keep     outlive me (or nothing)
+//!                                            keep     outlive me (or: stay, and end with me)
 //!   kept
 //! ```
 
@@ -65,7 +65,8 @@ fn said_file(directory: &Path) -> PathBuf {
 
 /// What delay lines have said so far, to a process that is inside the testbed.
 pub fn said(directory: &Path) -> Vec<String> {
-    fs::read_to_string(said_file(directory)).unwrap_or_default().lines().map(str::to_owned).collect()
+    let said = fs::read_to_string(said_file(directory)).unwrap_or_default();
+    said.lines().map(|line| line.strip_prefix("nagare: ").unwrap_or(line).to_owned()).collect()
 }
 
 /// The process that [`crate::bed::create`] starts, in namespaces of its own. Ends with its maker unless told to `keep`.
@@ -96,6 +97,9 @@ pub fn run(directory: &Path, program: &Path) -> Result<(), Error> {
         while let Ok(Some((process, _))) = wait(WaitOptions::NOHANG) {
             // What is left is not the fabric any more.
             if lines.contains(&process) {
+                // Standard error is nobody's; the maker reads this.
+                let said = OpenOptions::new().create(true).append(true).open(said_file(directory));
+                let _ = said.and_then(|mut said| writeln!(said, "{}", Error::DelayLineGone));
                 return Err(Error::DelayLineGone);
             }
         }
@@ -109,7 +113,8 @@ fn make(directory: &Path, program: &Path) -> Result<Vec<Pid>, Error> {
     let text = fs::read_to_string(&file).map_err(Error::file(&file))?;
     let fabric = Fabric::from_toml(&text, &file.to_string_lossy()).map_err(|error| Error::Holder(error.to_string()))?;
     let layout = Layout::new(&fabric)?;
-    let given = read(directory).map(|record| record.given).unwrap_or_default();
+    let record = read(directory).ok_or_else(|| Error::Holder("the testbed's record cannot be read".to_owned()))?;
+    let given = record.given;
     let layout = if given.delays { layout } else { layout.undelayed() };
     mount_view("proc", "/proc");
     mount_memory(&private(directory))?;

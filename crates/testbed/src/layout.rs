@@ -10,7 +10,7 @@
 //! network carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
 //! A link of some latency has a delay line in its middle ([`crate::delay`]).
 
-use crate::delay::LEAST;
+use crate::delay::LEAST_LATENCY;
 use crate::error::Error;
 use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId, RoutesTo};
 use std::net::Ipv4Addr;
@@ -180,7 +180,8 @@ impl Node {
                 neighbour: fabric.end(link),
                 bits_per_second: bits.round() as u64,
                 queue: fabric.queue_packets().unwrap_or(DEFAULT_QUEUE),
-                delay: Some(Duration::from_secs_f64(fabric.latency_us(link) * 1e-6)).filter(|delay| *delay >= LEAST),
+                delay: Some(Duration::from_secs_f64(fabric.latency_us(link) * 1e-6))
+                    .filter(|delay| *delay >= LEAST_LATENCY),
             })
         });
         let switch = |id: NodeId| id.0 - fabric.host_count() as u32;

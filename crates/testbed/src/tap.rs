@@ -1,7 +1,7 @@
 //! TAP devices: network devices whose packets a process reads and writes.
 
 use crate::error::Error;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
@@ -27,11 +27,14 @@ struct Request {
     rest: [u8; 22],
 }
 
-fn open_source() -> Result<OwnedFd, Errno> {
-    open(SOURCE, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+/// A file of the source of TAP devices.
+struct Tap(OwnedFd);
+
+fn open_source() -> Result<Tap, Errno> {
+    open(SOURCE, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).map(Tap)
 }
 
-/// Whether this user may have such devices.
+/// Whether this user may open their source.
 ///
 /// # Errors
 /// What the system says if not.
@@ -55,18 +58,18 @@ pub fn create(name: &str) -> Result<OwnedFd, Error> {
     let fitting = fits.then_some(name.as_bytes()).ok_or(Errno::NAMETOOLONG).map_err(Error::system(doing()))?;
     request.name[..fitting.len()].copy_from_slice(fitting);
     set_interface(&tap, &mut request).and_then(|()| set_offload(&tap)).map_err(Error::system(doing()))?;
-    Ok(tap)
+    Ok(tap.0)
 }
 
-fn set_interface(tap: impl AsFd, request: &mut Request) -> Result<(), Errno> {
-    // SAFETY: `tap` is a file of /dev/net/tun, whose driver takes 'T' 202 for TUNSETIFF. It reads a `struct ifreq` from
+fn set_interface(tap: &Tap, request: &mut Request) -> Result<(), Errno> {
+    // SAFETY: a `Tap` is a file of /dev/net/tun alone, whose driver takes 'T' 202 for TUNSETIFF. It reads a `struct ifreq` from
     // the address it is given and writes one back there: 40 bytes, fewer on 32-bit systems. `Request` has 40 bytes,
     // all of them initialized, of types that any bytes are values of, and is borrowed mutably for the time of the call.
-    unsafe { ioctl(tap, Updater::<SET_INTERFACE, Request>::new(request)) }
+    unsafe { ioctl(&tap.0, Updater::<SET_INTERFACE, Request>::new(request)) }
 }
 
-fn set_offload(tap: impl AsFd) -> Result<(), Errno> {
-    // SAFETY: `tap` is a file of /dev/net/tun, whose driver takes 'T' 208 for TUNSETOFFLOAD. Its argument is an
+fn set_offload(tap: &Tap) -> Result<(), Errno> {
+    // SAFETY: a `Tap` is a file of /dev/net/tun alone, whose driver takes 'T' 208 for TUNSETOFFLOAD. Its argument is an
     // integer, the flags themselves: the driver reads and writes no memory of this process.
-    unsafe { ioctl(tap, IntegerSetter::<SET_OFFLOAD>::new_usize(CHECKSUMS | SEGMENTS_OF_TCP)) }
+    unsafe { ioctl(&tap.0, IntegerSetter::<SET_OFFLOAD>::new_usize(CHECKSUMS | SEGMENTS_OF_TCP)) }
 }

@@ -26,8 +26,8 @@ pub const SPEC: Spec = Spec {
     summary: "exchange around a ring of all ranks, blind to nodes; no step is idle",
     source: "Naruse and others 2010",
     round: "step",
-    plan: |context, role| plan(role.rank, context.topology().ranks(), context.options().steps),
-    stages: |context, _| step_stages(context.topology().ranks(), context.options().steps),
+    plan: |context, role| plan(role.rank, context.topology().ranks(), context.steps()),
+    stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: None,
@@ -42,22 +42,4 @@ fn step_of(rank: Rank, ranks: u32, step: u32) -> Step {
 /// Plan of `rank` for an exchange.
 fn plan(rank: Rank, ranks: u32, pace: Option<Steps>) -> RankPlan {
     stepwise(rank, ranks, (1..ranks).map(|step| step_of(rank, ranks, step)), pace)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The document's loop, literally.
-    #[test]
-    fn the_worked_loop() {
-        for np in [1, 2, 3, 8, 24 * 8] {
-            for my_ip in 0..np {
-                for i in 0..np {
-                    let (ip_to, ip_from) = ((my_ip + i + np) % np, (my_ip + np - i) % np);
-                    assert_eq!(step_of(my_ip, np, i), Step { step: i, to: Some(ip_to), from: Some(ip_from) });
-                }
-            }
-        }
-    }
 }

@@ -23,9 +23,8 @@
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
-use crate::context::Options;
 use crate::cost::Meeting;
-use crate::pattern::{Partners, Step, VirtualRanks, step_stages, stepwise};
+use crate::pattern::{Partners, Step, Steps, VirtualRanks, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 
 /// The row of the table.
@@ -37,8 +36,8 @@ pub const SPEC: Spec = Spec {
     summary: "pairwise exchange with virtual rank XOR step; all ranks of a node talk to one node per step",
     source: "US patent 11656920",
     round: "step",
-    plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options()),
-    stages: |context, _| step_stages(context.topology().ranks(), context.options().steps),
+    plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options().partners, context.steps()),
+    stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: None,
@@ -46,13 +45,13 @@ pub const SPEC: Spec = Spec {
 };
 
 /// Plan of `rank` for an exchange: one exchange per step with its partner or partners.
-fn plan(virtual_ranks: &VirtualRanks, rank: Rank, options: Options) -> RankPlan {
+fn plan(virtual_ranks: &VirtualRanks, rank: Rank, partners: Partners, pace: Option<Steps>) -> RankPlan {
     let steps = (1..virtual_ranks.steps()).map(|step| {
-        let (to, from) = match options.partners {
+        let (to, from) = match partners {
             Partners::One => (virtual_ranks.partner(rank, step), virtual_ranks.partner(rank, step)),
             Partners::Two => virtual_ranks.two_partners(rank, step),
         };
         Step { step, to, from }
     });
-    stepwise(rank, virtual_ranks.ranks(), steps, options.steps)
+    stepwise(rank, virtual_ranks.ranks(), steps, pace)
 }

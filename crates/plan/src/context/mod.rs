@@ -13,6 +13,9 @@ const MOST_ORDERED: u32 = 128;
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
 
+/// Most tokens of a rank between steps that ranks take together: a plan holds them all.
+const MOST_TOKENS: u64 = 1 << 18;
+
 /// What a user says about plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -108,6 +111,18 @@ impl Context {
         self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
     }
 
+    /// How many steps of an exchange may be under way, where a user says so. Ranks do not take them together where that
+    /// asks for too many tokens, but one by one.
+    pub fn steps(&self) -> Option<Steps> {
+        // No exchange has more steps than the padded ranks, after each of which a rank sends and receives this often.
+        let after_a_step = || 2 * u64::from(u32::BITS - self.topology.ranks().leading_zeros());
+        let tokens = || u64::from(self.virtual_ranks().steps()) * after_a_step();
+        match self.options.steps {
+            Some(Steps::Together) if tokens() > MOST_TOKENS => Some(Steps::InFlight(1)),
+            steps => steps,
+        }
+    }
+
     /// How halving and doubling goes through the nodes.
     pub fn rails(&self) -> &Rails {
         let lay = || rails::lay(&self.topology, self.grouped(), self.node_ranks(), self.options.rails);
@@ -123,7 +138,7 @@ impl Context {
     pub fn exchange(&self) -> &Exchange {
         self.exchange.get_or_init(|| {
             let pace = match self.options.steps {
-                // Its tasks are no steps of all ranks.
+                // Its tasks are no steps of all ranks, and what is taken one by one needs no tokens for links.
                 Some(steps) => Pace::Steps { in_flight: steps.of_a_rank() },
                 None if self.needs_tokens() => Pace::Tokens { window: 1 },
                 None => Pace::Free { abreast: ABREAST },

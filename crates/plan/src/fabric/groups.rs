@@ -101,7 +101,7 @@ impl Fabric {
             units = merge(self, &tier, height, &units).0;
         }
         if found[0].of_host == found[1].of_host {
-            found.remove(0); // no thin leaf, or no group of several
+            found.remove(0); // the leaves are the groups, or no leaf counts
         }
         let mut telling = self.telling(found);
         if let LevelChoice::Named(names) = choice {

@@ -11,7 +11,7 @@
 //! ranks have completed the step, itself and those before it, and after ⌈log₂ P⌉ that all have.
 //!
 //! ```text
-//!   five ranks, what rank 0 knows to be done after tokens from ranks 4, 3 and 1:      4 0      2 3 4 0      all
+//!   five ranks, what rank 0 knows to be done after tokens from ranks 4, 3 and 1:    ranks 4 0    ranks 2 3 4 0    all
 //! ```
 
 use crate::schedule::{ACTIVE_HOPS, Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
@@ -113,7 +113,7 @@ fn wait_for_all(rank: Rank, ranks: u32, step: u32, hops: &mut Vec<Hop>, left: &m
             peer,
             parts: Parts::token(),
             round: Round { stage, step },
-            // No two tokens of a step go the same way.
+            // Tokens between the same two ranks come in the order of their steps.
             tag: 1 + step % (TAGS - 1),
             turn: step,
             after,

@@ -127,7 +127,7 @@ impl Source {
             Self::Synthetic(synthetic) => {
                 let path = synthetic.path(rank)?;
                 let node = node_level(synthetic);
-                // The first level inside the node that is called so, or is not.
+                // The first level inside the node that is called `numa`, or the first that is not.
                 let inside = |is_numa: bool| {
                     let found =
                         (node + 1..path.len()).find(|&level| (synthetic.levels()[level].name == NUMA) == is_numa);
