@@ -74,11 +74,11 @@ pub fn network(results: &Results) -> Grid {
     Grid { header, rows }
 }
 
-/// The two lines by which a fabric file tells what messages cost; `None` if that was not measured.
+/// The lines by which a fabric file tells what messages cost; `None` if neither can be told.
 pub fn suggestion(results: &Results) -> Option<String> {
-    let (latency, gap) = (results.message(LATENCY)?, results.message(GAP)?);
-    let line = |key: &str, value| format!("{key} = {}   # microseconds\n", number(value));
-    Some(line("message_latency", latency) + &line("message_gap", gap))
+    let tests = [("message_latency", LATENCY), ("message_gap", GAP)];
+    let line = |(key, test)| Some(format!("{key} = {}   # microseconds\n", number(results.message(test)?)));
+    Some(tests.into_iter().filter_map(line).collect::<String>()).filter(|lines| !lines.is_empty())
 }
 
 /// Whole microseconds where there are ten or more.

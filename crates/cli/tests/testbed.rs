@@ -1,7 +1,7 @@
 //! `nagare testbed` up, down, exec, list: the network is the planned one, and nothing stays behind.
 //! Needs root or user namespaces; without, each test prints why it does nothing.
 
-use crate::common::bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
+use crate::common::bed::{Bed, OrdinaryUser, holder, namespaces, processes_in, records, refused, skipped, survivors};
 use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
@@ -290,21 +290,10 @@ fn without_namespaces_it_says_so() {
 #[test]
 fn an_ordinary_user_can_have_one() {
     let bed = Bed::prepared("tree8", "user");
-    let program = bed.path("nagare");
-    crate::common::copy_of_nagare(&program);
-    let open = ["chmod", "-R", "a+rX", program.parent().unwrap().to_str().unwrap()];
-    assert!(Command::new(open[0]).args(&open[1..]).status().unwrap().success());
-    let as_user = |arguments: &[&str]| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program).args(arguments);
-        command.env_remove("XDG_RUNTIME_DIR").output().unwrap()
-    };
+    let user = OrdinaryUser::new(&bed);
+    let as_user = |arguments: &[&str]| user.run(None, arguments);
     let output = as_user(&["testbed", "up", &bed.file()]);
-    if stderr(&output).contains("setpriv: ") {
-        eprintln!("skipped: not root, so this test cannot become another user");
-        return;
-    }
-    if skipped(&output) {
+    if refused(&output) {
         return;
     }
     assert!(output.status.success(), "{}", stderr(&output));

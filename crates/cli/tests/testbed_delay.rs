@@ -1,7 +1,7 @@
 //! Links that have a delay line: packets arrive as much later as the file says, all of them and in order.
 //! Needs root or user namespaces, and /dev/net/tun; without, each test prints why it does nothing.
 
-use crate::common::bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
+use crate::common::bed::{Bed, OrdinaryUser, holder, namespaces, processes_in, records, refused, survivors};
 use crate::common::{nagare, stderr, stdout, stdout_of};
 use std::fs::OpenOptions;
 use std::net::UdpSocket;
@@ -226,23 +226,11 @@ fn without_tap_devices_no_link_is_delayed() {
         return;
     }
     let bed = Bed::of(FAR, "far-refused");
-    let program = bed.path("nagare");
-    crate::common::copy_of_nagare(&program);
-    let open = ["chmod", "-R", "a+rX", program.parent().unwrap().to_str().unwrap()];
-    assert!(Command::new(open[0]).args(&open[1..]).status().unwrap().success());
-    let runtime = tempfile::tempdir().unwrap();
+    let (user, runtime) = (OrdinaryUser::new(&bed), tempfile::tempdir().unwrap());
     std::fs::set_permissions(runtime.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    let as_user = |arguments: &[&str]| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program).args(arguments);
-        command.env("XDG_RUNTIME_DIR", runtime.path()).output().unwrap()
-    };
+    let as_user = |arguments: &[&str]| user.run(Some(runtime.path()), arguments);
     let output = as_user(&["testbed", "up", &bed.file()]);
-    if stderr(&output).contains("setpriv: ") {
-        eprintln!("skipped: not root, so this test cannot become another user");
-        return;
-    }
-    if skipped(&output) {
+    if refused(&output) {
         return;
     }
     let said = stderr(&output);

@@ -62,9 +62,10 @@ pub fn create(name: &str) -> Result<OwnedFd, Error> {
 }
 
 fn set_interface(tap: &Tap, request: &mut Request) -> Result<(), Errno> {
-    // SAFETY: a `Tap` is a file of /dev/net/tun alone, whose driver takes 'T' 202 for TUNSETIFF. It reads a `struct ifreq` from
-    // the address it is given and writes one back there: 40 bytes, fewer on 32-bit systems. `Request` has 40 bytes,
-    // all of them initialized, of types that any bytes are values of, and is borrowed mutably for the time of the call.
+    // SAFETY: a `Tap` is a file of /dev/net/tun alone, whose driver takes 'T' 202 for TUNSETIFF. It reads a `struct
+    // ifreq` from the address it is given and writes one back there: 40 bytes, fewer on 32-bit systems. `Request` has
+    // 40 bytes, all of them initialized, of types that any bytes are values of, and is borrowed mutably for the time of
+    // the call.
     unsafe { ioctl(&tap.0, Updater::<SET_INTERFACE, Request>::new(request)) }
 }
 

@@ -1,11 +1,11 @@
 //! Testbeds for tests: brought up by the command, taken down whatever happens.
 
-use crate::common::{nagare, stderr, stdout};
+use crate::common::{copy_of_nagare, nagare, stderr, stdout};
 use nagare_plan::fabric::{Fabric, shipped};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 /// A fabric that is up, with a name that no other test has.
 pub struct Bed {
@@ -72,6 +72,42 @@ impl Bed {
     }
 }
 
+/// The command as an ordinary user runs it.
+pub struct OrdinaryUser {
+    program: PathBuf,
+}
+
+impl OrdinaryUser {
+    /// With a copy of the command beside the fabric's file, which everybody may read from then on.
+    pub fn new(bed: &Bed) -> Self {
+        let program = bed.path("nagare");
+        copy_of_nagare(&program);
+        let directory = program.parent().unwrap();
+        assert!(Command::new("chmod").args(["-R", "a+rX"]).arg(directory).status().unwrap().success());
+        Self { program }
+    }
+
+    /// With its testbeds recorded below `runtime`, else where that user's are without XDG_RUNTIME_DIR.
+    pub fn run(&self, runtime: Option<&Path>, arguments: &[&str]) -> Output {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&self.program).args(arguments);
+        match runtime {
+            Some(runtime) => command.env("XDG_RUNTIME_DIR", runtime),
+            None => command.env_remove("XDG_RUNTIME_DIR"),
+        };
+        command.output().unwrap()
+    }
+}
+
+/// Whether this test cannot run as an ordinary user, or that user may have no testbed; the reason is printed.
+pub fn refused(output: &Output) -> bool {
+    let is_not_root = stderr(output).contains("setpriv: ");
+    if is_not_root {
+        eprintln!("skipped: not root, so this test cannot become another user");
+    }
+    is_not_root || skipped(output)
+}
+
 impl Drop for Bed {
     fn drop(&mut self) {
         // A test may have taken it down.
@@ -119,7 +155,7 @@ fn start_time(pid: &str) -> Option<String> {
 
 /// Where this user's testbeds are recorded.
 pub fn records() -> PathBuf {
-    let uid = stdout(&std::process::Command::new("id").arg("-u").output().unwrap());
+    let uid = stdout(&Command::new("id").arg("-u").output().unwrap());
     match (uid.trim(), std::env::var_os("XDG_RUNTIME_DIR")) {
         ("0", _) => PathBuf::from("/run/nagare-testbed"),
         (_, Some(runtime)) => PathBuf::from(runtime).join("nagare-testbed"),

@@ -138,7 +138,7 @@ impl Context {
     pub fn exchange(&self) -> &Exchange {
         self.exchange.get_or_init(|| {
             let pace = match self.options.steps {
-                // Its tasks are no steps of all ranks, and what is taken one by one needs no tokens for links.
+                // Its tasks are no steps of all ranks.
                 Some(steps) => Pace::Steps { in_flight: steps.of_a_rank() },
                 None if self.needs_tokens() => Pace::Tokens { window: 1 },
                 None => Pace::Free { abreast: ABREAST },
