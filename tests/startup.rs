@@ -139,3 +139,26 @@ fn ranks_wait_as_the_tool_interface_says_that_the_library_does() {
         }
     }
 }
+
+/// Two ranks on one processor, whatever the launcher has bound them to, and then on all that there are.
+#[test]
+fn ranks_that_outnumber_their_processors_yield() {
+    let status = fs::read_to_string("/proc/self/status").expect("the process");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
+    let first = allowed.trim().split([',', '-']).next().expect("a processor");
+    for mpi in [Mpi::Mpich4, Mpi::OpenMpi4] {
+        let program = compile(mpi, "tests/programs/startup.c");
+        let on = |processors: &str| {
+            let bind = ["taskset", "-c", processors].map(Into::into);
+            let yields = format!("OMPI_MCA_{YIELDS}=0");
+            let words = [&["env".into(), yields.into()], &bind[..], &program.words[..]].concat();
+            told(Job::nagare(&Program { words, ..program.clone() }, RANKS), "while it waits").1
+        };
+        let message = on(first);
+        assert!(message.contains("yields, as ranks outnumber processors,"), "{}: {message}", mpi.name());
+        if std::thread::available_parallelism().is_ok_and(|processors| processors.get() >= 2) {
+            let message = on(allowed.trim());
+            assert!(message.contains("looks again at once"), "{}: {message}", mpi.name());
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! How a rank waits for its messages, between polls without success.
 //!
 //! ```text
-//!   Keeping    polls again at once, as a library does that keeps the processor; where others want this processor,
-//!              it lets them have it after each poll, and after a second of that sleeps between polls
+//!   Keeping    polls again at once, as a library does that keeps the processor; once the kernel has taken this
+//!              processor away, as Offering
+//!   Offering   lets others have the processor after each poll but the first two, and after a second of that sleeps
+//!              between polls
 //!   Yielding   polls again at once, as the library yields in each poll; after a second of it sleeps between polls
 //!   Pausing    sleeps between polls from the third on
 //! ```
@@ -20,6 +22,8 @@ use std::time::{Duration, Instant};
 pub enum Waiting {
     /// As the library does, which keeps the processor, unless others want it.
     Keeping,
+    /// Offers the processor where the library would keep it: there are more ranks than processors.
+    Offering,
     /// As the library does, which yields the processor when idle.
     Yielding,
     /// Short pauses.
@@ -47,6 +51,10 @@ const SLEEP: Duration = Duration::from_millis(1);
 /// Polls without success between two looks at the clock, or at who else wants the processor.
 const CLOCK: u32 = 64;
 
+/// Polls without success before the first look at who else wants the processor; the next come at each power of two:
+/// polls may take so long that the kernel takes the processor away within a few.
+const WANTED: u32 = 16;
+
 /// Polls without success before the processor is offered to others that want it: a message may be about to arrive.
 const OFFERED: u32 = 2;
 
@@ -73,11 +81,12 @@ fn switches() -> i64 {
 
 impl Waiting {
     /// As configured, else by whether the library yields when idle, which it does if its user says so or if it has
-    /// found more processes than cores.
-    pub fn find(real: &Real, wait: Option<Wait>) -> Self {
+    /// found more processes than cores. `is_crowded`: whether there are more ranks than processors for them.
+    pub fn find(real: &Real, wait: Option<Wait>, is_crowded: bool) -> Self {
         match wait {
             Some(Wait::Pause) => Self::Pausing,
             _ if Variables::open(real).is_some_and(|v| v.is_on(c"mpi_yield_when_idle")) => Self::Yielding,
+            _ if is_crowded => Self::Offering,
             _ => Self::Keeping,
         }
     }
@@ -86,6 +95,7 @@ impl Waiting {
     pub fn name(self) -> &'static str {
         match self {
             Self::Keeping => "looks again at once, and yields where others want the processor,",
+            Self::Offering => "yields, as ranks outnumber processors,",
             Self::Yielding => "yields, and sleeps after a second,",
             Self::Pausing => "pauses",
         }
@@ -113,7 +123,7 @@ impl Patience {
     /// What a rank does after `looks` polls without success in a row.
     pub fn wait(&mut self, looks: u32) {
         if looks < CLOCK {
-            (self.since, self.is_late, self.switches) = (None, false, None);
+            (self.since, self.is_late) = (None, false);
         }
         match self.waiting {
             Waiting::Keeping => {
@@ -122,10 +132,11 @@ impl Patience {
                     self.look_for_others(looks);
                 } else if looks > OFFERED {
                     LEFT.set(left - 1);
-                    yield_now();
-                    self.sleep_if_late(looks);
+                    self.offer(looks);
                 }
             }
+            Waiting::Offering if looks > OFFERED => self.offer(looks),
+            Waiting::Offering => {}
             Waiting::Yielding => self.sleep_if_late(looks),
             Waiting::Pausing if looks > LOOKS => sleep(PAUSE * (1 + (looks - LOOKS) / PATIENCE).min(LONGEST)),
             Waiting::Pausing => {}
@@ -134,13 +145,20 @@ impl Patience {
 
     /// Begins to offer the processor if it was taken away in this wait.
     fn look_for_others(&mut self, looks: u32) {
-        if looks.is_multiple_of(CLOCK) {
+        if looks < WANTED {
+            self.switches = None;
+        } else if looks.is_power_of_two() || looks.is_multiple_of(CLOCK) {
             let now = switches();
             if self.switches.replace(now).is_some_and(|before| now > before) {
                 LEFT.set(OFFERS);
                 self.since = None;
             }
         }
+    }
+
+    fn offer(&mut self, looks: u32) {
+        yield_now();
+        self.sleep_if_late(looks);
     }
 
     /// Sleeps now and then, once a second has passed without success.
@@ -184,6 +202,16 @@ mod tests {
         assert!(!patience.is_late && patience.since.is_none());
     }
 
+    #[test]
+    fn who_is_one_of_a_crowd_offers_the_processor_from_the_third_poll_on_and_sleeps_once_somebody_is_late() {
+        let mut patience = Patience::new(Waiting::Offering);
+        (1..=CLOCK).for_each(|looks| patience.wait(looks));
+        assert!(patience.since.is_some() && !patience.is_late && LEFT.get() == 0);
+        std::thread::sleep(LATE);
+        patience.wait(2 * CLOCK);
+        assert!(waited(&mut patience, 129..129 + 10 * BURST) >= 10 * SLEEP.as_micros());
+    }
+
     /// Two threads of one processor, one of which never lets go of it: the other comes to know, whatever else runs.
     #[test]
     fn who_keeps_the_processor_learns_that_others_want_it() {
@@ -205,7 +233,7 @@ mod tests {
                 });
                 let offers = offers.filter(|_| LEFT.get() > 0);
                 ends.store(true, Ordering::Relaxed);
-                assert!(offers.is_some_and(|looks| looks > CLOCK), "{offers:?}");
+                assert!(offers.is_some_and(|looks| looks > WANTED), "{offers:?}");
             });
         });
     }

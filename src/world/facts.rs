@@ -122,6 +122,8 @@ pub struct Exchange {
     pub strict: bool,
     /// Why this rank has no place in the machine; differs between ranks.
     pub own_problem: Option<String>,
+    /// Whether more ranks than processors are where this rank is ([`node::Around`]); differs between ranks.
+    pub is_crowded: bool,
 }
 
 /// Collects the facts of all ranks of `comm`; collective over it. `rank`: this process's in the world.
@@ -132,7 +134,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
     };
     let usable = setup.usable && own_problem.is_none();
     match collect(real, comm, setup, &place, usable) {
-        Ok((ranks, profiles)) => {
+        Ok((ranks, profiles, is_crowded)) => {
             let mut facts = agree(&ranks);
             if let Err(Disagreement::Settings(other, what)) = &mut facts {
                 *what = differences(real, comm, setup, *other);
@@ -153,26 +155,28 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                 watch: ranks.iter().any(|f| f.wants & WATCH != 0),
                 strict: ranks.iter().any(|f| f.strict != 0),
                 own_problem,
+                is_crowded,
             }
         }
         Err(error @ Disagreement::Off { report }) => {
-            Exchange { facts: Err(error), report, watch: false, strict: false, own_problem }
+            Exchange { facts: Err(error), report, watch: false, strict: false, own_problem, is_crowded: false }
         }
         // Only what failed on this rank may differ from the others.
         Err(error) => {
-            Exchange { facts: Err(error), report: false, watch: false, strict: setup.config.strict, own_problem }
+            let strict = setup.config.strict;
+            Exchange { facts: Err(error), report: false, watch: false, strict, own_problem, is_crowded: false }
         }
     }
 }
 
-/// The facts of all ranks, and what this one has found of profiles.
+/// The facts of all ranks, what this one has found of profiles, and whether it is crowded.
 fn collect(
     real: &Real,
     comm: MPI_Comm,
     setup: &Setup,
     place: &Location,
     usable: bool,
-) -> Result<(Vec<Facts>, Vec<u8>), Disagreement> {
+) -> Result<(Vec<Facts>, Vec<u8>, bool), Disagreement> {
     let mpi = &real.mpi;
     let (mut rank, mut size) = (0, 0);
     // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
@@ -184,8 +188,8 @@ fn collect(
     // After the meeting: nobody takes a slow file system for a rank without Nagare.
     let reads = rank == 0 && setup.config.enable;
     let profiles = if reads { Found::here(real, &setup.config.profile).encoded() } else { Vec::new() };
-    let leader = node::leader(real, comm, (rank, size)).map_err(Disagreement::Exchange)?;
-    let own = own_facts(real, setup, (place, profiles.len() as u64), usable, (rank as u64, leader as u64));
+    let around = node::around(real, comm, (rank, size)).map_err(Disagreement::Exchange)?;
+    let own = own_facts(real, setup, (place, profiles.len() as u64), usable, (rank as u64, around.leader as u64));
     let mut ranks = vec![own; size as usize];
     let bytes = size_of::<Facts>() as c_int;
     // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
@@ -200,7 +204,7 @@ fn collect(
             comm.into(),
         )
     };
-    if code == 0 { Ok((ranks, profiles)) } else { Err(Disagreement::Exchange(code)) }
+    if code == 0 { Ok((ranks, profiles, around.is_crowded)) } else { Err(Disagreement::Exchange(code)) }
 }
 
 /// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.

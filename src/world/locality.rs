@@ -21,8 +21,8 @@ pub fn bound() -> Option<Location> {
     located(Path::new("/sys/devices/system/cpu"), &affinity()?)
 }
 
-/// Whether this thread may run on a processor, by number.
-fn affinity() -> Option<Vec<bool>> {
+/// Whether this thread may run on a processor, by number. `None` where the kernel does not say.
+pub fn affinity() -> Option<Vec<bool>> {
     // SAFETY: cpu_set_t is plain data for which all zeros is the empty set; sched_getaffinity writes at most the size
     // given, and every index is below CPU_SETSIZE.
     unsafe {

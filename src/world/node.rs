@@ -7,6 +7,7 @@
 //! the keys of its ranks in its store `hash`, it splits several ranks of a host into other parts on each of them, so
 //! that a job ends in no collective after it, with Nagare or without.
 
+use super::locality;
 use super::setup::host_name;
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
@@ -14,35 +15,60 @@ use std::ffi::c_int;
 use std::fs::{read, read_link};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A number for the machine of this process. What cannot be read counts as nothing.
-fn machine() -> u64 {
-    let mut hasher = DefaultHasher::new();
-    read("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
-    host_name().hash(&mut hasher);
-    read_link("/proc/self/ns/net").unwrap_or_default().hash(&mut hasher);
-    hasher.finish()
+/// What a rank finds out of the others around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Around {
+    /// The smallest rank on its machine.
+    pub leader: c_int,
+    /// Whether more ranks may run on just the processors that it may run on than these are. Hosts that a testbed
+    /// pretends share them.
+    pub is_crowded: bool,
 }
 
-/// The smallest of the `size` ranks of `comm` on the machine of `rank`, which is this process's; collective over it.
+/// What ranks compare: a number for the machine of a process, and one for the processors it may run on.
+type Marks = [u64; 2];
+
+/// Those of this process, and how many processors these are, if that is known. What cannot be read counts as nothing.
+fn own_marks() -> (Marks, Option<usize>) {
+    let boot = read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    boot.hash(&mut hasher);
+    host_name().hash(&mut hasher);
+    read_link("/proc/self/ns/net").unwrap_or_default().hash(&mut hasher);
+    let machine = hasher.finish();
+    let affinity = locality::affinity();
+    let mut hasher = DefaultHasher::new();
+    affinity.hash(&mut hasher);
+    // A kernel that does not tell its boot is taken for that of this host alone.
+    let kernel = if boot.is_empty() { &machine.to_ne_bytes()[..] } else { &boot[..] };
+    kernel.hash(&mut hasher);
+    let processors = affinity.map(|allowed| allowed.iter().filter(|&&allowed| allowed).count());
+    ([machine, hasher.finish()], processors)
+}
+
+/// What `rank` of the `size` ranks of `comm`, which is this process's, finds out; collective over `comm`.
 ///
 /// # Errors
 /// The code with which the MPI library fails.
-pub fn leader(real: &Real, comm: MPI_Comm, (rank, size): (c_int, c_int)) -> Result<c_int, c_int> {
-    let own = machine();
-    let mut machines = vec![own; size as usize];
-    let bytes = size_of::<u64>() as c_int;
-    // SAFETY: the send buffer is one number, the receive buffer `size` of them; all ranks are in this call.
+pub fn around(real: &Real, comm: MPI_Comm, (rank, size): (c_int, c_int)) -> Result<Around, c_int> {
+    let (own, processors) = own_marks();
+    let mut marks = vec![own; size as usize];
+    let bytes = size_of::<Marks>() as c_int;
+    // SAFETY: the send buffer is one rank's marks, the receive buffer `size` of them; all ranks are in this call.
     let code = unsafe {
         (real.mpi.allgather)(
             (&raw const own).cast(),
             bytes,
             real.handles.byte.into(),
-            machines.as_mut_ptr().cast(),
+            marks.as_mut_ptr().cast(),
             bytes,
             real.handles.byte.into(),
             comm.into(),
         )
     };
-    let first = machines.iter().position(|&machine| machine == own).map_or(rank, |first| first as c_int);
-    if code == 0 { Ok(first) } else { Err(code) }
+    let first = marks.iter().position(|&[machine, _]| machine == own[0]);
+    let sharing = marks.iter().filter(|&&[_, processors]| processors == own[1]).count();
+    let is_crowded = processors.is_some_and(|processors| sharing > processors);
+    let leader = first.map_or(rank, |first| first as c_int);
+    if code == 0 { Ok(Around { leader, is_crowded }) } else { Err(code) }
 }

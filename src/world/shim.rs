@@ -125,7 +125,7 @@ impl Shim {
 
     /// How ranks wait. Found out in MPI_Init, where no other thread changes the library's variables.
     pub fn waiting(&self) -> Waiting {
-        *self.waiting.get_or_init(|| Waiting::find(self.real, self.setup().config.wait))
+        self.waiting.get().copied().unwrap_or(Waiting::Keeping)
     }
 
     /// Configuration and place of this process; reads them at the first call.
@@ -166,7 +166,8 @@ impl Shim {
         let config = &self.setup().config;
         if config.enable {
             // Not in the message's arguments, which nobody looks at below that level.
-            let waiting = self.waiting().name();
+            let find = || Waiting::find(self.real, config.wait, exchange.is_crowded);
+            let waiting = self.waiting.get_or_init(find).name();
             log::debug!("it {waiting} while it waits");
         }
         let facts = exchange.facts.as_ref().ok().filter(|_| config.enable);

@@ -130,9 +130,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_WAIT",
         values: "`library` or `pause`",
         default: "library",
-        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, but it yields where others want \
-               its processor, and then sleeps for a millisecond now and then once somebody is late by a second; or \
-               with pauses of 50 microseconds from the third look on",
+        help: "how a rank waits inside Nagare's algorithms: as the MPI library does, but it yields where ranks \
+               outnumber processors or others want its own, and then sleeps for a millisecond now and then once \
+               somebody is late by a second; or with pauses of 50 microseconds from the third look on",
         shared: false,
     },
     Variable {
