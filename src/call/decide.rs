@@ -6,7 +6,7 @@
 use super::arguments::{Arguments, Sides};
 use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{self, Shape};
-use crate::comm::learning::{Class, Unasked};
+use crate::comm::learning::{Beginning, Class, Unasked};
 use crate::comm::placement::Placement;
 use crate::comm::record::Communicator;
 use crate::comm::registry;
@@ -37,6 +37,8 @@ pub struct Decision<'c> {
     pub pacing: Pacing,
     /// Where calls like it tell what is fastest.
     pub class: Option<Class>,
+    /// Where its time is kept although it is not measured, because calls like it have not yet earned that.
+    pub early: Option<Class>,
     /// Nanoseconds that it is predicted to take, where calls like it tell what is fastest and their bytes are known.
     predicted: Option<f64>,
     limits: Limits,
@@ -102,10 +104,11 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Faster }.into());
     }
     let class = if is_free && is_exact { class(shim, &call) } else { None };
-    let mut settled = None;
+    let (mut settled, mut early) = (None, None);
     if let Some(class) = class {
         match record.learning().unasked(class) {
-            Some(Unasked::Early { is_timed }) => return Err(PassedOn::Early(record, class, is_timed)),
+            Some(Unasked::Early { way: None, is_timed }) => return Err(PassedOn::Early(record, class, is_timed)),
+            Some(Unasked::Early { way, is_timed }) => (settled, early) = (Some(way), is_timed.then_some(class)),
             Some(Unasked::Settled(way)) => settled = Some(way),
             None => {}
         }
@@ -132,7 +135,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let is_known = class.is_some() && !call.collective.has_own_sizes();
     let predicted = is_known.then(|| decision.time(&place.planner, &call));
     let algorithm = decision.algorithm;
-    Ok(Decision { record, place, call, algorithm, pacing, class, predicted, limits, sizes, sides, gathered })
+    Ok(Decision { record, place, call, algorithm, pacing, class, early, predicted, limits, sizes, sides, gathered })
 }
 
 impl Decision<'_> {
@@ -146,9 +149,12 @@ impl Decision<'_> {
         Earning::is_earned_by(self.predicted)
     }
 
-    /// What calls like it earn from now on.
-    pub fn earning(&self) -> Earning {
-        Earning::new(self.predicted, self.place.shares_memory)
+    /// How calls like it begin. Predictions are about networks, not about memory.
+    pub fn beginning(&self) -> Beginning {
+        let shares_memory = self.place.shares_memory;
+        let decision = decision::Decision::of(&self.place.planner, self.algorithm, &self.call, &self.limits);
+        let is_ours = !shares_memory && decision.is_far_faster(&self.place.planner, &self.call);
+        Beginning { earning: Earning::new(self.predicted, shares_memory), way: is_ours.then_some(self.algorithm) }
     }
 
     /// Runs `algorithm` instead.

@@ -78,7 +78,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     }
     // The ranks of a place of the pool are those of the world.
     let class = decision.class.filter(|_| private.lease.is_none());
-    let mut measured = None;
+    let mut kept = decision.early;
     if let Some(class) = class {
         match trial::step(shim, &decision, &private, class) {
             Err(failure) => {
@@ -93,7 +93,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
             }
             Ok(Step { way: Ok(algorithm), is_timed }) => {
                 decision.switch_to(algorithm);
-                measured = is_timed.then_some(class);
+                kept = is_timed.then_some(class);
                 run::prepare(arguments, &decision);
             }
         }
@@ -105,7 +105,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     let start = Instant::now();
     let outcome = run(shim, arguments, &decision, &private);
     let elapsed = start.elapsed().as_nanos() as u64;
-    if let Some(class) = measured {
+    if let Some(class) = kept {
         decision.record.learning().took(class, elapsed);
     }
     if shim.timed.load(Ordering::Relaxed) {

@@ -4,7 +4,7 @@ use super::decide::Decision;
 use super::ending::Ending;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
-use crate::comm::learning::{Class, Lesson, Step};
+use crate::comm::learning::{Beginning, Class, Lesson, Step};
 use crate::transport::agreement;
 use crate::transport::private::Private;
 use crate::transport::together::{Times, longest};
@@ -18,7 +18,8 @@ use std::time::Instant;
 
 /// Whether the library runs the call because the calls of its class have not yet earned any trials; counts it then.
 /// Ranks ask each other now and then: by the library's own on the program's communicator `comm`, while there is none of
-/// ours, whose making would be a part of the cost. No call of ours has failed there, so that all ranks come.
+/// ours, whose making would be a part of the cost. No call of ours has failed there, so that all ranks come. Calls that
+/// begin with ours need ours anyway.
 ///
 /// # Errors
 /// The code with which the library fails there. It has called the program's error handler, which may have freed the
@@ -29,9 +30,9 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
         return Ok(false);
     }
     // Not locked while the library is asked: its error handler may make calls.
-    let own = match record.learning().early(class, || decision.earning()) {
-        None => return Ok(false),
-        Some(earning) => {
+    let own = match record.learning().early(class, || decision.beginning()) {
+        None | Some(Beginning { way: Some(_), .. }) => return Ok(false),
+        Some(Beginning { earning, way: None }) => {
             if !earning.next_call() {
                 return Ok(true);
             }
@@ -62,7 +63,8 @@ fn is_enough<E>(
         let longest = ask(own)?;
         let asking = start.elapsed();
         let mut learning = decision.record.learning();
-        let Some(earning) = learning.early(class, || decision.earning()) else { return Ok(true) };
+        let Some(beginning) = learning.early(class, || decision.beginning()) else { return Ok(true) };
+        let earning = &mut beginning.earning;
         match earning.judge(asking, longest) {
             Verdict::Enough => return Ok(true),
             Verdict::Later => return Ok(false),
@@ -80,15 +82,16 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let record = decision.record;
     // Here they ask on a communicator of ours, which calls of another class have earned. The library runs calls before
     // which nobody is asked, on all ranks, also where a call of ours has failed: then no rank learns when to ask again.
-    let mut early = None;
+    let (mut early, mut way) = (None, Err(Reason::Early));
     if decision.is_long() {
         // Begun on all ranks alike, also where a call of ours has failed.
         record.learning().lesson(class, || decision.candidates());
-    } else if let Some(earning) = record.learning().early(class, || decision.earning()) {
-        if !earning.next_call() {
-            return Ok(Step { way: Err(Reason::Early), is_timed: true });
+    } else if let Some(beginning) = record.learning().early(class, || decision.beginning()) {
+        way = beginning.way.ok_or(Reason::Early);
+        if !beginning.earning.next_call() {
+            return Ok(Step { way, is_timed: true });
         }
-        early = Some(earning.times());
+        early = Some(beginning.earning.times());
     }
     if record.failed().is_err() {
         // This rank runs nothing any more; it says so as for any other call.
@@ -107,7 +110,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let mut learning = record.learning();
     let step = is_early.and_then(|is_early| {
         if is_early {
-            return Ok(Step { way: Err(Reason::Early), is_timed: true });
+            return Ok(Step { way, is_timed: true });
         }
         let tell = |level, line: String| {
             if record.rank == 0 {

@@ -1,8 +1,8 @@
 //! What the calls on a communicator have taught about which candidate is the fastest (docs/decisions/0017).
 //!
 //! ```text
-//!   Learning ─┬─► Earning: a class whose calls have not yet earned measured calls
-//!             └─► Lesson:  a class whose candidates (ways) are measured; then the fastest runs
+//!   Learning ─┬─► Beginning: a class whose calls have not yet earned measured calls
+//!             └─► Lesson:    a class whose candidates (ways) are measured; then the fastest runs
 //! ```
 
 use crate::report::learned::{Learned, LearnedWay};
@@ -135,10 +135,18 @@ fn name(way: Option<Algorithm>) -> &'static str {
 /// Ranks and nodes of a communicator, and whether its ranks are in the order of the world's.
 pub type Where = (u32, u32, bool);
 
-/// What is known of a class: what its calls earn, and, once that is enough, what they teach.
+/// How the calls of a class begin.
+pub struct Beginning {
+    /// What they earn.
+    pub earning: Earning,
+    /// What they run on meanwhile: what is predicted to be far faster than the MPI library, else that (none).
+    pub way: Option<Algorithm>,
+}
+
+/// What is known of a class: how its calls begin, and, once they have earned it, what they teach.
 struct Known {
     class: Class,
-    earning: Earning,
+    beginning: Beginning,
     lesson: Option<Box<Lesson>>,
 }
 
@@ -146,8 +154,10 @@ struct Known {
 pub enum Unasked {
     /// What was settled on: an algorithm of ours, or the MPI library.
     Settled(Option<Algorithm>),
-    /// The MPI library, since the call is early.
+    /// What the calls of the class begin with, since this one is early.
     Early {
+        /// An algorithm of ours, or the MPI library.
+        way: Option<Algorithm>,
         /// Whether [`Learning::took`] is to be told what the call takes.
         is_timed: bool,
     },
@@ -163,22 +173,22 @@ impl Learning {
     /// What the next call of the class runs on, if no rank is asked before it and it is not measured; counts it then.
     pub fn unasked(&mut self, class: Class) -> Option<Unasked> {
         let at = self.at(class).ok()?;
-        let Known { earning, lesson, .. } = &mut self.classes[at];
+        let Known { beginning: Beginning { earning, way }, lesson, .. } = &mut self.classes[at];
         match lesson {
-            None => earning.next_unasked().then(|| Unasked::Early { is_timed: earning.is_timed() }),
+            None => earning.next_unasked().then(|| Unasked::Early { way: *way, is_timed: earning.is_timed() }),
             Some(lesson) => lesson.trials.next_unmeasured().map(|way| Unasked::Settled(lesson.ways[way])),
         }
     }
 
-    /// The calls of the class so far, where nothing is measured yet; none if this is the first.
-    pub fn early(&mut self, class: Class, none: impl FnOnce() -> Earning) -> Option<&mut Earning> {
-        let Known { earning, lesson, .. } = self.known(class, none);
-        lesson.is_none().then_some(earning)
+    /// How the calls of the class begin, where nothing is measured yet: as `first` says if this is the first.
+    pub fn early(&mut self, class: Class, first: impl FnOnce() -> Beginning) -> Option<&mut Beginning> {
+        let Known { beginning, lesson, .. } = self.known(class, first);
+        lesson.is_none().then_some(beginning)
     }
 
     /// The lesson of the class, which begins with these `candidates`.
     pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
-        let known = self.known(class, || Earning::new(None, false));
+        let known = self.known(class, || Beginning { earning: Earning::new(None, false), way: None });
         known.lesson.get_or_insert_with(|| Box::new(Lesson::new(candidates())))
     }
 
@@ -190,16 +200,16 @@ impl Learning {
     /// What a call that was to be timed took here, nanoseconds.
     pub fn took(&mut self, class: Class, nanoseconds: u64) {
         let Ok(at) = self.at(class) else { return };
-        let Known { earning, lesson, .. } = &mut self.classes[at];
+        let Known { beginning, lesson, .. } = &mut self.classes[at];
         match lesson {
-            None => earning.add(nanoseconds),
+            None => beginning.earning.add(nanoseconds),
             Some(lesson) => lesson.own = nanoseconds,
         }
     }
 
-    fn known(&mut self, class: Class, none: impl FnOnce() -> Earning) -> &mut Known {
+    fn known(&mut self, class: Class, first: impl FnOnce() -> Beginning) -> &mut Known {
         let at = self.at(class).unwrap_or_else(|at| {
-            self.classes.insert(at, Known { class, earning: none(), lesson: None });
+            self.classes.insert(at, Known { class, beginning: first(), lesson: None });
             at
         });
         &mut self.classes[at]

@@ -249,18 +249,23 @@ impl Planner {
         bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
     }
 
-    /// What is predicted to be far faster than the library's own reduction, whatever messages cost. What only moves
-    /// data is measured, from the usual sizes on.
+    /// What is predicted to be far faster than the library's own reduction. What only moves data is measured, from the
+    /// usual sizes on.
     fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         if !collective.reduces() {
             return None;
         }
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
-        let is_far = |times, ours| Some(ours <= self.stock_time_where(collective, bytes, times)? * FAR);
+        self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
+    }
+
+    /// Whether an algorithm of ours with this `prediction` is predicted to be far faster than the library's own,
+    /// whatever messages cost; `false` where it is not known what that does.
+    pub fn is_far_faster(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
         let [cheapest, dearest] = self.topology().message_range();
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
-        let all = ends.into_iter().map(|(times, ours)| is_far(times, ours)).collect::<Option<Vec<bool>>>()?;
-        all.iter().all(|&far| far).then_some((algorithm, Some(prediction)))
+        let stock = |times| self.stock_time_where(collective, bytes, times);
+        ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
