@@ -3,7 +3,8 @@
 //! that the library runs because nothing is tried yet, or that is settled, counts it. What algorithm fits is
 //! [`nagare_plan::decision`]'s, which is pure.
 
-use super::arguments::{Arguments, Sides};
+use super::arguments::Arguments;
+use super::sides::Sides;
 use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{self, Shape};
 use crate::comm::learning::{Beginning, Class, Unasked};

@@ -11,8 +11,11 @@ mod decide;
 mod ending;
 mod parameters;
 mod run;
+mod sides;
+mod sizes;
 mod staged;
 mod trial;
+mod validity;
 mod watched;
 
 use self::arguments::Arguments;

@@ -1,7 +1,8 @@
 //! The buffers of a call as our algorithms use them: where they are if they are plain bytes, else as packed copies.
 
-use super::arguments::{Arguments, Sides};
+use super::arguments::Arguments;
 use super::decide::Decision;
+use super::sides::Sides;
 use crate::boundary::failure::Failure;
 use crate::buffers::blocks::{Side, Table};
 use crate::buffers::datatype::{Shape, Typed};

@@ -1,3 +1,5 @@
+use super::mpich::{IGATHER_FANOUT, ISCATTER_FANOUT};
+use super::open_mpi::WHOLE;
 use super::*;
 use std::collections::BTreeSet;
 
