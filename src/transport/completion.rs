@@ -2,7 +2,8 @@
 //! does while it waits. After a while it looks for a message that matches none of its receives, and for a notice of a
 //! rank that has given up.
 
-use super::mpi_transport::{Buffers, Channel, Line, MpiTransport, check};
+use super::line::Line;
+use super::mpi_transport::{Buffers, Channel, MpiTransport, check};
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 use crate::real::handles::ANY_TAG;

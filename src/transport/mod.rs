@@ -14,6 +14,8 @@
 
 pub mod agreement;
 mod completion;
+mod giving_up;
+mod line;
 pub mod mpi_transport;
 pub mod notice;
 pub mod pool;

@@ -6,6 +6,7 @@
 //! Open MPI 4.1.4 writes a message that is too long beyond the buffer when both ranks are on one host.) `completion.rs`
 //! has what happens then.
 
+use super::line::Line;
 use super::private::Private;
 use super::requests::{Queue, Requests};
 use super::tags::Tags;
@@ -14,23 +15,17 @@ use crate::boundary::failure::Failure;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::memory::Buffer;
 use crate::real::Real;
-use crate::real::handles::STATUS_IGNORE;
 use mpi::ffi::{MPI_Datatype, MPI_Op};
 use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 use std::ptr;
-use std::time::{Duration, Instant};
 
 /// Alignment of scratch elements, bytes: a cache line.
 const ALIGNMENT: usize = 64;
 
 /// Bytes that are copied at a time: of much more, C libraries write past the caches, and 8 MiB took a third longer.
 const COPIED: usize = 128 << 10;
-
-/// How long a call that gives up waits for its requests: a receive that had a message already is written to until the
-/// rest is there, and a send may be read from.
-const CANCELLING: Duration = Duration::from_millis(250);
 
 /// The buffers of a call in units.
 pub struct Buffers {
@@ -61,36 +56,6 @@ pub struct Channel<'r> {
     pub call: u32,
 }
 
-/// What the messages of a hop have in common.
-#[derive(Clone)]
-pub(super) struct Line {
-    /// The rank at the other end, and what it is called on the communicator.
-    pub rank: Rank,
-    pub peer: c_int,
-    pub label: Label,
-    /// Units of its segments, but for the last, from one to the next of them in bytes, and their tag.
-    pub units: u64,
-    bytes: isize,
-    pub tag: c_int,
-    /// The same of the last segment.
-    pub last_units: u64,
-    pub last_tag: c_int,
-    /// Segments that have not been reported as complete.
-    pub left: u64,
-    pub receives: bool,
-    /// Bytes of a message that may mean that the oldest receive never ends; it was asked to be cancelled then.
-    pub doubt: Option<u64>,
-    pub queue: Queue,
-}
-
-impl Line {
-    /// The units of the next segment of `left`, and its tag.
-    #[inline]
-    fn cut(&self, left: u64) -> (u64, c_int) {
-        if left >= self.units { (self.units, self.tag) } else { (left, self.last_tag) }
-    }
-}
-
 /// Memory that a call takes over from the one before.
 pub struct Spare {
     lines: Vec<Line>,
@@ -111,9 +76,9 @@ pub struct MpiTransport<'r> {
     pub(super) buffers: Buffers,
     /// By how much the address of unit 0 in memory of ours differs from where that memory begins.
     data: isize,
-    scratch: Buffer,
+    pub(super) scratch: Buffer,
     slot_bytes: usize,
-    stage: Buffer,
+    pub(super) stage: Buffer,
     /// By hop; of one that has not been opened, that of an earlier call.
     pub(super) lines: &'r mut Vec<Line>,
     pub(super) requests: &'r mut Requests,
@@ -177,53 +142,6 @@ impl<'r> MpiTransport<'r> {
         let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
         let bytes = usize::try_from(between.checked_add(shape.true_extent as u64)?).ok()?;
         bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
-    }
-
-    /// Ends what is under way: takes back the receives, so that nothing more is written to the program's buffers,
-    /// waits a while for what has matched, and leaves the scratch memory to sends that may still be under way.
-    fn give_up(&mut self) {
-        let null = self.real.handles.request_null;
-        let given_up = Instant::now();
-        let mut requests = Vec::new();
-        for line in self.lines.iter_mut() {
-            let of_line = self.requests.take_all(&mut line.queue);
-            for (nth, mut request) in of_line.into_iter().enumerate().filter(|(_, request)| *request != null) {
-                // Where there was doubt, the oldest receive was cancelled then.
-                if line.receives && !(nth == 0 && line.doubt.is_some()) {
-                    // SAFETY: a receive that has not been completed by any call; one that has its message already stays
-                    // as it is.
-                    unsafe { (self.real.mpi.cancel)(&raw mut request) };
-                }
-                requests.push(request);
-            }
-        }
-        let mut finished = vec![0; requests.len()];
-        while requests.iter().any(|request| *request != null) && given_up.elapsed() < CANCELLING {
-            let mut done = 0;
-            // SAFETY: the arrays have as many entries; every request that is not null is active, and its buffer valid.
-            // What fails now is not what made the call fail.
-            unsafe {
-                (self.real.mpi.testsome)(
-                    requests.len() as c_int,
-                    requests.as_mut_ptr(),
-                    &raw mut done,
-                    finished.as_mut_ptr(),
-                    STATUS_IGNORE,
-                )
-            };
-        }
-        std::mem::forget(std::mem::take(&mut self.scratch));
-        std::mem::forget(std::mem::take(&mut self.stage));
-    }
-}
-
-impl Drop for MpiTransport<'_> {
-    /// A call that comes to its end has nothing under way; one that fails may, and one that an exception of the
-    /// program's operation passes through.
-    fn drop(&mut self) {
-        if !self.requests.is_empty() {
-            self.give_up();
-        }
     }
 }
 
