@@ -1,10 +1,12 @@
 //! Which algorithm a call runs on: from facts all ranks share, before the first message.
 
-use crate::algorithm::{Algorithm, FORMER};
+mod parse;
+mod reason;
+
+pub use self::parse::{RuleError, parse_bytes};
+pub use self::reason::Reason;
+use crate::algorithm::Algorithm;
 use crate::collective::Collective;
-use crate::quoted;
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// What a call is, as far as every rank knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,130 +21,6 @@ pub struct Call {
     pub ranks: u32,
     /// Nodes they are on.
     pub nodes: u32,
-}
-
-/// Why a call is left to the MPI library. Every valid call that is not accelerated has one of these, and it is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// Less data than the threshold of the table.
-    Small,
-    /// All ranks are on one node and no algorithm is forced.
-    OneNode,
-    /// `stock` was asked for.
-    Asked,
-    /// A communicator of one rank.
-    OneRank,
-    /// An intercommunicator.
-    Intercommunicator,
-    /// Zero elements.
-    Empty,
-    /// An operation that does not commute.
-    NonCommutative,
-    /// A predefined operation on a type it is not known to be defined for.
-    TypeOfOperation,
-    /// One element is larger than a segment.
-    LargeElement,
-    /// An argument the library is to judge.
-    Argument,
-    /// Facts about the ranks are missing or contradictory.
-    Topology,
-    /// The configuration of some rank cannot be used, or differs from that of the others.
-    Configuration,
-    /// A buffer of some rank is in the memory of a device.
-    Device,
-    /// Too many communicators already have a private one, or the library has none to give.
-    Communicators,
-    /// Nagare is switched off.
-    Disabled,
-    /// The library's own was measured, or is predicted, to be as fast or faster.
-    Faster,
-    /// A communicator that is being freed, used by a callback that deletes an attribute of it.
-    BeingFreed,
-    /// Calls like it have not yet taken so long that it is worth finding out what is faster (docs/decisions/0017).
-    Early,
-    /// The library's own is being measured (docs/decisions/0017).
-    Tried,
-    /// Ranks outside `MPI_COMM_WORLD`, or no such communicator (yet, or any more): sessions, spawned processes.
-    Outside,
-}
-
-impl Reason {
-    /// Every reason, in report order.
-    pub const ALL: [Reason; 20] = [
-        Self::Small,
-        Self::OneNode,
-        Self::Asked,
-        Self::OneRank,
-        Self::Intercommunicator,
-        Self::Empty,
-        Self::NonCommutative,
-        Self::TypeOfOperation,
-        Self::LargeElement,
-        Self::Argument,
-        Self::Topology,
-        Self::Configuration,
-        Self::Device,
-        Self::Communicators,
-        Self::Disabled,
-        Self::Faster,
-        Self::BeingFreed,
-        Self::Early,
-        Self::Tried,
-        Self::Outside,
-    ];
-
-    /// Words for the report.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Small => "below threshold",
-            Self::OneNode => "one node",
-            Self::Asked => "asked for",
-            Self::OneRank => "one rank",
-            Self::Intercommunicator => "intercommunicator",
-            Self::Empty => "no data",
-            Self::NonCommutative => "operation does not commute",
-            Self::TypeOfOperation => "type of operation",
-            Self::LargeElement => "element larger than a segment",
-            Self::Argument => "arguments",
-            Self::Topology => "topology unknown",
-            Self::Configuration => "configuration",
-            Self::Device => "device memory",
-            Self::Communicators => "too many communicators",
-            Self::Disabled => "switched off",
-            Self::Faster => "stock as fast",
-            Self::BeingFreed => "being freed",
-            Self::Early => "not yet worth trying",
-            Self::Tried => "being measured",
-            Self::Outside => "outside the world",
-        }
-    }
-
-    /// What that means, in a few words, for people.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Small => "too little data to gain anything",
-            Self::OneNode => "all ranks are on one node",
-            Self::Asked => "a rule says so",
-            Self::OneRank => "there is nobody else",
-            Self::Intercommunicator => "two groups of ranks, which Nagare leaves alone",
-            Self::Empty => "zero elements",
-            Self::NonCommutative => "ranks must be combined in their order",
-            Self::TypeOfOperation => "the operation is not known to be defined for the type",
-            Self::LargeElement => "an element is never split",
-            Self::Argument => "the library is to judge them",
-            Self::Topology => "facts about the ranks are missing or contradictory",
-            Self::Configuration => "that of some rank cannot be used, or differs from the others'",
-            Self::Device => "a buffer of some rank is in the memory of a GPU",
-            Self::Communicators => "the library has none to give for Nagare's messages",
-            Self::Disabled => "NAGARE_ENABLE=0",
-            Self::Faster => "measured, predicted or known to be as fast as anything of Nagare's",
-            Self::BeingFreed => "called inside MPI_Comm_free or MPI_Comm_disconnect",
-            Self::Early => "such calls have not yet taken enough time to measure candidates",
-            Self::Tried => "its turn among the candidates",
-            Self::Outside => "ranks of sessions or spawned processes",
-        }
-    }
 }
 
 /// The outcome of a decision.
@@ -218,15 +96,6 @@ const fn default(collective: Collective, min: u64) -> Rule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules(Vec<Rule>);
 
-/// What is wrong with a rule text.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{item}`: {problem}; expected {expected}")]
-pub struct RuleError {
-    item: String,
-    problem: String,
-    expected: String,
-}
-
 impl Rules {
     /// Reads `collective=algorithm[:min-max]` items separated by `;`, such as
     /// `bcast=grouped_two_tree:64K-;alltoall=xor;all=stock`. Bytes take the suffixes K, M and G; earlier items come
@@ -236,7 +105,7 @@ impl Rules {
     /// [`RuleError`] names the item, what is wrong with it and what was expected.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let items = text.split(';').map(str::trim).filter(|item| !item.is_empty());
-        items.map(parse_rule).collect::<Result<Vec<Rule>, RuleError>>().map(Self)
+        items.map(parse::rule).collect::<Result<Vec<Rule>, RuleError>>().map(Self)
     }
 
     /// Whether nothing is prescribed.
@@ -313,76 +182,6 @@ impl Rule {
             (None, Prescription::Force(a) | Prescription::Measured(Some(a))) => a.implements(collective),
         }
     }
-}
-
-fn parse_rule(item: &str) -> Result<Rule, RuleError> {
-    let error = |problem: String, expected: String| RuleError { item: quoted(item), problem, expected };
-    let Some((collective, rest)) = item.split_once('=') else {
-        return Err(error("no `=`".into(), "collective=algorithm[:min-max]".into()));
-    };
-    let (algorithm, range) = rest.split_once(':').map_or((rest, None), |(a, r)| (a, Some(r)));
-    let (name, algorithm) = (collective.trim(), algorithm.trim());
-    let collective = match name {
-        "all" => None,
-        name => Some(Collective::from_name(name).ok_or_else(|| {
-            let names: Vec<&str> = Collective::ALL.iter().map(|c| c.name()).collect();
-            error(format!("unknown collective `{}`", quoted(name)), format!("all, {}", names.join(", ")))
-        })?),
-    };
-    let prescription = match algorithm {
-        "stock" => Prescription::Stock,
-        name => {
-            let names = || [Algorithm::names(collective), vec!["stock"]].concat().join(", ");
-            let algorithm = Algorithm::from_name(name).ok_or_else(|| {
-                let former = FORMER.iter().find(|(former, _)| *former == name);
-                let unknown = || format!("unknown algorithm `{}`", quoted(name));
-                error(former.map_or_else(unknown, |(former, now)| format!("`{former}` is now {now}")), names())
-            })?;
-            if let Some(c) = collective.filter(|&c| !algorithm.implements(c)) {
-                return Err(error(format!("`{name}` does not implement {c}"), names()));
-            }
-            Prescription::Force(algorithm)
-        }
-    };
-    let (min, max) = match range.map(str::trim) {
-        None => (0, u64::MAX),
-        Some(range) if collective.is_some_and(Collective::has_own_sizes) => {
-            let problem = format!("{name} has no `{}`: a rank knows its own counts only", quoted(range));
-            return Err(error(problem, format!("{name}=algorithm")));
-        }
-        Some(range) => {
-            let expected = || "bytes as min-max, min- or -max, such as 64K-1M".to_owned();
-            let (min, max) =
-                range.split_once('-').ok_or_else(|| error(format!("no `-` in `{}`", quoted(range)), expected()))?;
-            let bound = |text: &str, default| match text.trim() {
-                "" => Ok(default),
-                text => parse_bytes(text)
-                    .ok_or_else(|| error(format!("`{}` is no number of bytes", quoted(text)), expected())),
-            };
-            let (min, max) = (bound(min, 0)?, bound(max, u64::MAX)?);
-            if min > max {
-                return Err(error(format!("{min} is above {max}"), expected()));
-            }
-            (min, max)
-        }
-    };
-    Ok(Rule { collective, prescription, min, max })
-}
-
-/// A number of bytes with an optional suffix K, M or G (powers of 1024).
-pub fn parse_bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let shift = match text.chars().last()?.to_ascii_uppercase() {
-        'K' => 10,
-        'M' => 20,
-        'G' => 30,
-        _ => 0,
-    };
-    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
-    if !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
