@@ -12,6 +12,7 @@ use super::doing::{CALLS, Doing};
 use super::door::Door;
 use super::peers::Peers;
 use crate::boundary::say;
+use nagare_plan::fabric::Adapter;
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::Topology;
 use nagare_watch::{Answer, LIBRARY, Now, Overdue, overdue};
@@ -114,10 +115,13 @@ impl Thread {
     /// The hosts and switches that a message between two ranks passes, where the network is known.
     fn route(&self, from: Rank, to: Rank) -> Option<String> {
         let (network, nodes) = (self.topology.network()?, self.topology.nodes());
-        let host = |rank: Rank| Some(network.host(*nodes.get(rank as usize)?));
-        let (fabric, from) = (network.fabric(), host(from)?);
-        let links = fabric.route(from, host(to)?);
+        let adapter = |rank: Rank| {
+            Some(Adapter { host: network.host(*nodes.get(rank as usize)?), number: self.topology.adapter(rank) })
+        };
+        let (fabric, from) = (network.fabric(), adapter(from)?);
+        let links = fabric.route(from, adapter(to)?);
         let passed = links.iter().map(|&link| fabric.node_name(fabric.end(link)));
-        (!links.is_empty()).then(|| [fabric.node_name(from)].into_iter().chain(passed).collect::<Vec<_>>().join(" > "))
+        (!links.is_empty())
+            .then(|| [fabric.node_name(from.host)].into_iter().chain(passed).collect::<Vec<_>>().join(" > "))
     }
 }

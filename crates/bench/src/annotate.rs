@@ -30,9 +30,10 @@ pub fn annotate(results: &mut Results, fabric: &Fabric, placement: &Placement) {
 
 /// Fills in what of the latency of messages the links take by the file.
 pub fn annotate_links(results: &mut Results, fabric: &Fabric, placement: &Placement) {
+    let adapters = placement.adapters(fabric);
     for message in results.messages.iter_mut().filter(|message| message.test == LATENCY) {
-        let hosts = |&(from, to): &(u32, u32)| Some((placement.host(from)?, placement.host(to)?));
-        let Some((from, to)) = message.flows.first().and_then(hosts) else { continue };
+        let adapters = |&(from, to): &(u32, u32)| Some((*adapters.get(from as usize)?, *adapters.get(to as usize)?));
+        let Some((from, to)) = message.flows.first().and_then(adapters) else { continue };
         // Half a round trip.
         let both = [fabric.route(from, to), fabric.route(to, from)].concat();
         message.links = both.into_iter().map(|link| fabric.latency_us(link)).sum::<f64>() / 2.0;
@@ -40,8 +41,9 @@ pub fn annotate_links(results: &mut Results, fabric: &Fabric, placement: &Placem
 }
 
 fn least(goodput: &Goodput, fabric: &Fabric, placement: &Placement) -> Limit {
-    let host = |rank| placement.host(rank).unwrap_or(HostId(0));
-    routed(fabric, goodput.flows.iter().map(|&(from, to)| (host(from), host(to), goodput.bytes as f64)))
+    let adapters = placement.adapters(fabric);
+    let adapter = |rank: u32| adapters.get(rank as usize).copied().unwrap_or(HostId(0).into());
+    routed(fabric, goodput.flows.iter().map(|&(from, to)| (adapter(from), adapter(to), goodput.bytes as f64)))
 }
 
 #[cfg(test)]

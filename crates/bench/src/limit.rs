@@ -17,7 +17,7 @@
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};
 use crate::operation::Operation;
-use nagare_plan::fabric::{DirectedLink, Fabric, HostId, Level, LevelChoice, Placement, Router};
+use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, HostId, Level, LevelChoice, Placement, Router};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a link's rate that reaches the program: 1448 bytes of data in a frame of 1514 (Ethernet, IPv4, TCP with
@@ -42,9 +42,11 @@ fn seconds(bytes: f64, mbit: f64) -> f64 {
 
 /// The limit of an operation. `bytes` are those of its unit ([`Operation::unit`]), in the mean where blocks differ.
 pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root: u32, bytes: u64) -> Limit {
-    let root = placement.host(root).unwrap_or(HostId(0));
-    let ranks = ranks_of_hosts(placement);
-    let hosts: Vec<HostId> = ranks.keys().copied().collect();
+    let adapters = placement.adapters(fabric);
+    let at_root = adapters.get(root as usize).copied().unwrap_or(HostId(0).into());
+    let root = at_root.host;
+    let ranks = ranks_of_adapters(&adapters);
+    let hosts: Vec<HostId> = placement.hosts().iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
     let n = bytes as f64;
     match operation {
         Operation::Bcast | Operation::Reduce => {
@@ -69,17 +71,17 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             scattered(fabric, &blocks)
         }
         Operation::Gather => {
-            let flows = ranks.iter().map(|(&from, &count)| (from, root, n * count as f64));
+            let flows = ranks.iter().map(|(&from, &count)| (from, at_root, n * count as f64));
             routed(fabric, flows)
         }
         Operation::Scatter => {
-            let flows = ranks.iter().map(|(&to, &count)| (root, to, n * count as f64));
+            let flows = ranks.iter().map(|(&to, &count)| (at_root, to, n * count as f64));
             routed(fabric, flows)
         }
         Operation::Gatherv | Operation::Scatterv => {
-            let flows = (0..).zip(placement.hosts()).map(|(rank, &host)| {
+            let flows = (0..).zip(&adapters).map(|(rank, &adapter)| {
                 let blocks = (count(operation, bytes / ELEMENT, rank, rank) * ELEMENT) as f64;
-                if operation == Operation::Gatherv { (host, root, blocks) } else { (root, host, blocks) }
+                if operation == Operation::Gatherv { (adapter, at_root, blocks) } else { (at_root, adapter, blocks) }
             });
             routed(fabric, flows)
         }
@@ -89,9 +91,9 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             routed(fabric, flows)
         }
         Operation::Alltoallv | Operation::AlltoallvSparse => {
-            let mut between: BTreeMap<(HostId, HostId), f64> = BTreeMap::new();
-            for (from, &start) in (0..).zip(placement.hosts()) {
-                for (to, &end) in (0..).zip(placement.hosts()) {
+            let mut between: BTreeMap<(Adapter, Adapter), f64> = BTreeMap::new();
+            for (from, &start) in (0..).zip(&adapters) {
+                for (to, &end) in (0..).zip(&adapters) {
                     let elements = count(operation, bytes / ELEMENT, from, to);
                     *between.entry((start, end)).or_insert(0.0) += (elements * ELEMENT) as f64;
                 }
@@ -102,7 +104,7 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
 }
 
 /// The limit of transfers (from, to, bytes) that happen at the same time under the fixed routes.
-pub fn routed(fabric: &Fabric, flows: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Limit {
+pub fn routed(fabric: &Fabric, flows: impl IntoIterator<Item = (Adapter, Adapter, f64)>) -> Limit {
     let mut load = vec![0.0; fabric.directed_link_count()];
     let mut router = Router::new(fabric);
     for (from, to, bytes) in flows {
@@ -150,11 +152,11 @@ fn levels(fabric: &Fabric) -> Vec<Level> {
     fabric.levels_by(&LevelChoice::Default)
 }
 
-/// Number of ranks on each host that has some.
-fn ranks_of_hosts(placement: &Placement) -> BTreeMap<HostId, usize> {
+/// Number of ranks on each adapter that has some.
+fn ranks_of_adapters(adapters: &[Adapter]) -> BTreeMap<Adapter, usize> {
     let mut ranks = BTreeMap::new();
-    for &host in placement.hosts() {
-        *ranks.entry(host).or_insert(0) += 1;
+    for &adapter in adapters {
+        *ranks.entry(adapter).or_insert(0) += 1;
     }
     ranks
 }

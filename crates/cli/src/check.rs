@@ -72,7 +72,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let played = exchange && report.transfers <= MOST_PLAYED;
     let flow = planner.exchange_pacing(algorithm, bytes).and_then(|pacing| pacing.flow);
     let behind = flow.map(|flow| flow.behind);
-    let in_time = played.then(|| timeline(&schedule, fabric, placement.hosts(), bytes, behind));
+    let in_time = played.then(|| timeline(&schedule, fabric, &placement.adapters(fabric), bytes, behind));
     let in_time = in_time.transpose()?;
     let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
     // Rounds of an exchange do not wait for one another: what meets is seen in time only.

@@ -1,11 +1,11 @@
 //! Generators and routes: sizes, and properties of every route.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use nagare_plan::fabric::{
-    DirectedLink, Fabric, FabricBuilder, Generator, HostId, LinkRate, NodeId, Placement, Router, Routing, SHIPPED,
-    TierRates,
+    Adapter, DirectedLink, Fabric, FabricBuilder, Generator, HostId, LinkRate, NodeId, Placement, Router, Routing,
+    SHIPPED, TierRates,
 };
 use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use proptest::prelude::*;
@@ -186,19 +186,28 @@ impl<'f> Documented<'f> {
         Self { fabric, out, divisors, fixed }
     }
 
-    /// `hops`: from every node to the destination.
-    fn route(&self, hops: &[usize], from: HostId, to: HostId) -> Vec<DirectedLink> {
+    /// `hops`: from every node to the host of the destination.
+    fn route(&self, hops: &[usize], source: Adapter, destination: Adapter) -> Vec<DirectedLink> {
+        let (from, to) = (source.host, destination.host);
         let (mut at, mut route) = (NodeId::from(from), Vec::new());
         while at != NodeId::from(to) {
             let nearer = |link: &&DirectedLink| {
                 let end = self.fabric.end(**link);
                 hops[end.0 as usize] < hops[at.0 as usize] && (!self.fabric.is_host(end) || end == to.into())
             };
-            let rule = || {
-                let equal: Vec<_> = self.out[at.0 as usize].iter().filter(nearer).collect();
-                *equal[to.0 as usize / self.divisors[at.0 as usize] % equal.len()]
+            let equal: Vec<DirectedLink> = self.out[at.0 as usize].iter().filter(nearer).copied().collect();
+            let fixed = self.fixed.get(&(at, to)).copied().filter(|&link| !self.fabric.is_host(self.fabric.end(link)));
+            let link = if at == NodeId::from(from) {
+                equal[source.number as usize % equal.len()]
+            } else if let Some(fixed) = fixed {
+                fixed
+            } else if self.fabric.is_host(self.fabric.end(equal[0])) {
+                let own = self.out[to.0 as usize][destination.number as usize].reverse();
+                if equal.contains(&own) { own } else { equal[0] }
+            } else {
+                let number = to.0 as usize / self.divisors[at.0 as usize] + destination.number as usize;
+                equal[number % equal.len()]
             };
-            let link = self.fixed.get(&(at, to)).copied().unwrap_or_else(rule);
             at = self.fabric.end(link);
             route.push(link);
         }
@@ -211,8 +220,10 @@ fn assert_documented(fabric: &Fabric, routing: Routing) {
     let documented = Documented::new(fabric, routing);
     let mut router = Router::new(fabric);
     let hops: Vec<Vec<usize>> = fabric.hosts().map(|to| hops(fabric, to)).collect();
-    for (from, (to, hops)) in fabric.hosts().flat_map(|from| fabric.hosts().zip(&hops).map(move |to| (from, to))) {
-        let expected = documented.route(hops, from, to);
+    let adapters = |host| (0..fabric.adapters(host)).map(move |number| Adapter { host, number });
+    let all: Vec<Adapter> = fabric.hosts().flat_map(adapters).collect();
+    for (from, to) in all.iter().flat_map(|&from| all.iter().map(move |&to| (from, to))) {
+        let expected = documented.route(&hops[to.host.0 as usize], from, to);
         assert_eq!(router.route(from, to), expected, "{} by {routing:?}: {from:?} to {to:?}", fabric.name());
         assert_eq!(fabric.routes_to(to).from(fabric, from), expected, "{} by {routing:?}", fabric.name());
     }
@@ -244,7 +255,7 @@ fn routes_of_shipped_and_generated_fabrics_are_the_documented_ones() {
     }
 }
 
-/// A chain of `switches` with further links between them, and hosts on one to three of them each; `fixed`: switch, host
+/// A chain of `switches` with further links between them, and hosts with one to three links, to one or several of them; `fixed`: switch, host
 /// and next switch, left out where there is no such link or nothing would arrive.
 fn on_several_switches(
     switches: usize,
@@ -262,9 +273,7 @@ fn on_several_switches(
     for (index, on) in hosts.iter().enumerate() {
         let host = format!("n{index}");
         builder.host(&host).unwrap();
-        for on in on.iter().map(|on| on % switches).collect::<BTreeSet<_>>() {
-            builder.link(&switch(on), &host, rate).unwrap();
-        }
+        on.iter().for_each(|&on| builder.link(&switch(on), &host, rate).unwrap());
     }
     // Links there are already, and of switches to themselves, are refused.
     for &(from, to) in further {

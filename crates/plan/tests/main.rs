@@ -1,6 +1,7 @@
 //! One program for all of these tests: it is linked once, and tests of different files run at the same time. Only the
 //! tests of parsers are programs of their own, since they count the memory that is taken.
 
+mod adapters;
 mod aggregated;
 mod between_nodes;
 mod contention_free;

@@ -1,7 +1,7 @@
 //! Where the rails of a communicator lie: its grid, the orders of dimensions, the aggregators.
 
 use crate::cost::{self, Message};
-use crate::pattern::{self, RailOptions, Rails};
+use crate::pattern::{self, NodeTrees, RailOptions, Rails};
 use crate::topology::{DimensionOrder, Grid, Hierarchy, Network, NodeRanks, Origin, Topology, Wires};
 
 /// The rails of a communicator. On a torus the dimensions take turns in as many lanes as a host can feed; the levels of
@@ -12,7 +12,10 @@ pub fn lay(topology: &Topology, hierarchy: &Hierarchy, node_ranks: &NodeRanks, o
     let fewest = (0..node_ranks.nodes()).map(|node| node_ranks.on(node).len() as u32).min().unwrap_or(1);
     let aggregators = aggregators.unwrap_or_else(|| topology.aggregators()).clamp(1, fewest.max(1));
     let ordered = grid.ordered(order);
-    let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs);
+    // Nodes are taken to be alike.
+    let adapter = |aggregator| topology.adapter(NodeTrees::aggregator(node_ranks, 0, aggregator, aggregators));
+    let adapters: Vec<u32> = if node_ranks.nodes() > 0 { (0..aggregators).map(adapter).collect() } else { Vec::new() };
+    let rails = |lanes| Rails::new(grid.clone(), lanes, aggregators, pairs).over(adapters.clone());
     let network = topology.network();
     let levels = matches!(grid.origin(), Origin::Levels | Origin::Line);
     if levels && ordered.len() > 1 && order == DimensionOrder::default() {

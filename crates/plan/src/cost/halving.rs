@@ -80,6 +80,8 @@ struct Transfer {
     to: u32,
     positions: u32,
     runs: u32,
+    /// The adapter of both hosts that it uses.
+    adapter: u32,
 }
 
 /// The transfers of every step, of all nodes and lanes.
@@ -88,7 +90,7 @@ fn transfers(collective: Collective, rails: &Rails) -> Vec<Vec<Transfer>> {
     for (lane, from) in (0..rails.lanes().len() as u32).flat_map(|l| (0..rails.nodes()).map(move |node| (l, node))) {
         for (step, transfer) in halving.iter_mut().zip(rails.halving(lane, from)) {
             let (positions, runs) = (transfer.sent.len(), transfer.sent.runs().len() as u32);
-            step.push(Transfer { from, to: transfer.to, positions, runs });
+            step.push(Transfer { from, to: transfer.to, positions, runs, adapter: rails.adapter_of(lane) });
         }
     }
     let back = |t: &Transfer| Transfer { from: t.to, to: t.from, ..*t };
@@ -118,7 +120,7 @@ impl Loaded {
         let (mut share, mut longest, mut mean) = (0.0_f64, Way::default(), Way::default());
         let count = transfers.len() as f64;
         for transfer in &transfers {
-            let way = wires.way(transfer.from, transfer.to);
+            let way = wires.between((transfer.from, transfer.adapter), (transfer.to, transfer.adapter));
             let sent = f64::from(transfer.positions) / f64::from(parts);
             way.links.iter().for_each(|&link| *links.entry(link).or_insert(0.0) += sent * wires.per_byte(link));
             share = share.max(sent);

@@ -131,7 +131,8 @@ impl FabricBuilder {
         }
     }
 
-    /// Joins two declared nodes, of which one at least is a switch.
+    /// Joins two declared nodes, of which one at least is a switch. Every link of a host is an adapter of it, also a
+    /// further one to the same switch.
     pub fn link(&mut self, a: &str, b: &str, rate: LinkRate) -> Result<(), BuildError> {
         let (from, to) = (self.end(a)?, self.end(b)?);
         let pair = || (a.to_owned(), b.to_owned());
@@ -153,7 +154,8 @@ impl FabricBuilder {
         if self.links.len() >= MAX_LINKS {
             return Err(too_large("links", MAX_LINKS));
         }
-        if self.joined.contains_key(&(from, to)) {
+        let are_switches = matches!((from, to), (End::Switch(_), End::Switch(_)));
+        if are_switches && self.joined.contains_key(&(from, to)) {
             return Err(BuildError::DuplicateLink(pair().0, pair().1));
         }
         let link = self.links.len() as u32;

@@ -1,6 +1,6 @@
 //! Whether no two messages of any round meet on a link, for schedules too large to keep whole.
 
-use super::check::{CheckError, check_hosts, host_of};
+use super::check::{CheckError, check_hosts, placed};
 use super::model::{DirectedLink, Fabric};
 use super::placement::Placement;
 use super::routing::Router;
@@ -44,6 +44,7 @@ pub fn certify<'a>(
     rounds: impl Iterator<Item = (String, &'a [(u32, u32)])>,
 ) -> Result<Certificate, CheckError> {
     check_hosts(fabric, placement)?;
+    let adapters = placement.adapters(fabric);
     let mut router = Router::new(fabric);
     let mut certificate = Certificate { rounds: 0, messages: 0, in_conflict: 0, counterexample: None };
     // Of every directed link the messages of this round on it, and the first of them.
@@ -53,7 +54,7 @@ pub fn certify<'a>(
         let mut met = None;
         let mut touched = Vec::new();
         for (at, &(from, to)) in messages.iter().enumerate() {
-            let route = router.route(host_of(placement, &label, from)?, host_of(placement, &label, to)?);
+            let route = router.route(placed(&adapters, &label, from)?, placed(&adapters, &label, to)?);
             certificate.messages += u64::from(!route.is_empty());
             for link in route {
                 let (count, first) = &mut carried[link.index()];
@@ -72,9 +73,7 @@ pub fn certify<'a>(
             if certificate.counterexample.is_none() {
                 let (first, second) = (messages[first], messages[second]);
                 let mut route = |(from, to)| {
-                    Ok::<_, CheckError>(
-                        router.route(host_of(placement, &label, from)?, host_of(placement, &label, to)?),
-                    )
+                    Ok::<_, CheckError>(router.route(placed(&adapters, &label, from)?, placed(&adapters, &label, to)?))
                 };
                 let (one, other) = (route(first)?, route(second)?);
                 let is_crowded = |link: &DirectedLink| carried[link.index()].0 > fabric.parallel(*link);

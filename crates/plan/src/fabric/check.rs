@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::model::{DirectedLink, Fabric, HostId};
+use super::model::{Adapter, DirectedLink, Fabric};
 use super::placement::Placement;
 use super::routing::Router;
 
@@ -112,12 +112,13 @@ const MAX_CONFLICTS: usize = 100_000;
 /// once, however many links it shares. Takes O(total route length) plus the conflicts themselves.
 pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result<CheckReport, CheckError> {
     check_hosts(fabric, placement)?;
+    let adapters = placement.adapters(fabric);
     let mut router = Router::new(fabric);
     let mut uses: BTreeMap<DirectedLink, LinkUse> = BTreeMap::new();
     let mut report =
         CheckReport { rounds: rounds.len(), transfers: 0, links: Vec::new(), conflicts: Vec::new(), more: false };
     for (number, round) in rounds.iter().enumerate() {
-        let routes = routes(round, placement, &mut router)?;
+        let routes = routes(round, &adapters, &mut router)?;
         report.transfers += routes.iter().filter(|r| !r.is_empty()).count();
         let mut on_link: BTreeMap<DirectedLink, Vec<usize>> = BTreeMap::new();
         for (i, route) in routes.iter().enumerate() {
@@ -157,9 +158,9 @@ impl LinkUse {
 }
 
 /// The route of every transfer of a round.
-fn routes(round: &Round, placement: &Placement, router: &mut Router) -> Result<Vec<Vec<DirectedLink>>, CheckError> {
-    let host = |rank| host_of(placement, &round.label, rank);
-    round.transfers.iter().map(|t| Ok(router.route(host(t.from)?, host(t.to)?))).collect()
+fn routes(round: &Round, adapters: &[Adapter], router: &mut Router) -> Result<Vec<Vec<DirectedLink>>, CheckError> {
+    let adapter = |rank| placed(adapters, &round.label, rank);
+    round.transfers.iter().map(|t| Ok(router.route(adapter(t.from)?, adapter(t.to)?))).collect()
 }
 
 /// Whether the placement is one on this fabric.
@@ -171,10 +172,10 @@ pub(super) fn check_hosts(fabric: &Fabric, placement: &Placement) -> Result<(), 
     }
 }
 
-/// The host of a rank that takes part in a round.
-pub(super) fn host_of(placement: &Placement, label: &str, rank: u32) -> Result<HostId, CheckError> {
-    let unknown = || CheckError::UnknownRank { label: label.to_owned(), rank, ranks: placement.rank_count() };
-    placement.host(rank).ok_or_else(unknown)
+/// The adapter of a rank that takes part in a round, of those of all ranks.
+pub(super) fn placed(adapters: &[Adapter], label: &str, rank: u32) -> Result<Adapter, CheckError> {
+    let unknown = || CheckError::UnknownRank { label: label.to_owned(), rank, ranks: adapters.len() };
+    adapters.get(rank as usize).copied().ok_or_else(unknown)
 }
 
 /// Pairs of transfers and the links they share, at most `limit` pairs; `more` is set where there were more.

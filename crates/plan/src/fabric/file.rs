@@ -27,6 +27,7 @@
 //! or, in place of hosts, switches and links, `[generator]` with a `kind` and its parameters
 //! ([`Generator`]); `bandwidth` and `latency` are then given there, as one number or one per tier.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -221,6 +222,13 @@ impl Reader<'_> {
             parallel: l.parallel.unwrap_or(1),
         };
         let ends = [self.expand_all(&l.from)?, self.expand_all(&l.to)?];
+        for (names, place) in ends.iter().zip([&l.from, &l.to]) {
+            let mut seen = HashSet::new();
+            if let Some(again) = names.iter().find(|name| !seen.insert(*name)) {
+                // Two links of a host are two adapters, and nobody says that in such a way.
+                return Err(self.error(Some(place.span()), format!("'{again}' is in the list twice; expected it once")));
+            }
+        }
         for from in &ends[0] {
             for to in &ends[1] {
                 b.link(from, to, rate).map_err(|e| {

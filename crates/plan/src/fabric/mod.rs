@@ -39,7 +39,7 @@ pub use generator::{Generator, TierRates};
 pub use groups::Level;
 pub use head_of_line::{StepTraffic, steps};
 pub use level_choice::LevelChoice;
-pub use model::{DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus};
+pub use model::{Adapter, DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus, adapter_of};
 pub use names::{PatternError, expand};
 pub use placement::{Placement, PlacementError};
 pub use routing::{Router, RoutesTo};

@@ -20,6 +20,29 @@ impl From<HostId> for NodeId {
     }
 }
 
+/// A network adapter: one of the links of a host, numbered in the order of the file. A host alone stands for its first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Adapter {
+    /// Whose.
+    pub host: HostId,
+    /// Which of [`Fabric::links_of`] it.
+    pub number: u32,
+}
+
+impl From<HostId> for Adapter {
+    fn from(host: HostId) -> Self {
+        Self { host, number: 0 }
+    }
+}
+
+/// Which of `adapters` of a host the process uses that is at `slot` of `width` processes there: they are spread over
+/// them, and where each aggregator of a node can have its own, it does.
+pub fn adapter_of(slot: u32, width: u32, adapters: u32) -> u32 {
+    let used = u64::from(adapters.min(width).max(1));
+    let number = ((u64::from(slot) + 1) * used - 1) / u64::from(width.max(1));
+    number.min(used - 1) as u32
+}
+
 /// One direction of a link: link number × 2, plus 1 for the direction from `b` to `a`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DirectedLink(pub u32);
@@ -227,6 +250,11 @@ impl Fabric {
     pub fn link_name(&self, link: DirectedLink) -> String {
         let (from, to) = (self.start(link), self.end(link));
         format!("{} -> {}", self.node_name(from), self.node_name(to))
+    }
+
+    /// Number of adapters of a host.
+    pub fn adapters(&self, host: HostId) -> u32 {
+        self.links_of(host).len() as u32
     }
 
     /// Bandwidth of all links of a host together, Mbit/s.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::groups::Level;
-use super::model::{Fabric, HostId};
+use super::model::{Adapter, Fabric, HostId, adapter_of};
 
 /// The host of every rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +93,23 @@ impl Placement {
     /// The host of a rank; `None` for a rank there is not.
     pub fn host(&self, rank: u32) -> Option<HostId> {
         self.hosts.get(rank as usize).copied()
+    }
+
+    /// The adapter of every rank: those of a host, in their order, are spread over its adapters.
+    pub fn adapters(&self, fabric: &Fabric) -> Vec<Adapter> {
+        let mut width = vec![0u32; fabric.host_count()];
+        let slots = self.hosts.iter().map(|host| {
+            let width = width.get_mut(host.0 as usize)?;
+            *width += 1;
+            Some(*width - 1)
+        });
+        let slots: Vec<Option<u32>> = slots.collect();
+        let adapter = |(&host, slot): (&HostId, Option<u32>)| match slot {
+            Some(slot) => Adapter { host, number: adapter_of(slot, width[host.0 as usize], fabric.adapters(host)) },
+            // Of another fabric.
+            None => host.into(),
+        };
+        self.hosts.iter().zip(slots).map(adapter).collect()
     }
 
     /// The host of every rank.

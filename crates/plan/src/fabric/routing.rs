@@ -1,8 +1,10 @@
 //! Routes: shortest paths fixed by the destination, unless the file says otherwise.
 //!
-//! At every node the next hop towards a host depends on that host alone. Among the links on a shortest path, in link
-//! order, the one numbered `index of the destination host / divisor % number of such links` is taken; `[routes]`
-//! overrides it. The divisor is 1, or with [`Routing::DModK`] the product of the uplinks of a switch of each tier
+//! At every switch the next hop towards an adapter of a host depends on that adapter alone. Among the links on a
+//! shortest path to the host, in link order, the one numbered `(index of the host / divisor + number of the adapter) %
+//! number of such links` is taken; `[routes]` overrides it. A switch that the adapter is on takes its link, one that
+//! only other adapters of the host are on the first of these. A host takes, among its links on a shortest path, the one
+//! numbered `number of the sending adapter % number of such links`. The divisor is 1, or with [`Routing::DModK`] the product of the uplinks of a switch of each tier
 //! below:
 //!
 //! ```text
@@ -14,14 +16,14 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::error::BuildError;
-use super::model::{DirectedLink, Fabric, HostId, NodeId, Routing};
+use super::model::{Adapter, DirectedLink, Fabric, HostId, NodeId, Routing};
 
 const FAR: u32 = u32::MAX;
 
 /// The forwarding tables of all switches for one destination: O(switches) memory.
 #[derive(Debug, Clone)]
 pub struct RoutesTo {
-    destination: HostId,
+    destination: Adapter,
     /// As of [`Shortest::hops`].
     hops: Vec<u32>,
     /// Per switch: the link it takes.
@@ -29,8 +31,8 @@ pub struct RoutesTo {
 }
 
 impl RoutesTo {
-    /// The host these routes lead to.
-    pub fn destination(&self) -> HostId {
+    /// The adapter these routes lead to.
+    pub fn destination(&self) -> Adapter {
         self.destination
     }
 
@@ -40,9 +42,9 @@ impl RoutesTo {
         self.next.get(slot).copied().flatten()
     }
 
-    /// The directed links from a host to the destination, in order; empty for the destination itself.
-    pub fn from(&self, fabric: &Fabric, source: HostId) -> Vec<DirectedLink> {
-        let first = fabric.first_link(&self.hops, source, self.destination);
+    /// The directed links from an adapter to the destination, in order; empty on the destination's own host.
+    pub fn from(&self, fabric: &Fabric, source: impl Into<Adapter>) -> Vec<DirectedLink> {
+        let first = fabric.first_link(&self.hops, source.into(), self.destination.host);
         fabric.path(first, |switch| self.next_of_switch(fabric, switch))
     }
 }
@@ -58,25 +60,29 @@ struct Shortest {
     nearer: Vec<DirectedLink>,
 }
 
-/// The destination's index, divided, picks among equal next hops.
-fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, destination: HostId, divisor: u32) -> Option<DirectedLink> {
+/// Picks among equal next hops by a number.
+fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, number: u32) -> Option<DirectedLink> {
     let count = equal.clone().count();
-    (count > 0).then(|| (destination.0 / divisor) as usize % count).and_then(|k| equal.clone().nth(k))
+    (count > 0).then(|| number as usize % count).and_then(|k| equal.clone().nth(k))
 }
 
 impl Shortest {
     /// The link that `switch` takes towards `destination`: O(links of the destination), once O(links of the switch).
-    fn next_hop(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> Option<DirectedLink> {
-        let forced = fabric.fixed.get(&destination).and_then(|table| table.get(&switch));
-        if forced.is_some() {
-            return forced.copied();
-        }
+    fn next_hop(&mut self, fabric: &Fabric, switch: NodeId, destination: Adapter) -> Option<DirectedLink> {
+        let Adapter { host, number } = destination;
         let slot = |n: NodeId| n.0 as usize - fabric.host_count();
         let here = self.hops[slot(switch)];
+        // A host has few links, its switch may have thousands.
+        let out = fabric.links_of(host);
+        let is_here = |link: &&DirectedLink| fabric.end(**link) == switch;
+        let own = || out.get(number as usize).filter(is_here).or_else(|| out.iter().find(is_here));
+        let forced = fabric.fixed.get(&host).and_then(|table| table.get(&switch)).copied();
+        // Where a file sends to the host itself, it does not say by which of its adapters.
+        if let Some(forced) = forced.filter(|&link| !fabric.is_host(fabric.end(link))) {
+            return Some(forced);
+        }
         if here == 1 {
-            // A host has few links, its switch may have thousands.
-            let mut out = fabric.links_of(destination).iter();
-            return out.find(|&&link| fabric.end(link) == switch).map(|link| link.reverse());
+            return own().map(|link| link.reverse());
         }
         let (first, count) = &mut self.of_switch[slot(switch)];
         if *count == 0 {
@@ -89,14 +95,15 @@ impl Shortest {
             *count = self.nearer.len() as u32 - *first;
         }
         let equal = &self.nearer[*first as usize..(*first + *count) as usize];
-        pick(equal.iter().copied(), destination, fabric.divisors[slot(switch)])
+        pick(equal.iter().copied(), (host.0 / fabric.divisors[slot(switch)]).wrapping_add(number))
     }
 }
 
 impl Fabric {
-    /// The forwarding tables towards one host: O(switches + links) time.
-    pub fn routes_to(&self, destination: HostId) -> RoutesTo {
-        let mut shortest = self.shortest(destination);
+    /// The forwarding tables towards one adapter: O(switches + links) time.
+    pub fn routes_to(&self, destination: impl Into<Adapter>) -> RoutesTo {
+        let destination = destination.into();
+        let mut shortest = self.shortest(destination.host);
         let next = self.switches().map(|switch| shortest.next_hop(self, switch, destination)).collect();
         RoutesTo { destination, hops: shortest.hops, next }
     }
@@ -106,8 +113,14 @@ impl Fabric {
         let hosts = self.host_count();
         let slot = |n: NodeId| n.0 as usize - hosts;
         let mut hops = vec![FAR; self.switch_count()];
-        let mut queue: VecDeque<NodeId> = self.links_of(destination).iter().map(|&link| self.end(link)).collect();
-        queue.iter().for_each(|&switch| hops[slot(switch)] = 1);
+        let mut queue: VecDeque<NodeId> = VecDeque::new();
+        for switch in self.links_of(destination).iter().map(|&link| self.end(link)) {
+            // Several adapters may be on one.
+            if hops[slot(switch)] == FAR {
+                hops[slot(switch)] = 1;
+                queue.push_back(switch);
+            }
+        }
         // The last switches that are found have most of the links, and need not be searched.
         let mut unseen = self.switch_count() - queue.len();
         while let Some(switch) = queue.pop_front().filter(|_| unseen > 0) {
@@ -124,12 +137,12 @@ impl Fabric {
         Shortest { hops, of_switch: vec![(0, 0); self.switch_count()], nearer: Vec::new() }
     }
 
-    /// The link by which a host sends to another; none to itself.
-    fn first_link(&self, hops: &[u32], source: HostId, destination: HostId) -> Option<DirectedLink> {
+    /// The link by which an adapter's process sends to another host; none to its own.
+    fn first_link(&self, hops: &[u32], source: Adapter, destination: HostId) -> Option<DirectedLink> {
         let far = |link: DirectedLink| hops[self.end(link).0 as usize - self.host_count()];
-        let out = self.links_of(source).iter().copied();
-        let nearest = out.clone().map(far).min().filter(|_| source != destination)?;
-        pick(out.filter(|&link| far(link) == nearest), destination, 1)
+        let out = self.links_of(source.host).iter().copied();
+        let nearest = out.clone().map(far).min().filter(|_| source.host != destination)?;
+        pick(out.filter(|&link| far(link) == nearest), source.number)
     }
 
     /// The directed links from `first` to a host, in order, where a switch takes the link `next`.
@@ -154,9 +167,8 @@ impl Fabric {
         self.hosts().map(number).collect()
     }
 
-    /// The directed links from one host to another, in order; empty from a host to itself.
-    /// For many routes use a [`Router`].
-    pub fn route(&self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
+    /// The directed links from one adapter to another, in order; empty inside a host. For many routes use a [`Router`].
+    pub fn route(&self, source: impl Into<Adapter>, destination: impl Into<Adapter>) -> Vec<DirectedLink> {
         self.routes_to(destination).from(self, source)
     }
 
@@ -187,7 +199,8 @@ impl Fabric {
     pub(super) fn check_fixed_routes(&self) -> Result<(), BuildError> {
         let mut destinations: Vec<HostId> = self.fixed.keys().copied().collect();
         destinations.sort_unstable();
-        for destination in destinations {
+        let adapters = |host| (0..self.adapters(host)).map(move |number| Adapter { host, number });
+        for destination in destinations.into_iter().flat_map(adapters) {
             let to = self.routes_to(destination);
             // Number of the walk that came by; the walk that meets itself has found a circle.
             let mut walk_of = vec![0u32; self.names.len()];
@@ -219,7 +232,10 @@ impl Fabric {
                 break;
             }
         }
-        BuildError::RouteLoop { destination: self.node_name(to.destination).to_owned(), circle: names.join(" -> ") }
+        BuildError::RouteLoop {
+            destination: self.node_name(to.destination.host).to_owned(),
+            circle: names.join(" -> "),
+        }
     }
 }
 
@@ -239,13 +255,13 @@ impl<'f> Router<'f> {
         Router { fabric, shortest: (0..sets).map(|_| None).collect() }
     }
 
-    /// The directed links from one host to another, in order; empty from a host to itself. O(links of the route and of
-    /// the two hosts), and for all destinations on the same switches together at most O(switches + links) more.
-    pub fn route(&mut self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
-        let fabric = self.fabric;
-        let shortest = &mut self.shortest[fabric.attachment(destination) as usize];
-        let shortest = shortest.get_or_insert_with(|| Box::new(fabric.shortest(destination)));
-        let first = fabric.first_link(&shortest.hops, source, destination);
+    /// The directed links from one adapter to another, in order; empty inside a host. O(links of the route and of the
+    /// two hosts), and for all destinations on the same switches together at most O(switches + links) more.
+    pub fn route(&mut self, source: impl Into<Adapter>, destination: impl Into<Adapter>) -> Vec<DirectedLink> {
+        let (fabric, destination) = (self.fabric, destination.into());
+        let shortest = &mut self.shortest[fabric.attachment(destination.host) as usize];
+        let shortest = shortest.get_or_insert_with(|| Box::new(fabric.shortest(destination.host)));
+        let first = fabric.first_link(&shortest.hops, source.into(), destination.host);
         fabric.path(first, |switch| shortest.next_hop(fabric, switch, destination))
     }
 }

@@ -89,6 +89,8 @@ pub struct Rails {
     lanes: Vec<Lane>,
     /// Ranks of every node that talk to other nodes, each for its share of the vector.
     aggregators: u32,
+    /// Which adapter of its host each of them uses; empty where that is the first.
+    adapters: Vec<u32>,
 }
 
 impl Rails {
@@ -97,7 +99,12 @@ impl Rails {
     pub fn new(grid: Grid, lanes: Vec<Lane>, aggregators: u32, pairs: Pairs) -> Self {
         let along = if grid.is_switched() { Along::switched } else { Along::new };
         let along = grid.dimensions().iter().map(|d| along(d.size, pairs)).collect();
-        Self { grid, along, lanes, aggregators }
+        Self { grid, along, lanes, aggregators, adapters: Vec::new() }
+    }
+
+    /// The same where the aggregators of every node use these adapters of its host.
+    pub fn over(self, adapters: Vec<u32>) -> Self {
+        Self { adapters, ..self }
     }
 
     /// Rails around a ring, one per aggregator and direction, every step to the next node.
@@ -105,7 +112,7 @@ impl Rails {
         let grid = Grid::of_line((0..line.nodes()).map(|place| line.after(line.first(), place, 0)).collect());
         let along = vec![Along::around(line.nodes())];
         let lanes = (0..line.lanes()).map(|lane| Lane { order: vec![0], mirrored: lane > 0 }).collect();
-        Self { grid, along, lanes, aggregators }
+        Self { grid, along, lanes, aggregators, adapters: Vec::new() }
     }
 
     /// Where its dimensions come from.
@@ -132,6 +139,11 @@ impl Rails {
     /// The aggregator whose lane it is.
     pub fn aggregator_of(&self, lane: u32) -> u32 {
         lane / (self.lanes.len() as u32 / self.aggregators)
+    }
+
+    /// The adapter that a lane's messages use.
+    pub fn adapter_of(&self, lane: u32) -> u32 {
+        self.adapters.get(self.aggregator_of(lane) as usize).copied().unwrap_or(0)
     }
 
     /// Aggregators of every node.

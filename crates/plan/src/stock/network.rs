@@ -37,11 +37,14 @@ pub struct RoundCost {
 /// The rounds of a scheme on the network; `None` if there are more transfers than are looked at.
 pub fn on_network(context: &Context, scheme: Scheme, among: Among) -> Option<SchemeCost> {
     let hierarchy = context.grouped();
-    let nodes: Vec<u32> = match among {
-        Among::Ranks => (0..context.topology().ranks()).map(|rank| hierarchy.node_of(rank)).collect(),
-        Among::Nodes => (0..hierarchy.node_count()).collect(),
+    let members: Vec<u32> = match among {
+        Among::Ranks => (0..context.topology().ranks()).collect(),
+        Among::Nodes => (0..hierarchy.node_count()).map(|node| hierarchy.leader(node, 0)).collect(),
     };
-    let rounds = rounds(scheme, nodes.len() as u32, MOST_TRANSFERS)?;
+    // Node and adapter of each.
+    let place = |&rank: &u32| (hierarchy.node_of(rank), context.topology().adapter(rank));
+    let places: Vec<(u32, u32)> = members.iter().map(place).collect();
+    let rounds = rounds(scheme, places.len() as u32, MOST_TRANSFERS)?;
     let mut wires = context.wires();
     let mut load = vec![0.0; wires.count()];
     let mut all = vec![0.0; wires.count()];
@@ -54,16 +57,16 @@ pub fn on_network(context: &Context, scheme: Scheme, among: Among) -> Option<Sch
             latency: 0.0,
             forward: 0.0,
             share: round.transfers.iter().map(|transfer| transfer.share).fold(0.0, f64::max),
-            exchanges: exchanges(&round.transfers, nodes.len()),
+            exchanges: exchanges(&round.transfers, places.len()),
         };
         load.fill(0.0);
         messages.fill([0, 0]);
         for Transfer { from, to, share } in round.transfers {
-            let (from, to) = (nodes[from as usize], nodes[to as usize]);
+            let ((from, own), (to, other)) = (places[from as usize], places[to as usize]);
             if from == to {
                 continue;
             }
-            let way = wires.way(from, to);
+            let way = wires.between((from, own), (to, other));
             for &link in &way.links {
                 load[link as usize] += share;
                 all[link as usize] += share * cost.times;

@@ -32,16 +32,16 @@ impl Routes {
         for to in 0..nodes {
             // One destination's forwarding tables serve all sources.
             let tables = match &*wires {
-                Wires::Routed { fabric, hosts, .. } => Some(fabric.routes_to(hosts[to as usize])),
+                Wires::Routed { fabric, nodes, .. } => Some(fabric.routes_to(nodes[to as usize])),
                 Wires::Groups { .. } => None,
             };
             for from in 0..nodes {
                 route.clear();
                 match (&*wires, &tables) {
                     _ if from == to => {}
-                    (Wires::Routed { fabric, hosts, .. }, Some(tables)) => {
+                    (Wires::Routed { fabric, nodes, .. }, Some(tables)) => {
                         let latency = |l: DirectedLink| fabric.latency_us(l) * 1e3;
-                        let links = tables.from(fabric, hosts[from as usize]);
+                        let links = tables.from(fabric, nodes[from as usize]);
                         route.extend(links.into_iter().map(|l| (l.0, latency(l))));
                     }
                     _ => {

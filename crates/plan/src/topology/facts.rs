@@ -2,7 +2,7 @@
 
 use super::{Cartesian, Costs, Dims, Transport};
 use crate::collective::Rank;
-use crate::fabric::{Fabric, HostId, MessageCost};
+use crate::fabric::{Fabric, HostId, MessageCost, adapter_of};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,6 +30,9 @@ pub struct Topology {
     /// NUMA node of every rank in its node; empty where it is not known.
     #[serde(skip)]
     numa: Vec<u32>,
+    /// Of every rank which adapter of its host it uses; empty where hosts have one.
+    #[serde(skip)]
+    adapters: Vec<u32>,
     /// What was measured of the network.
     #[serde(skip)]
     costs: Option<Costs>,
@@ -156,6 +159,7 @@ impl Topology {
             torus: None,
             cartesian: None,
             numa: Vec::new(),
+            adapters: Vec::new(),
             costs: None,
         })
     }
@@ -169,9 +173,17 @@ impl Topology {
         Self::new(vec!["node".into()], vec![nodes], cores)
     }
 
-    /// The same facts with the network: `hosts[rank]` is the host a rank is on, the same for all ranks of a node.
+    /// The same facts with the network: `hosts[rank]` is the host a rank is on, the same for all ranks of a node. Where
+    /// hosts have several adapters, these ranks are all there are on them.
     pub fn on_network(mut self, fabric: Arc<Fabric>, hosts: &[HostId]) -> Self {
         let of_node = by_node(self.nodes(), hosts.iter().copied());
+        if of_node.iter().any(|&host| fabric.adapters(host) > 1) {
+            let mut width = vec![0u32; of_node.len()];
+            self.nodes().iter().for_each(|&node| width[node as usize] += 1);
+            let places = self.nodes().iter().map(|&node| node as usize).zip(self.slots());
+            let adapter = |(node, slot)| adapter_of(slot, width[node], fabric.adapters(of_node[node]));
+            self.adapters = places.map(adapter).collect();
+        }
         self.network = Some(Network { fabric, hosts: of_node });
         self
     }
@@ -210,13 +222,20 @@ impl Topology {
         Self { numa, ..self }
     }
 
-    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from: the NUMA nodes its
-    /// ranks are bound to, on the node with the fewest; 1 where that is not known.
+    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from: the adapters that
+    /// its ranks use, where the network says that hosts have several, else the NUMA nodes that they are bound to, on the
+    /// node with the fewest; 1 where that is not known.
     pub fn aggregators(&self) -> u32 {
-        let mut places: Vec<(u32, u32)> = self.nodes().iter().copied().zip(self.numa.iter().copied()).collect();
+        let own = if self.adapters.is_empty() { &self.numa } else { &self.adapters };
+        let mut places: Vec<(u32, u32)> = self.nodes().iter().copied().zip(own.iter().copied()).collect();
         places.sort_unstable();
         places.dedup();
         places.chunk_by(|a, b| a.0 == b.0).map(|of_node| of_node.len() as u32).min().unwrap_or(1)
+    }
+
+    /// Which adapter of its host a rank uses.
+    pub fn adapter(&self, rank: Rank) -> u32 {
+        self.adapters.get(rank as usize).copied().unwrap_or(0)
     }
 
     /// The same facts with what was measured of the network.
@@ -357,6 +376,7 @@ impl Topology {
             torus: None,
             cartesian: None,
             numa: take(&self.numa),
+            adapters: Vec::new(),
             costs: self.costs,
         };
         let old_nodes = take(&self.groups[self.groups.len() - 1]);
@@ -366,7 +386,9 @@ impl Topology {
         }
         let Some(network) = &self.network else { return restricted };
         let hosts: Vec<HostId> = old_nodes.into_iter().map(|n| network.host(n)).collect();
-        restricted.on_network(Arc::clone(&network.fabric), &hosts)
+        let restricted = restricted.on_network(Arc::clone(&network.fabric), &hosts);
+        // A process keeps the adapter that it has.
+        Self { adapters: take(&self.adapters), ..restricted }
     }
 }
 

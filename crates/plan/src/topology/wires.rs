@@ -2,7 +2,7 @@
 
 use super::costs::GOODPUT;
 use super::{Hierarchy, Network, Topology};
-use crate::fabric::{Fabric, HostId, Router};
+use crate::fabric::{Adapter, Fabric, HostId, Router};
 use std::collections::HashSet;
 
 /// Rate of a host where nothing is known and nothing was measured, Mbit/s.
@@ -38,14 +38,14 @@ impl Way {
 
 /// Links with a rate, and ways over them. Nodes are numbered as by [`Hierarchy::node_of`].
 pub enum Wires<'t> {
-    /// Routes of a fabric; the host of every node.
+    /// Routes of a fabric; the host of every node, and which of its adapters its smallest rank uses.
     Routed {
         /// Looks routes up.
         router: Router<'t>,
         /// The links.
         fabric: &'t Fabric,
-        /// Host of every node.
-        hosts: Vec<HostId>,
+        /// Of every node.
+        nodes: Vec<Adapter>,
     },
     /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric,
     /// and for fabrics too large to look every route up. Links: two for every node, then two for every group of every
@@ -68,19 +68,20 @@ impl<'t> Wires<'t> {
         let nodes = hierarchy.node_count();
         let member: Vec<u32> = (0..nodes).map(|node| hierarchy.leader(node, 0)).collect();
         let network = topology.network();
-        let hosts = |network: &Network| -> Vec<HostId> {
-            member.iter().map(|&rank| network.host(topology.nodes()[rank as usize])).collect()
+        let adapters = |network: &Network| -> Vec<Adapter> {
+            let host = |rank: u32| network.host(topology.nodes()[rank as usize]);
+            member.iter().map(|&rank| Adapter { host: host(rank), number: topology.adapter(rank) }).collect()
         };
         // For every set of switches every link is looked at twice at most, and every switch has an entry.
-        let work = |fabric: &Fabric, hosts: &[HostId]| {
-            let sets: HashSet<u32> = hosts.iter().map(|&host| fabric.attachment(host)).collect();
+        let work = |fabric: &Fabric, nodes: &[Adapter]| {
+            let sets: HashSet<u32> = nodes.iter().map(|node| fabric.attachment(node.host)).collect();
             (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(sets.len())
         };
         let unlisted = topology.measured_mbit().unwrap_or(DEFAULT_MBIT);
         let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)));
-        let routed = network.map(|network| (network.fabric(), hosts(network)));
-        match routed.filter(|(fabric, hosts)| work(fabric, hosts) <= MOST_ROUTED) {
-            Some((fabric, hosts)) => Self::Routed { router: Router::new(fabric), fabric, hosts },
+        let routed = network.map(|network| (network.fabric(), adapters(network)));
+        match routed.filter(|(fabric, nodes)| work(fabric, nodes) <= MOST_ROUTED) {
+            Some((fabric, nodes)) => Self::Routed { router: Router::new(fabric), fabric, nodes },
             None => {
                 let outer = hierarchy.depth_between_nodes().saturating_sub(1);
                 let first = (0..outer).scan(2 * nodes, |next, level| {
@@ -113,12 +114,31 @@ impl<'t> Wires<'t> {
         8e3 / (mbit * GOODPUT)
     }
 
-    /// The way from one node to another, which must differ.
+    /// Nanoseconds per byte of a program on all links of a node's host together.
+    pub fn of_host(&self, node: u32) -> f64 {
+        match self {
+            Self::Routed { fabric, nodes, .. } => 8e3 / (fabric.host_mbit(nodes[node as usize].host) * GOODPUT),
+            Self::Groups { .. } => self.per_byte(2 * node),
+        }
+    }
+
+    /// The way from one node to another, which must differ: between their smallest ranks.
     pub fn way(&mut self, from: u32, to: u32) -> Way {
+        let number = |node: u32| match &*self {
+            Self::Routed { nodes, .. } => nodes[node as usize].number,
+            Self::Groups { .. } => 0,
+        };
+        let ends = [from, to].map(|node| (node, number(node)));
+        self.between(ends[0], ends[1])
+    }
+
+    /// The way from an adapter of one node to one of another, by their numbers.
+    pub fn between(&mut self, (from, own): (u32, u32), (to, other): (u32, u32)) -> Way {
         let mut way = Way::default();
         match self {
-            Self::Routed { router, fabric, hosts } => {
-                let route = router.route(hosts[from as usize], hosts[to as usize]);
+            Self::Routed { router, fabric, nodes } => {
+                let at = |node: u32, number| Adapter { number, ..nodes[node as usize] };
+                let route = router.route(at(from, own), at(to, other));
                 way.latency = route.iter().map(|&link| fabric.latency_us(link) * 1e3).sum();
                 way.links = route.into_iter().map(|link| link.0).collect();
             }

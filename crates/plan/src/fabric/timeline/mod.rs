@@ -24,7 +24,7 @@ use thiserror::Error;
 
 use self::order::Order;
 use self::player::Player;
-use super::model::{DirectedLink, Fabric, HostId};
+use super::model::{Adapter, DirectedLink, Fabric};
 use crate::schedule::{Parts, ProgramError, Rank, Schedule, Space};
 
 /// A stretch of time in which more is on its way to a link than it can carry.
@@ -138,7 +138,7 @@ pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
     share(parts.end(), bytes, of) - share(parts.first, bytes, of)
 }
 
-/// Plays `schedule` with whole messages: `hosts[rank]` is the host of a rank, `bytes` the size of the vector, or of one
+/// Plays `schedule` with whole messages: `places[rank]` is the adapter or host of a rank, `bytes` the size of the vector, or of one
 /// block of an exchange. With `behind` ranks keep in step as in [`Flow::behind`](crate::schedule::Flow): a send starts
 /// when at most so many bytes are to be received by hops before it. O(messages · (messages under way + links)).
 ///
@@ -147,18 +147,20 @@ pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
 pub fn timeline(
     schedule: &Schedule,
     fabric: &Fabric,
-    hosts: &[HostId],
+    places: &[impl Into<Adapter> + Copy],
     bytes: u64,
     behind: Option<u64>,
 ) -> Result<Timeline, TimelineError> {
-    let known = |rank: Rank| hosts.get(rank as usize).is_some_and(|host| (host.0 as usize) < fabric.host_count());
+    let adapters: Vec<Adapter> = places.iter().map(|&place| place.into()).collect();
+    let is_there = |adapter: &Adapter| (adapter.host.0 as usize) < fabric.host_count();
+    let known = |rank: Rank| adapters.get(rank as usize).is_some_and(is_there);
     let ranks = schedule.plans.iter().flat_map(|p| p.hops.iter().map(|hop| hop.peer).chain([p.rank]));
     if let Some(rank) = { ranks }.find(|&rank| !known(rank)) {
         return Err(TimelineError::NoHost(rank));
     }
     let slices = schedule.slices();
     let order = Order::new(schedule, behind, |plan, hop| bytes_of(hop.parts, plan.parts, slices, bytes))?;
-    let mut player = Player::new(fabric, hosts, order);
+    let mut player = Player::new(fabric, &adapters, order);
     player.run()?;
     Ok(player.report())
 }

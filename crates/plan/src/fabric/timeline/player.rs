@@ -8,15 +8,15 @@ use super::busy::Busy;
 use super::flows::{Flows, Way};
 use super::order::{Order, Ready};
 use super::{LinkTime, Timeline, TimelineError};
-use crate::fabric::model::{DirectedLink, Fabric, HostId};
+use crate::fabric::model::{Adapter, DirectedLink, Fabric};
 use crate::fabric::routing::Router;
 
 /// The state of a run; times in microseconds.
 pub(super) struct Player<'f> {
     fabric: &'f Fabric,
-    hosts: &'f [HostId],
+    adapters: &'f [Adapter],
     router: Router<'f>,
-    ways: HashMap<(HostId, HostId), Rc<Way>>,
+    ways: HashMap<(Adapter, Adapter), Rc<Way>>,
     order: Order,
     ready: Vec<Ready>,
     flows: Flows,
@@ -32,13 +32,13 @@ pub(super) struct Player<'f> {
 }
 
 impl<'f> Player<'f> {
-    pub fn new(fabric: &'f Fabric, hosts: &'f [HostId], order: Order) -> Self {
+    pub fn new(fabric: &'f Fabric, adapters: &'f [Adapter], order: Order) -> Self {
         let links = fabric.directed_link_count();
         let capacity = (0..links).map(|link| fabric.mbit(DirectedLink(link as u32)));
         let cable = (0..links).map(|link| fabric.links()[link / 2].mbit);
         Self {
             fabric,
-            hosts,
+            adapters,
             router: Router::new(fabric),
             ways: HashMap::new(),
             order,
@@ -88,7 +88,7 @@ impl<'f> Player<'f> {
                 }
             };
             let m = self.order.messages[message as usize];
-            let way = self.way(self.hosts[m.from as usize], self.hosts[m.to as usize]);
+            let way = self.way(self.adapters[m.from as usize], self.adapters[m.to as usize]);
             if m.bytes > 0 && !way.links.is_empty() {
                 way.links.iter().for_each(|link| self.carried[link.index()] += m.bytes);
                 self.messages += 1;
@@ -118,14 +118,14 @@ impl<'f> Player<'f> {
         }
     }
 
-    fn way(&mut self, from: HostId, to: HostId) -> Rc<Way> {
+    fn way(&mut self, from: Adapter, to: Adapter) -> Rc<Way> {
         let Self { fabric, router, ways, .. } = self;
         let known = ways.entry((from, to)).or_insert_with(|| {
             let links = router.route(from, to);
             let most = links.iter().map(|link| fabric.links()[link.link()].mbit).fold(f64::INFINITY, f64::min);
             let message = fabric.message_cost().latency_us.filter(|_| !links.is_empty()).unwrap_or(0.0);
             let latency = links.iter().map(|&link| fabric.latency_us(link)).sum::<f64>() + message;
-            Rc::new(Way { source: from, links, most, latency })
+            Rc::new(Way { source: from.host, links, most, latency })
         });
         Rc::clone(known)
     }
