@@ -10,7 +10,7 @@ use nagare_testbed::bed::{self, create};
 use nagare_testbed::error::Error;
 use nagare_testbed::record::{Record, Records};
 use nagare_testbed::supervise::Supervisor;
-use nagare_testbed::{delay, holder, node};
+use nagare_testbed::{delay, holder, node, rank};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -98,6 +98,13 @@ that is up already is used, and left up. If nagare itself fails, the exit status
         /// Bytes that there is room for in each direction
         room: u64,
     },
+    /// This process is a rank on a host with several adapters
+    #[command(hide = true)]
+    Rank {
+        /// The program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// This process is a launcher's remote shell
     #[command(hide = true)]
     Agent {
@@ -130,6 +137,10 @@ pub fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
         }
         Action::Delay { link, latency, room } => {
             delay::run(link, Duration::from_micros(*latency), *room)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Rank { words } => {
+            rank::run(words)?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Agent { directory, words } => {

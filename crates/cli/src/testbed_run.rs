@@ -39,6 +39,8 @@ struct Prepared {
     library: Option<String>,
     /// The host of every rank.
     hosts: Vec<String>,
+    /// What starts the program: nothing, or this one where a rank is to be told its adapter.
+    before_program: Vec<String>,
 }
 
 /// Up, run, down.
@@ -131,7 +133,11 @@ fn prepare(args: &RunArgs, fabric: &Fabric) -> anyhow::Result<Prepared> {
         }
         _ => None,
     };
-    Ok(Prepared { launcher, kind, library, hosts })
+    let mut before_program = Vec::new();
+    if fabric.hosts().any(|host| fabric.adapters(host) > 1) {
+        before_program = vec![own::file()?.display().to_string(), "testbed".to_owned(), "rank".to_owned()];
+    }
+    Ok(Prepared { launcher, kind, library, hosts, before_program })
 }
 
 /// The host of every rank, by name.
@@ -233,6 +239,7 @@ fn command(
     let launch = launch(*kind, &Job { agent: &agent(directory), temporary: &temporary, hosts, hostfile: &hostfile });
     fs::write(&hostfile, &launch.hostfile).with_context(|| hostfile.display().to_string())?;
     let mut words = launch.options;
+    words.extend(prepared.before_program.iter().cloned());
     words.extend(args.command.iter().cloned());
     if let Some(library) = library {
         let environment = std::env::var("LD_PRELOAD").ok();

@@ -60,6 +60,25 @@ fn kernels_routes_are_the_planned_ones() {
     }
 }
 
+#[test]
+fn packets_leave_by_the_adapter_whose_address_they_have() {
+    let text = "hosts = [\"n[0-1]\"]\nswitches = [\"a\", \"b\"]\nbandwidth = 10\n[[link]]\nfrom = \"n[0-1]\"\nto = [\"a\", \
+                \"b\"]\n";
+    let Some(bed) = Bed::of(text, "planes").brought_up() else { return };
+    // Those of the other host, from each of its own, and from none.
+    for (to, source, device) in [
+        ("10.1.0.2", &["from", "10.1.0.1"][..], "data0"),
+        ("10.1.4.2", &["from", "10.1.0.1"], "data0"),
+        ("10.1.0.2", &["from", "10.1.4.1"], "data1"),
+        ("10.1.4.2", &["from", "10.1.4.1"], "data1"),
+        ("10.1.0.2", &[], "data0"),
+        ("10.1.4.2", &[], "data1"),
+    ] {
+        let told = bed.on("n0", &[&["ip", "route", "get", to], source].concat());
+        assert!(told.contains(&format!(" dev {device} ")), "to {to} {source:?}: {told}");
+    }
+}
+
 /// Packets that every port of every switch has sent: (switch, neighbour's number among its links).
 fn sent(bed: &Bed) -> HashMap<(String, usize), u64> {
     let mut counts = HashMap::new();

@@ -86,6 +86,28 @@ fn ranks_sit_where_they_should() {
     }
 }
 
+#[test]
+fn ranks_are_told_their_adapters() {
+    let text = "hosts = [\"n[0-1]\"]\nswitches = [\"a\", \"b\"]\nbandwidth = 10\n[[link]]\nfrom = \"n[0-1]\"\nto = [\"a\", \
+                \"b\"]\n";
+    let bed = Bed::of(text, "adapters");
+    for (mpi, compiler) in MPIS {
+        if !has(compiler) {
+            continue;
+        }
+        let tell = r#"echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $OMPI_MCA_btl_tcp_if_include $UCX_NET_DEVICES""#;
+        let output = run(&[&bed.file(), "--stock", "--mpi", mpi, "--ppn", "2"], &["sh", "-c", tell]);
+        if skipped(&output) {
+            return;
+        }
+        let told = stdout(&output);
+        let mut lines: Vec<&str> = told.lines().collect();
+        lines.sort_unstable();
+        let expected = (0..4).map(|rank| format!("{rank} data{0} data{0}", rank % 2));
+        assert_eq!(lines, expected.collect::<Vec<_>>(), "{mpi}: {}", stderr(&output));
+    }
+}
+
 /// A program in C of this project, built.
 fn compiled(bed: &Bed, source: &str, mpi: &str, compiler: &str) -> PathBuf {
     let program = bed.path(&format!("program.{mpi}"));

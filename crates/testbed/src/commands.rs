@@ -3,6 +3,7 @@
 //! Namespaces exist before, as files in one directory named like their nodes.
 
 use crate::layout::{LAUNCHER, Layout, MANAGEMENT_DEVICE, Node, Port};
+use nagare_plan::fabric::Adapter;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -77,32 +78,43 @@ fn node(layout: &Layout, node: &Node) -> NodeCommands {
         }
         None => line!(ip, "address add {}/32 dev lo", node.address),
     }
-    for (number, port) in node.ports.iter().enumerate() {
+    for (number, port) in (0..).zip(&node.ports) {
         let device = &port.device;
-        let neighbour = layout.nodes[port.neighbour.0 as usize].address;
+        let neighbour = layout.far_address(port);
         if port.delay.is_some() {
             // One that the holder has made.
             line!(ip, "link set {device} address {} txqueuelen {WAITING}", port.hardware_address());
         }
         // Two segments in one: half the work for the machine that carries all hosts, and links still take turns finely.
         line!(ip, "link set {device} gso_max_segs 2 up");
-        if node.management.is_some() && number == 0 {
+        if node.management.is_some() {
             // The prefix tells MPI libraries that all hosts share a network; routes come from the fabric alone.
-            line!(ip, "address add {}/16 dev {device} noprefixroute", node.address);
+            line!(ip, "address add {}/16 dev {device} noprefixroute", port.address);
+            if node.ports.len() > 1 {
+                line!(ip, "rule add from {} table {}", port.address, table(number));
+            }
         }
         line!(ip, "neighbour add {neighbour} lladdr {} dev {device} nud permanent", port.neighbour_hardware_address());
         shape(&mut tc, port);
     }
     for route in &node.routes {
         let port = &node.ports[route.port];
-        let destination = layout.nodes[route.destination.0 as usize].address;
-        let neighbour = layout.nodes[port.neighbour.0 as usize].address;
+        let Adapter { host, number } = route.destination;
+        let destination = layout.nodes[host.0 as usize].ports[number as usize].address;
+        let neighbour = layout.far_address(port);
         let via = if neighbour == destination { String::new() } else { format!(" via {neighbour}") };
         let onlink = if via.is_empty() { "" } else { " onlink" };
-        let source = node.management.map_or(String::new(), |_| format!(" src {}", node.address));
-        line!(ip, "route add {destination}/32{via} dev {}{onlink}{source}", port.device);
+        let source = |_| format!(" src {}", node.ports[route.own as usize].address);
+        let source = node.management.map_or(String::new(), source);
+        let table = route.source.map_or(String::new(), |source| format!(" table {}", table(source)));
+        line!(ip, "route add {destination}/32{via} dev {}{onlink}{source}{table}", port.device);
     }
     NodeCommands { name: node.name.clone(), forward: node.management.is_none(), ip, tc }
+}
+
+/// The table of the routes of an adapter; the kernel's own have the numbers from 253 to 255.
+fn table(adapter: u32) -> u32 {
+    100 + adapter
 }
 
 /// The rate with a short queue behind it, dropping what arrives when it is full.

@@ -17,6 +17,16 @@ pub enum Error {
         /// How many there may be.
         room: usize,
     },
+    /// A host with more adapters than its network has addresses for.
+    #[error("host '{host}' has {count} links; a testbed has addresses for {most} of each host")]
+    TooManyAdapters {
+        /// Its name.
+        host: String,
+        /// Its links.
+        count: u32,
+        /// How many there may be.
+        most: u32,
+    },
     /// A node is called like the launcher's namespace.
     #[error("a host or switch is called '{0}', which is the launcher's name in a testbed; expected another name")]
     ReservedName(&'static str),

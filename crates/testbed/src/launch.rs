@@ -113,12 +113,13 @@ fn hydra(job: &Job) -> Launch {
     options.push(job.agent.display().to_string());
     options.extend(words(&format!("-iface {MANAGEMENT_DEVICE} -bind-to none -f")));
     options.extend([job.hostfile.display().to_string(), "-n".to_owned(), job.hosts.len().to_string()]);
+    let device = format!("{DATA_DEVICE}0");
     // For the two transports MPICH is built with, UCX and libfabric.
     for (name, value) in [
-        ("UCX_NET_DEVICES", DATA_DEVICE),
+        ("UCX_NET_DEVICES", device.as_str()),
         ("UCX_TLS", "tcp,sm,self"),
         ("FI_PROVIDER", "tcp"),
-        ("FI_TCP_IFACE", DATA_DEVICE),
+        ("FI_TCP_IFACE", &device),
     ] {
         options.extend(["-genv", name, value].map(str::to_owned));
     }

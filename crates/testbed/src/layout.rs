@@ -6,18 +6,22 @@
 //!   host 10.1.0.1, data0 ════ p0, switch 10.2.0.1, p1 ════ p0, switch 10.2.0.2 ...
 //! ```
 //!
-//! A host or switch has one address. Neighbours know each other's hardware address beforehand, so that the emulated
+//! A switch has one address, a host one for each of its adapters. Where it has several, what comes from the address of
+//! one takes the routes of that adapter, and what has no address yet, since its socket was not bound, those of the
+//! adapter with the number of the one it goes to. Neighbours know each other's hardware address beforehand, so that the emulated
 //! network carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
 //! A link of some latency has a delay line in its middle ([`crate::delay`]).
 
 use crate::delay::LEAST_LATENCY;
 use crate::error::Error;
-use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId, RoutesTo};
+use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, NodeId, RoutesTo};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// Most hosts and switches that are emulated; bridges have 1024 ports.
 pub const MAX_NODES: usize = 1000;
+/// Most adapters of a host that have addresses.
+pub const MAX_ADAPTERS: u32 = 64;
 /// Queue of a port in packets, where the fabric gives none.
 pub const DEFAULT_QUEUE: u32 = 128;
 /// The network of the ranks' traffic.
@@ -31,8 +35,8 @@ pub const LAUNCHER: Ipv4Addr = Ipv4Addr::new(10, 254, 0, 1);
 pub const LAUNCHER_NAME: &str = "nagare-launcher";
 /// A host's device to the launcher's network, and the launcher's bridge.
 pub const MANAGEMENT_DEVICE: &str = "mgmt";
-/// A host's first device to the emulated network.
-pub const DATA_DEVICE: &str = "data0";
+/// How a host's devices to the emulated network are called, before their numbers.
+pub const DATA_DEVICE: &str = "data";
 
 /// All hosts and switches, numbered as in the fabric.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,13 +50,13 @@ pub struct Layout {
 pub struct Node {
     /// Its name, which is also the name of its namespace.
     pub name: String,
-    /// Its address: 10.1.0.0/16 for hosts, 10.2.0.0/16 for switches.
+    /// Its address, a host's first one: 10.1.0.0/16 for hosts, 10.2.0.0/16 for switches.
     pub address: Ipv4Addr,
     /// A host's address for the launcher; `None` for a switch.
     pub management: Option<Ipv4Addr>,
     /// Its devices, in the order of the fabric's links.
     pub ports: Vec<Port>,
-    /// One route to every host but itself, by destination.
+    /// To every adapter of all hosts but itself, by destination; a host has those of each of its adapters.
     pub routes: Vec<Route>,
 }
 
@@ -61,6 +65,8 @@ pub struct Node {
 pub struct Port {
     /// Device name inside the namespace: `data0`, `data1`, … of a host, `p0`, `p1`, … of a switch.
     pub device: String,
+    /// Its address: that of the node for a switch.
+    pub address: Ipv4Addr,
     /// Link and direction.
     pub link: DirectedLink,
     /// The node at the other end.
@@ -73,11 +79,15 @@ pub struct Port {
     pub delay: Option<Duration>,
 }
 
-/// Where packets to a host go.
+/// Where packets to an adapter go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The host.
-    pub destination: HostId,
+    /// On a host with several adapters that from whose address they come, by its number; `None` for all others.
+    pub source: Option<u32>,
+    /// The adapter whose address they get there if they have none.
+    pub own: u32,
+    /// The adapter they go to.
+    pub destination: Adapter,
     /// Index in [`Node::ports`].
     pub port: usize,
 }
@@ -114,13 +124,19 @@ impl Layout {
         }
         let ids = fabric.hosts().map(NodeId::from).chain(fabric.switches());
         let mut nodes = ids.map(|id| Node::new(fabric, id)).collect::<Result<Vec<Node>, Error>>()?;
-        for destination in fabric.hosts() {
+        let adapters = |host| (0..fabric.adapters(host)).map(move |number| Adapter { host, number });
+        for destination in fabric.hosts().flat_map(adapters) {
             let to = fabric.routes_to(destination);
             for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
-                // A switch that cannot reach the host has no route; none that a host uses is such.
-                let Some(link) = next_hop(fabric, &to, id) else { continue };
-                let port = node.ports.iter().position(|port| port.link == link);
-                node.routes.extend(port.map(|port| Route { destination, port }));
+                let adapters = fabric.as_host(id).map_or(1, |host| fabric.adapters(host));
+                let sources = (0..adapters).map(Some).filter(|_| adapters > 1);
+                for source in [None].into_iter().chain(sources) {
+                    let own = source.unwrap_or(destination.number % adapters);
+                    // A switch that cannot reach the host has no route; none that a host uses is such.
+                    let Some(link) = next_hop(fabric, &to, id, own) else { continue };
+                    let port = node.ports.iter().position(|port| port.link == link);
+                    node.routes.extend(port.map(|port| Route { source, own, destination, port }));
+                }
             }
         }
         Ok(Layout { nodes })
@@ -150,16 +166,24 @@ impl Layout {
         })
     }
 
+    /// The address at the other end of a port.
+    pub fn far_address(&self, port: &Port) -> Ipv4Addr {
+        let neighbour = &self.nodes[port.neighbour.0 as usize];
+        // Of a host; all ports of a switch have one.
+        let own = neighbour.management.and_then(|_| neighbour.ports.iter().find(|p| p.link == port.link.reverse()));
+        own.map_or(neighbour.address, |own| own.address)
+    }
+
     /// The hosts in order.
     pub fn hosts(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.management.is_some())
     }
 }
 
-/// The link a node takes towards a host.
-fn next_hop(fabric: &Fabric, to: &RoutesTo, from: NodeId) -> Option<DirectedLink> {
+/// The link a node takes, on a host for packets from the adapter `number`.
+fn next_hop(fabric: &Fabric, to: &RoutesTo, from: NodeId, number: u32) -> Option<DirectedLink> {
     match fabric.as_host(from) {
-        Some(host) => to.from(fabric, host).first().copied(),
+        Some(host) => to.from(fabric, Adapter { host, number }).first().copied(),
         None => to.next_of_switch(fabric, from),
     }
 }
@@ -167,8 +191,18 @@ fn next_hop(fabric: &Fabric, to: &RoutesTo, from: NodeId) -> Option<DirectedLink
 impl Node {
     fn new(fabric: &Fabric, id: NodeId) -> Result<Self, Error> {
         let host = fabric.as_host(id);
-        let kind = if host.is_some() { "data" } else { "p" };
-        let ports = fabric.links_of(id).iter().enumerate().map(|(number, &link)| {
+        let kind = if host.is_some() { DATA_DEVICE } else { "p" };
+        let switch = |id: NodeId| id.0 - fabric.host_count() as u32;
+        // Adapters of one number are side by side.
+        let address_of = |number: u32| match host {
+            Some(host) => address(1, number * ADDRESSES + host.0 + 1),
+            None => address(2, switch(id) + 1),
+        };
+        if let Some(host) = host.filter(|&host| fabric.adapters(host) > MAX_ADAPTERS) {
+            let (name, count) = (fabric.node_name(host).to_owned(), fabric.adapters(host));
+            return Err(Error::TooManyAdapters { host: name, count, most: MAX_ADAPTERS });
+        }
+        let ports = (0..).zip(fabric.links_of(id)).map(|(number, &link)| {
             let bits = fabric.mbit(link) * 1e6;
             // What tc takes, and what is not absurd: 1 kbit/s to 1 Tbit/s.
             if !(1e3..=1e12).contains(&bits) {
@@ -176,6 +210,7 @@ impl Node {
             }
             Ok(Port {
                 device: format!("{kind}{number}"),
+                address: address_of(number),
                 link,
                 neighbour: fabric.end(link),
                 bits_per_second: bits.round() as u64,
@@ -184,10 +219,9 @@ impl Node {
                     .filter(|delay| *delay >= LEAST_LATENCY),
             })
         });
-        let switch = |id: NodeId| id.0 - fabric.host_count() as u32;
         Ok(Node {
             name: fabric.node_name(id).to_owned(),
-            address: host.map_or_else(|| address(2, switch(id) + 1), |host| address(1, host.0 + 1)),
+            address: address_of(0),
             management: host.map(|host| address(254, host.0 + 2)),
             ports: ports.collect::<Result<_, _>>()?,
             routes: Vec::new(),
@@ -195,7 +229,10 @@ impl Node {
     }
 }
 
-/// Number `index` of the network 10.`network`.0.0/16; at most [`MAX_NODES`] + 1, so that it fits.
+/// Addresses of the adapters of one number, of which [`MAX_NODES`] and a few more are used.
+const ADDRESSES: u32 = 1024;
+
+/// Number `index` of the network 10.`network`.0.0/16, which is below [`ADDRESSES`] times [`MAX_ADAPTERS`].
 fn address(network: u8, index: u32) -> Ipv4Addr {
     let [_, _, high, low] = index.to_be_bytes();
     Ipv4Addr::new(10, network, high, low)

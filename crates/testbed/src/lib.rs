@@ -14,8 +14,8 @@
 //! * Pure: [`layout`] (addresses, devices, routes), [`commands`] (their text for `ip` and `tc`), [`launch`] (options of
 //!   the MPI launchers), [`hostfile`], [`congestion`] (TCP's congestion control).
 //! * On the machine: [`record`] (what is up), [`namespaces`], [`holder`] (makes and keeps), [`bed`] (up, enter, down),
-//!   [`tap`] and [`delay`] (links with a latency), [`node`] (a program on a host), [`supervise`] (a program with the
-//!   testbed around it).
+//!   [`tap`] and [`delay`] (links with a latency), [`node`] (a program on a host), [`rank`] (its adapter),
+//!   [`supervise`] (a program with the testbed around it).
 //!
 //! Kernels often lack netem: links of half a millisecond or more are delayed by a process of ours, shorter ones not.
 
@@ -30,6 +30,7 @@ pub mod launch;
 pub mod layout;
 pub mod namespaces;
 pub mod node;
+pub mod rank;
 pub mod record;
 pub mod supervise;
 pub mod tap;

@@ -1,6 +1,6 @@
 //! The text of the commands, read back as a network of its own and compared with the fabric.
 
-use nagare_plan::fabric::{Fabric, HostId, SHIPPED, shipped};
+use nagare_plan::fabric::{Adapter, Fabric, HostId, SHIPPED, shipped};
 use nagare_testbed::commands::Commands;
 use nagare_testbed::error::Error;
 use nagare_testbed::layout::Layout;
@@ -72,18 +72,21 @@ route add 10.1.0.2/32 dev p1
 }
 
 /// A network as the commands make it.
+#[derive(Default)]
 struct Wires {
     /// (node, device) to the (node, device) at the other end.
     other_end: HashMap<(String, String), (String, String)>,
-    /// (node, destination address) to device.
-    route: HashMap<(String, String), String>,
-    /// Node to address.
-    address: HashMap<String, String>,
+    /// (node, table, destination address) to device.
+    route: HashMap<(String, String, String), String>,
+    /// Node to addresses.
+    address: HashMap<String, Vec<String>>,
+    /// (node, source address) to table.
+    table: HashMap<(String, String), String>,
 }
 
 impl Wires {
     fn read(commands: &Commands) -> Self {
-        let mut wires = Wires { other_end: HashMap::new(), route: HashMap::new(), address: HashMap::new() };
+        let mut wires = Wires::default();
         let mut hardware = HashMap::new();
         for line in commands.links.lines().filter(|line| line.contains("type veth") && line.contains("02:6e:67")) {
             let (a, b) = line.split_once("type veth").unwrap();
@@ -104,30 +107,42 @@ impl Wires {
                 if let Some(address) = after(line, "add").filter(|_| line.starts_with("address")) {
                     if device() != "mgmt" {
                         let address = address.split('/').next().unwrap().to_owned();
-                        assert_eq!(wires.address.insert(name(), address), None, "{line}");
+                        wires.address.entry(name()).or_default().push(address);
                     }
+                } else if line.starts_with("rule") {
+                    let (from, table) = (after(line, "from").unwrap(), after(line, "table").unwrap());
+                    assert_eq!(wires.table.insert((name(), from.to_owned()), table.to_owned()), None, "{line}");
                 } else if line.starts_with("neighbour") {
                     let there = &wires.other_end[&(name(), device())];
                     assert_eq!(&hardware[after(line, "lladdr").unwrap()], there, "{line}");
                 } else if line.starts_with("route") {
                     let to = after(line, "add").unwrap().strip_suffix("/32").unwrap().to_owned();
-                    assert_eq!(wires.route.insert((name(), to), device()), None, "{line}");
+                    let table = after(line, "table").unwrap_or_default().to_owned();
+                    assert_eq!(wires.route.insert((name(), table, to), device()), None, "{line}");
                 }
             }
         }
         wires
     }
 
-    /// The nodes a packet comes by, from the first to the destination.
-    fn walk(&self, from: &str, to: &str) -> Vec<String> {
-        let mut path = vec![from.to_owned()];
-        while path.last().unwrap() != to {
-            let here = path.last().unwrap().clone();
-            let device = self.route[&(here.clone(), self.address[to].clone())].clone();
-            path.push(self.other_end[&(here, device)].0.clone());
+    /// The devices a packet leaves by, from an adapter of the first node to one of the destination.
+    fn links(&self, (from, source): (&str, u32), (to, destination): (&str, u32)) -> Vec<(String, String)> {
+        let source = (from.to_owned(), self.address[from][source as usize].clone());
+        let mut table = self.table.get(&source).cloned().unwrap_or_default();
+        let address = &self.address[to][destination as usize];
+        let (mut here, mut path) = (from.to_owned(), Vec::new());
+        while here != to {
+            let device = self.route[&(here.clone(), std::mem::take(&mut table), address.clone())].clone();
+            path.push((here.clone(), device.clone()));
+            here = self.other_end[&(here, device)].0.clone();
             assert!(path.len() < 100, "a circle: {path:?}");
         }
         path
+    }
+
+    /// The nodes it comes by.
+    fn walk(&self, from: (&str, u32), to: (&str, u32)) -> Vec<String> {
+        self.links(from, to).into_iter().map(|(node, _)| node).chain([to.0.to_owned()]).collect()
     }
 }
 
@@ -137,13 +152,13 @@ fn packets_take_the_planned_routes_on_every_shipped_fabric() {
         let fabric = fabric(name);
         let wires = Wires::read(&commands(&fabric));
         assert_eq!(wires.other_end.len(), fabric.directed_link_count(), "{name}");
-        let addresses: HashSet<&String> = wires.address.values().collect();
+        let addresses: HashSet<&String> = wires.address.values().flatten().collect();
         assert_eq!(addresses.len(), fabric.host_count() + fabric.switch_count(), "{name}");
         let pairs = fabric.hosts().flat_map(|a| fabric.hosts().map(move |b| (a, b)));
         for (a, b) in pairs.filter(|(a, b)| a != b) {
             let planned = fabric.route(a, b);
             let planned: Vec<&str> = planned.iter().map(|&link| fabric.node_name(fabric.end(link))).collect();
-            let walked = wires.walk(fabric.node_name(a), fabric.node_name(b));
+            let walked = wires.walk((fabric.node_name(a), 0), (fabric.node_name(b), 0));
             assert_eq!(walked[1..], planned, "{name}: {walked:?}");
         }
     }
@@ -177,9 +192,42 @@ fn parallel_cables_become_one_of_their_joint_rate_and_a_host_may_have_two_links(
     let commands = commands(&fabric);
     assert!(commands.nodes.iter().all(|node| node.tc.matches("rate 30000000bit").count() == 2));
     let wires = Wires::read(&commands);
-    // Shortest paths are chosen by the destination's index: the first host is reached by s, the second by t.
-    assert_eq!((wires.walk("b", "a"), wires.walk("a", "b")), (path("b s a"), path("a t b")));
     assert_eq!(fabric.route(HostId(0), HostId(1)).len(), 2);
+    // The sender's adapter decides, whichever of the receiver's is addressed.
+    for (source, plane) in [(0, "s"), (1, "t")] {
+        for destination in [0, 1] {
+            assert_eq!(wires.walk(("a", source), ("b", destination)), path(&format!("a {plane} b")));
+        }
+    }
+}
+
+#[test]
+fn packets_from_every_adapter_take_the_planned_routes_to_every_adapter() {
+    for links in [
+        // Two planes; twice the same switch; two leaves under spines, and a host on one of them.
+        "[[link]]\nfrom = \"n[0-3]\"\nto = [\"a\", \"b\"]\n",
+        "[[link]]\nfrom = \"n[0-3]\"\nto = \"a\"\n[[link]]\nfrom = \"n[0-3]\"\nto = \"a\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\n",
+        "[[link]]\nfrom = \"n[0-2]\"\nto = [\"a\", \"b\"]\n[[link]]\nfrom = \"n3\"\nto = \"c\"\n[[link]]\nfrom = \"[a-c]\"\nto = \
+         [\"x\", \"y\"]\n",
+    ] {
+        let switches = if links.contains('x') { "[\"[a-c]\", \"x\", \"y\"]" } else { "[\"a\", \"b\"]" };
+        let text = format!("hosts = [\"n[0-3]\"]\nswitches = {switches}\nbandwidth = 10\n{links}");
+        let fabric = Fabric::from_toml(&text, "adapters").unwrap();
+        let wires = Wires::read(&commands(&fabric));
+        let adapters = |host| (0..fabric.adapters(host)).map(move |number| Adapter { host, number });
+        let all: Vec<Adapter> = fabric.hosts().flat_map(adapters).collect();
+        for (&a, &b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))).filter(|(a, b)| a.host != b.host) {
+            let planned = fabric.route(a, b);
+            let walked = wires.links((fabric.node_name(a.host), a.number), (fabric.node_name(b.host), b.number));
+            let devices = planned.iter().map(|&link| {
+                let node = fabric.start(link);
+                let number = fabric.links_of(node).iter().position(|&own| own == link).unwrap();
+                let kind = if fabric.is_host(node) { "data" } else { "p" };
+                (fabric.node_name(node).to_owned(), format!("{kind}{number}"))
+            });
+            assert_eq!(walked, devices.collect::<Vec<_>>(), "{text}: {a:?} to {b:?}");
+        }
+    }
 }
 
 #[test]
