@@ -262,7 +262,11 @@ fn share(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Sh
         Topology::new(names, groups, in_order(&places)).map_err(|e| Disagreement::Topology(e.to_string()))?;
     let node_of: Vec<u64> = ranks.iter().map(|f| f.node).collect();
     let numa = ranks.iter().map(|f| f.numa).collect();
-    let mut topology = setup.on_network(topology, &node_of).with_numa(numa);
+    let of_machine = |f: &Facts| ranks.get(f.memory as usize).map_or(Said::NOTHING, |leader| leader.machine);
+    // Where all are on one machine, messages between pretended nodes use none.
+    let is_one = ranks.iter().all(|f| f.memory == ranks[0].memory);
+    let beside = ranks.iter().filter(|_| !is_one).map(|f| of_machine(f).adapters(f.numa)).collect();
+    let mut topology = setup.on_network(topology, &node_of).with_numa(numa).with_adapters_beside(beside);
     if let Some(dims) = &setup.config.torus {
         let fitted = topology.on_torus(Arc::new(dims.clone()));
         topology = fitted.map_err(|e| Disagreement::Topology(format!("NAGARE_TORUS: {e}")))?;
@@ -306,7 +310,7 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ra
     for (into, &from) in groups.iter_mut().zip(&place.groups) {
         *into = from;
     }
-    // A pretended machine that says one of them has no real processors.
+    // A pretended machine that says one of them has no real processors, nor adapters beside them.
     let is_told = place.core.is_some() || place.numa.is_some();
     let bound = if on && !is_told { locality::bound() } else { None };
     Facts {
@@ -328,7 +332,7 @@ fn own_facts(real: &Real, setup: &Setup, own: (&Location, u64), usable: bool, ra
         numa: place.numa.map_or_else(|| bound.map_or(0, |b| b.numa), |numa| numa as u32),
         library: Library::from_version(&real.version()).map_or(Library::UNKNOWN, Library::code),
         devices: u16::from(on && setup.config.device_memory != DeviceMemory::Never && device::may_be_here()),
-        machine: if on && leader == rank { Said::here(real, !setup.has_network()) } else { Said::NOTHING },
+        machine: if on && leader == rank { Said::here(real, !setup.has_network() && !is_told) } else { Said::NOTHING },
     }
 }
 

@@ -4,9 +4,10 @@
 //! ```text
 //!   component of the MPI library ─┐
 //!   adapters of the host (links) ─┴─► Said, in the facts of each rank ──► agreed: transport, rate of a host's link
+//!                                                                         adapters beside the ranks' NUMA nodes
 //! ```
 
-use super::links::Links;
+use super::links::{Adapters, Links};
 use crate::real::{Real, transport};
 use nagare_plan::topology::Transport;
 
@@ -16,6 +17,7 @@ use nagare_plan::topology::Transport;
 pub struct Said {
     transport: u32,
     mbit: u32,
+    adapters: Adapters,
 }
 
 const UNKNOWN: u32 = 0;
@@ -24,26 +26,32 @@ const NOT_ASKED: u32 = u32::MAX;
 
 impl Said {
     /// What a process says that is not the first of its node.
-    pub const NOTHING: Self = Self { transport: NOT_ASKED, mbit: NOT_ASKED };
+    pub const NOTHING: Self = Self { transport: NOT_ASKED, mbit: NOT_ASKED, adapters: Adapters::NONE };
 
-    /// What is known here; `with_rates`: whether rates count, which a fabric file says better.
-    pub fn here(real: &Real, with_rates: bool) -> Self {
+    /// What is known here; `with_links`: whether rates and adapters count, which a fabric file says better.
+    pub fn here(real: &Real, with_links: bool) -> Self {
         let said = Self::of(transport::component(real).as_deref(), transport::is_told_tcp(), Links::here());
-        if with_rates { said } else { Self { mbit: UNKNOWN, ..said } }
+        if with_links { said } else { Self { mbit: UNKNOWN, adapters: Adapters::NONE, ..said } }
+    }
+
+    /// Adapters of that process's host beside a NUMA node.
+    pub fn adapters(self, numa: u32) -> u32 {
+        self.adapters.beside(numa)
     }
 
     /// `told_tcp`: the user has chosen TCP below the component. Components that nobody has told use an adapter with
     /// RDMA where there is one.
     fn of(component: Option<&str>, told_tcp: bool, links: Links) -> Self {
         let rdma = links.rdma.filter(|_| !told_tcp);
-        let (transport, mbit) = match (component, rdma) {
+        let (transport, fastest) = match (component, rdma) {
             (Some(transport::TCP), _) => (Transport::OpenMpiTcp, links.net),
             (Some("psm2" | "openib"), rdma) => (Transport::Rdma, rdma),
             (Some(component), Some(rdma)) if !component.starts_with(transport::CH3) => (Transport::Rdma, Some(rdma)),
             (Some(_), _) if links.net.is_some() => (Transport::Tcp, links.net),
-            _ => return Self { transport: UNKNOWN, mbit: UNKNOWN },
+            _ => return Self { transport: UNKNOWN, mbit: UNKNOWN, adapters: Adapters::NONE },
         };
-        Self { transport: code(transport), mbit: mbit.unwrap_or(UNKNOWN) }
+        let (mbit, adapters) = fastest.map_or((UNKNOWN, Adapters::NONE), |fastest| (fastest.mbit, fastest.adapters));
+        Self { transport: code(transport), mbit, adapters }
     }
 
     /// What `all` say: the transport if it is one, and the slowest rate if all know theirs.
@@ -73,10 +81,12 @@ fn decoded(number: u32) -> Option<Transport> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::links::Fastest;
 
     #[test]
     fn ranks_believe_what_all_nodes_say() {
-        let links = |net, rdma| Links { net, rdma };
+        let fastest = |mbit| Fastest { mbit, adapters: Adapters::NONE };
+        let links = |net: Option<u32>, rdma: Option<u32>| Links { net: net.map(fastest), rdma: rdma.map(fastest) };
         let tcp = |mbit| Said::of(Some("tcp"), false, links(mbit, Some(400_000)));
         let agreed = |all: &[Said]| Said::agreed(all.iter().copied());
         let both = [tcp(Some(25_000)), Said::NOTHING, tcp(Some(10_000)), Said::NOTHING];

@@ -121,7 +121,8 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_AGGREGATORS",
         values: "1 to 64",
         default: "`halving_doubling`: the adapters that the ranks of a node use, where the fabric has several for a \
-                  host, else the NUMA nodes that they are bound to; `aggregated`: all ranks",
+                  host, else those beside the NUMA nodes that they are bound to, else these NUMA nodes; `aggregated`: \
+                  all ranks",
         help: "ranks of every node that exchange with other nodes: in `halving_doubling` each for its share of the \
                vector, at most the ranks of the node with the fewest; in `aggregated` as leaders, which collect and \
                distribute the others' blocks",

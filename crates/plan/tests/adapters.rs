@@ -62,6 +62,33 @@ fn a_placement_and_a_topology_agree_and_a_process_keeps_its_adapter() {
     assert_eq!(self::planner(&hosts_on(&["a"]), 3, None).0.topology().aggregators(), 1);
 }
 
+#[test]
+fn adapters_beside_numa_nodes_are_counted_where_no_network_says_more() {
+    // Two nodes of four ranks, the second with three on one NUMA node.
+    let topology = || Topology::of_nodes(vec![0, 0, 0, 0, 1, 1, 1, 1]).unwrap().with_numa(vec![0, 0, 1, 1, 0, 1, 1, 1]);
+    let of = |beside: [u32; 8]| topology().with_adapters_beside(beside.to_vec()).aggregators();
+    assert_eq!(topology().aggregators(), 2);
+    assert_eq!(of([0; 8]), 2, "nothing is known");
+    assert_eq!(of([1; 8]), 2);
+    assert_eq!(of([2; 8]), 3, "no more than ranks: 2 + 2 and 1 + 2");
+    assert_eq!(of([1, 1, 0, 0, 1, 0, 0, 0]), 1, "a NUMA node without one has no aggregator");
+    assert_eq!(of([2, 2, 0, 0, 0, 0, 0, 0]), 1, "as many as the node with the fewest, and one");
+    let halves = topology().with_adapters_beside(vec![2; 8]).restricted(&[0, 1, 5, 6]);
+    assert_eq!(halves.aggregators(), 2);
+    // Not bound: all ranks are on the first.
+    assert_eq!(
+        Topology::of_nodes(vec![0, 0, 1, 1])
+            .unwrap()
+            .with_numa(vec![0; 4])
+            .with_adapters_beside(vec![2; 4])
+            .aggregators(),
+        2
+    );
+    let fabric = hosts_on(&["a", "b"]);
+    let on_network = self::planner(&fabric, 3, None).0.topology().clone().with_numa(vec![0; 12]);
+    assert_eq!(on_network.with_adapters_beside(vec![3; 12]).aggregators(), 2);
+}
+
 /// Bytes on the links of hosts, in both directions, for 1 MiB.
 fn carried(fabric: &Fabric, placement: &Placement, planner: &Planner) -> Vec<u64> {
     let schedule = planner.schedule(Allreduce, Algorithm::HalvingDoubling, 0).unwrap();

@@ -33,6 +33,9 @@ pub struct Topology {
     /// Of every rank which adapter of its host it uses; empty where hosts have one.
     #[serde(skip)]
     adapters: Vec<u32>,
+    /// Adapters beside the NUMA node of every rank; empty where that is not known.
+    #[serde(skip)]
+    beside: Vec<u32>,
     /// What was measured of the network.
     #[serde(skip)]
     costs: Option<Costs>,
@@ -160,6 +163,7 @@ impl Topology {
             cartesian: None,
             numa: Vec::new(),
             adapters: Vec::new(),
+            beside: Vec::new(),
             costs: None,
         })
     }
@@ -222,15 +226,29 @@ impl Topology {
         Self { numa, ..self }
     }
 
-    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from: the adapters that
-    /// its ranks use, where the network says that hosts have several, else the NUMA nodes that they are bound to, on the
-    /// node with the fewest; 1 where that is not known.
+    /// The same facts with the adapters of its host that are beside the NUMA node of every rank; none anywhere says
+    /// nothing.
+    pub fn with_adapters_beside(self, beside: Vec<u32>) -> Self {
+        let is_known = beside.iter().any(|&adapters| adapters > 0);
+        Self { beside: if is_known { beside } else { Vec::new() }, ..self }
+    }
+
+    /// Ranks of every node that have a part of the machine of their own to talk to other nodes from, on the node with
+    /// the fewest: the adapters that its ranks use, where the network says that hosts have several; else the adapters
+    /// beside the NUMA nodes that its ranks are bound to, on each at most as many as it has ranks; else these NUMA
+    /// nodes. 1 where that is not known.
     pub fn aggregators(&self) -> u32 {
-        let own = if self.adapters.is_empty() { &self.numa } else { &self.adapters };
-        let mut places: Vec<(u32, u32)> = self.nodes().iter().copied().zip(own.iter().copied()).collect();
+        let (parts, beside) =
+            if self.adapters.is_empty() { (&self.numa, &*self.beside) } else { (&self.adapters, &[][..]) };
+        let mut places: Vec<(u32, u32, usize)> = Vec::with_capacity(parts.len());
+        places.extend(self.nodes().iter().zip(parts).enumerate().map(|(rank, (&node, &part))| (node, part, rank)));
         places.sort_unstable();
-        places.dedup();
-        places.chunk_by(|a, b| a.0 == b.0).map(|of_node| of_node.len() as u32).min().unwrap_or(1)
+        let of_part = |of_part: &[(u32, u32, usize)]| {
+            let most = beside.get(of_part[0].2).copied().unwrap_or(1);
+            most.min(of_part.len() as u32)
+        };
+        let of_node = |of_node: &[(u32, u32, usize)]| of_node.chunk_by(|a, b| a.1 == b.1).map(of_part).sum::<u32>();
+        places.chunk_by(|a, b| a.0 == b.0).map(of_node).min().unwrap_or(1).max(1)
     }
 
     /// Which adapter of its host a rank uses.
@@ -377,6 +395,7 @@ impl Topology {
             cartesian: None,
             numa: take(&self.numa),
             adapters: Vec::new(),
+            beside: take(&self.beside),
             costs: self.costs,
         };
         let old_nodes = take(&self.groups[self.groups.len() - 1]);
