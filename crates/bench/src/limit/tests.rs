@@ -197,3 +197,20 @@ fn the_levels_that_count_change_no_limit() {
     };
     assert_eq!(of("none"), of("default"));
 }
+
+#[test]
+fn blocks_take_the_plane_of_their_sender_and_vectors_may_take_both() {
+    let text = "hosts = [\"n[0-3]\"]\nswitches = [\"a\", \"b\"]\nbandwidth = 100\n\
+                [[link]]\nfrom = \"n[0-3]\"\nto = [\"a\", \"b\"]\n";
+    let fabric = Fabric::from_toml(text, "planes").expect("a valid file");
+    let placement = Placement::by_slot(&fabric, 8, 2).expect("the ranks fit");
+    let of = |operation, bytes| limit(&fabric, &placement, operation, 0, bytes);
+    assert_ms(of(Operation::Bcast, M), 43.9);
+    // 2n · 3/4 over two links of each host.
+    assert_ms(of(Operation::Allreduce, M), 65.8);
+    // Six blocks of every rank over its own link.
+    assert_ms(of(Operation::Alltoall, 64 * K), 32.9);
+    // Three by each plane to the root; all six by the plane of the root from it.
+    assert_ms(of(Operation::Gather, 64 * K), 16.4);
+    assert_ms(of(Operation::Scatter, 64 * K), 32.9);
+}
