@@ -1,6 +1,6 @@
 //! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then
 //! what it needs is taken. The first decision about a communicator finds its placement, which is kept; one about a call
-//! that the library runs because nothing is tried yet, or that is settled, counts it. What algorithm fits is
+//! that runs on what the calls of its class begin with, or that is settled, counts it. What algorithm fits is
 //! [`nagare_plan::decision`]'s, which is pure.
 
 use super::arguments::Arguments;

@@ -18,8 +18,8 @@ use std::time::Instant;
 
 /// Whether the library runs the call because the calls of its class have not yet earned any trials; counts it then.
 /// Ranks ask each other now and then: by the library's own on the program's communicator `comm`, while there is none of
-/// ours, whose making would be a part of the cost. No call of ours has failed there, so that all ranks come. Calls that
-/// begin with ours need ours anyway.
+/// ours, whose making would be a part of the cost, and which a communicator with one call is not worth, whatever is
+/// predicted. No call of ours has failed there, so that all ranks come.
 ///
 /// # Errors
 /// The code with which the library fails there. It has called the program's error handler, which may have freed the
@@ -31,8 +31,8 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
     }
     // Not locked while the library is asked: its error handler may make calls.
     let own = match record.learning().early(class, || decision.beginning()) {
-        None | Some(Beginning { way: Some(_), .. }) => return Ok(false),
-        Some(Beginning { earning, way: None }) => {
+        None => return Ok(false),
+        Some(Beginning { earning, .. }) => {
             if !earning.next_call() {
                 return Ok(true);
             }
@@ -80,8 +80,9 @@ fn is_enough<E>(
 /// A rank has given up an earlier call, or the library fails.
 pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -> Result<Step, Failure> {
     let record = decision.record;
-    // Here they ask on a communicator of ours, which calls of another class have earned. The library runs calls before
-    // which nobody is asked, on all ranks, also where a call of ours has failed: then no rank learns when to ask again.
+    // Here they ask on a communicator of ours, which calls of another class, or early ones of this, have made. All ranks
+    // run calls before which nobody is asked on the same, also where a call of ours has failed: then one that ours runs
+    // fails, and tells the others, and no rank learns when to ask again.
     let (mut early, mut way) = (None, Err(Reason::Early));
     if decision.is_long() {
         // Begun on all ranks alike, also where a call of ours has failed.

@@ -139,7 +139,8 @@ pub type Where = (u32, u32, bool);
 pub struct Beginning {
     /// What they earn.
     pub earning: Earning,
-    /// What they run on meanwhile: what is predicted to be far faster than the MPI library, else that (none).
+    /// What they run on meanwhile, but for the first: what is predicted to be far faster than the MPI library, else that
+    /// (none).
     pub way: Option<Algorithm>,
 }
 
@@ -218,5 +219,57 @@ impl Learning {
     /// Where the class is, or would be.
     fn at(&self, class: Class) -> Result<usize, usize> {
         self.classes.binary_search_by_key(&class.order(), |known| known.class.order())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASS: Class = Class { collective: Collective::Allgather, magnitude: Some(12) };
+
+    /// Calls of so many nanoseconds, of which some are asked about first, as long as nothing is measured: what each runs
+    /// on, and whether its time is kept.
+    fn early(way: Option<Algorithm>, calls: u32) -> Vec<(Option<Algorithm>, bool)> {
+        let mut learning = Learning::default();
+        let first = || Beginning { earning: Earning::new(None, false), way };
+        let run = |_| {
+            let (way, is_timed) = match learning.unasked(CLASS) {
+                Some(Unasked::Early { way, is_timed }) => (way, is_timed),
+                Some(Unasked::Settled(_)) => panic!("nothing is measured yet"),
+                None => {
+                    let beginning = learning.early(CLASS, first).expect("nothing is measured yet");
+                    if beginning.earning.next_call() {
+                        let [spent, _] = beginning.earning.times();
+                        // So dear that trials are far away.
+                        beginning.earning.judge(std::time::Duration::from_secs(1), [spent, 1_000_000_000]);
+                    }
+                    (beginning.way, true)
+                }
+            };
+            if is_timed {
+                learning.took(CLASS, 1_000_000);
+            }
+            (way, is_timed)
+        };
+        (0..calls).map(run).collect()
+    }
+
+    #[test]
+    fn early_calls_run_on_what_they_begin_with_and_tell_their_time() {
+        for way in [None, Some(Algorithm::Ring)] {
+            assert_eq!(early(way, 40), vec![(way, true); 40]);
+        }
+    }
+
+    #[test]
+    fn a_lesson_ends_what_calls_begin_with() {
+        let mut learning = Learning::default();
+        let first = || Beginning { earning: Earning::new(None, false), way: Some(Algorithm::Ring) };
+        assert!(learning.early(CLASS, first).is_some());
+        assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: Some(Algorithm::Ring), .. })));
+        learning.lesson(CLASS, || vec![Algorithm::Ring]);
+        assert!(learning.early(CLASS, first).is_none());
+        assert!(learning.unasked(CLASS).is_none(), "the first call of the lesson is measured");
     }
 }

@@ -5,7 +5,7 @@
 //!   collect, taught ─► shim ─► facts ─► meeting ─► disagreement       setup: what the environment says, read first
 //!                        │       ├─► profiles                  profiles: what was measured before
 //!                        │       ├─► machine ─► links          machine: what it says without a clock
-//!                        │       ├─► node                        node: which ranks are on one machine
+//!                        │       ├─► node ─► locality            node: which ranks share a machine, or processors
 //!                        │       └─► setup, locality           taught: what calls have taught, for later jobs
 //!                        ├─► announcing ─► facts               announcing: what came of the meeting, in words
 //!                        ├─► setup, logging, family            family: a library for the other MPI libraries

@@ -315,7 +315,8 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     assert_eq!(ran, shown, "{fabric}");
 }
 
-/// Calls begin on ours where a fabric tells that these are far faster, with the library where nothing predicts that.
+/// Where a fabric tells that ours are far faster, calls run on them after the first, or the first two: before trials,
+/// which calls of a few milliseconds have not yet earned.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };
@@ -326,26 +327,22 @@ fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
         return;
     }
     let program = compiled(&bed, "tests/programs/learning.c", mpi, compiler);
-    let file = bed.file();
-    for (collective, begins_with_ours) in [("allgather", true), ("alltoall", false)] {
-        let word = format!("collective={collective}");
-        let report = bed.path(&format!("{collective}.json"));
-        let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
-        let mut job = nagare(&[&options[..], &[program.to_str().unwrap(), &word, "bytes=4096", "calls=2"]].concat());
-        job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
-        let output = job.output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+    let (file, report) = (bed.file(), bed.path("allgather.json"));
+    let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
+    let words = [program.to_str().unwrap(), "collective=allgather", "bytes=1024", "calls=8"];
+    let mut job = nagare(&[&options[..], &words].concat());
+    job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
+    let output = job.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+    let calls = |is_meant: &dyn Fn(&serde_json::Value) -> bool| -> u64 {
         let rows = report["rows"].as_array().unwrap().iter();
-        let first = rows.filter(|row| row["collective"] == collective && row["reason"] == "not yet worth trying");
-        let on_library: u64 = first.map(|row| row["calls"].as_u64().unwrap()).sum();
-        let rows = report["rows"].as_array().unwrap().iter();
-        let ours = rows.filter(|row| row["collective"] == collective && row["algorithm"] != "stock");
-        let on_ours: u64 = ours.map(|row| row["calls"].as_u64().unwrap()).sum();
-        // The second call may be the first that is measured: that is one of ours.
-        let as_expected = if begins_with_ours { on_ours == 2 } else { on_library >= 1 && on_library + on_ours == 2 };
-        assert!(as_expected, "{report:#}");
-    }
+        let meant = rows.filter(|row| row["collective"] == "allgather" && is_meant(row));
+        meant.map(|row| row["calls"].as_u64().unwrap()).sum()
+    };
+    let early = calls(&|row| row["reason"] == "not yet worth trying");
+    assert!((1..=2).contains(&early), "{report:#}");
+    assert!(calls(&|row| row["algorithm"] != "stock") >= 1, "{report:#}");
 }
 
 /// A rounded sum between hosts is combined in one order in all calls and all runs, whatever they take, and nothing is

@@ -133,7 +133,7 @@ pub const VARIABLES: &[Variable] = &[
         values: "`library` or `pause`",
         default: "library",
         help: "how a rank waits inside Nagare's algorithms: as the MPI library does, but it yields where ranks \
-               outnumber processors or others want its own, and then sleeps for a millisecond now and then once \
+               outnumber processors or others want its processor, and then sleeps for a millisecond now and then once \
                somebody is late by a second; or with pauses of 50 microseconds from the third look on",
         shared: false,
     },

@@ -252,7 +252,7 @@ mod tests {
         assert!(!begins(Collective::Alltoall, 64 << 10, true), "nothing predicts exchanges");
     }
 
-    /// What is predicted of the library counts for sums alone: of all else measured calls tell, and where nobody
+    /// What is predicted of the library decides about sums alone, but for what calls begin with: of all else measured calls tell, and where nobody
     /// measures, what runs is what ran before anything was predicted.
     #[test]
     fn what_the_library_takes_to_move_data_decides_nothing() {

@@ -37,8 +37,9 @@ const WORTH_TRYING: f64 = 1.5;
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
 const PREFERRED: f64 = 0.95;
 
-/// The same below the usual thresholds, where messages count for more than bytes, and predictions are worse: there ours
-/// took up to twice as long, beside the library's, as was predicted (docs/benchmarks.md, "Below the thresholds").
+/// The same where nothing but predictions speaks for ours: below the usual thresholds, where messages count for more
+/// than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
+/// predicted (docs/benchmarks.md, "Below the thresholds").
 const FAR: f64 = 0.6;
 
 /// Most algorithms to measure in the calls of a program.
