@@ -122,12 +122,14 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
 /// Why rows have no times.
 fn untold(collective: Collective, sizes: &[Size]) -> String {
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
-    let rows = ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective) && spec.cost.is_none());
-    let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.filter(is_untold).partition(|spec| spec.fits.is_some());
+    let rows = ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective)).filter(is_untold);
+    let (unlike, rows): (Vec<&Spec>, Vec<&Spec>) = rows.partition(|spec| spec.cost.is_some());
+    let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.into_iter().partition(|spec| spec.fits.is_some());
     let mut text = String::new();
     for (specs, why) in [
         (by_network, "chosen by the network, not by predicted time"),
         (forced, "never what a job begins with, unless NAGARE_ALGORITHM says so"),
+        (unlike, "not predicted here: the same as another row, or too much to look at"),
     ] {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
         if !names.is_empty() {

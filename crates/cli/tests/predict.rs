@@ -44,7 +44,9 @@ fn exchanges_have_a_choice() {
     }
     let text = stdout_of(&["predict", "reduce", "-f", "star16", "--sizes", "1M"]);
     assert!(
-        text.contains("\ntwo_tree: never what") && !text.contains("stock: ") && !text.contains("chosen by"),
+        text.contains("\ntwo_tree: not predicted here: the same")
+            && !text.contains("stock: ")
+            && !text.contains("chosen by"),
         "{text}"
     );
 }

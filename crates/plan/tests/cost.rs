@@ -192,6 +192,23 @@ fn busiest_links_of_the_shipped_fabrics() {
     }
 }
 
+/// By hand: ranks 0 to 3 on two nodes. Of the two-tree over ranks, 0 → 2 and 0 → 3 go to the other node, and 2 → 1 and
+/// 3 → 1 come back; 2 → 3 and 3 → 2 stay inside.
+#[test]
+fn a_two_tree_over_ranks_shares_the_links_of_nodes() {
+    let planner = by_slot(&star(2), 2);
+    let b = per_byte(100.0);
+    let bcast = demand(&planner, Bcast, Algorithm::TwoTree);
+    close(bcast.per_byte, SHARED * b);
+    close(bcast.vectors, 1.0);
+    close(loads(&planner, Allreduce, Algorithm::TwoTree), SHARED * 2.0 * b);
+    // Down and back, a segment of one half behind that of the other.
+    let (n, s) = (1e6, 1024.0);
+    let hop = s * b + 10e3 + packet(s) * b + 60e3;
+    let expected = s * b + 2.0 * hop + f64::hypot(SHARED * (n - 2.0 * s) * b, (n / s - 1.0) * 20e3);
+    close(bcast.time(planner.message(), n, s), expected);
+}
+
 /// `counts`: groups, nodes per group, ranks per node; no fabric.
 fn groups(counts: [u32; 3]) -> Planner {
     let [groups, nodes, ppn] = counts;
@@ -266,13 +283,16 @@ fn what_is_chosen_is_the_least_of_the_predictions() {
         }
     }
     assert_eq!(planner.cheapest(Alltoall, 1 << 20, AtMost(65536)), None, "not chosen by cost");
-    assert_eq!(planner.predicted(Bcast, Algorithm::TwoTree, 1 << 20, AtMost(65536)), None, "not a candidate");
+    let alike = by_slot(&star(8), 1);
+    assert_eq!(alike.predicted(Bcast, Algorithm::TwoTree, 1 << 20, AtMost(65536)), None, "as grouped_two_tree");
 }
 
 #[test]
 fn trees_for_short_vectors_on_many_nodes_lines_for_long_ones() {
-    let is_tree =
-        |a: Algorithm| matches!(a, Algorithm::GroupedTwoTree | Algorithm::GatewayTwoTree | Algorithm::Circulant);
+    let is_tree = |a: Algorithm| {
+        use Algorithm::{Circulant, GatewayTwoTree, GroupedTwoTree, TwoTree};
+        matches!(a, TwoTree | GroupedTwoTree | GatewayTwoTree | Circulant)
+    };
     for planner in [by_slot(&star(64), 1), groups([16, 16, 1])] {
         for collective in [Bcast, Reduce] {
             let choice = |bytes| planner.cheapest(collective, bytes, AtMost(65536)).unwrap().0;

@@ -1,7 +1,7 @@
 //! What `docs/algorithms.md` says levels are worth: predicted times with ranks in the order of hosts, and shuffled.
 
 use crate::support::document::table;
-use crate::support::network::planner;
+use crate::support::network::{planner, shuffled};
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast};
@@ -18,16 +18,6 @@ fn fastest(planner: &Planner, collective: Collective, bytes: u64) -> (Algorithm,
         Some((algorithm, prediction.time / 1e6))
     });
     timed.min_by(|a, b| a.1.total_cmp(&b.1)).expect("a prediction")
-}
-
-/// The same hosts in an order that follows no switch.
-fn shuffled(mut hosts: Vec<HostId>) -> Vec<HostId> {
-    let mut state = 1u64;
-    for at in (1..hosts.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        hosts.swap(at, (state >> 33) as usize % (at + 1));
-    }
-    hosts
 }
 
 #[test]

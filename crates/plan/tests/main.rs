@@ -7,6 +7,7 @@ mod between_nodes;
 mod contention_free;
 mod copies;
 mod cost;
+mod cost_pipelines;
 mod cost_stepwise;
 mod documented;
 mod documented_halving;
@@ -45,4 +46,5 @@ mod support {
     pub mod ideal;
     pub mod network;
     pub mod rounds;
+    pub mod segments;
 }

@@ -13,7 +13,7 @@
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::Streams;
+use crate::cost::{Streams, Talkers};
 use crate::pattern::{Node, stage_names_up_and_down};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::{Hierarchy, Line};
@@ -32,7 +32,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Apart))),
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Apart)))),
 };
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).

@@ -14,7 +14,7 @@
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::Streams;
+use crate::cost::{Streams, Talkers};
 use crate::pattern::{End, Ends, along_trees, stage_names_up_and_down};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::{Hierarchy, Line};
@@ -34,7 +34,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared)))),
 };
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).

@@ -14,7 +14,7 @@
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
-use crate::cost::Streams;
+use crate::cost::{Streams, Talkers};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
 use crate::topology::Hierarchy;
 
@@ -32,7 +32,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, Streams::Shared))),
+    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared)))),
 };
 
 /// Direction of the data in a tree.

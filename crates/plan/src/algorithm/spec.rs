@@ -3,7 +3,7 @@
 use super::Algorithm;
 use crate::collective::{Collective, Rank};
 use crate::context::Context;
-use crate::cost::{Demand, Meeting, Streams};
+use crate::cost::{Demand, Meeting, Streams, Talkers};
 use crate::schedule::RankPlan;
 
 /// An algorithm: a row of the table.
@@ -48,9 +48,9 @@ pub struct Senders {
 
 impl Spec {
     /// What a pipeline costs, by its plans for Bcast.
-    pub(super) fn pipeline(&self, context: &Context, collective: Collective, streams: Streams) -> Demand {
+    pub(super) fn pipeline(&self, context: &Context, collective: Collective, who: (Talkers, Streams)) -> Demand {
         let bcast = |rank| (self.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
-        Demand::pipeline(collective, context.grouped(), &mut context.wires(), streams, bcast)
+        Demand::pipeline(collective, context.grouped(), &mut context.wires(), who, bcast)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Algorithm, Spec, grouped_two_tree};
 use crate::collective::Collective;
+use crate::cost::{Streams, Talkers};
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -17,5 +18,9 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: None,
+    // Without groups, and with one rank on each node, it is the grouped two-tree.
+    cost: Some(|context, collective| {
+        let differs = context.grouped().depth() > 1;
+        differs.then(|| SPEC.pipeline(context, collective, (Talkers::Ranks, Streams::Shared)))
+    }),
 };

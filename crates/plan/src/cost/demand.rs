@@ -33,6 +33,41 @@ pub enum Streams {
     Shared,
 }
 
+/// Which ranks send to other nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Talkers {
+    /// One of every node, the leader.
+    Leaders,
+    /// Any.
+    Ranks,
+}
+
+impl Talkers {
+    /// How many ends transfers have: nodes or ranks.
+    fn ends(self, hierarchy: &Hierarchy) -> u32 {
+        match self {
+            Self::Leaders => hierarchy.node_count(),
+            Self::Ranks => hierarchy.ranks(),
+        }
+    }
+
+    /// The rank that an end is.
+    fn rank(self, hierarchy: &Hierarchy, end: u32) -> Rank {
+        match self {
+            Self::Leaders => hierarchy.leader(end, 0),
+            Self::Ranks => end,
+        }
+    }
+
+    /// The end that a rank is, or is behind.
+    fn end(self, hierarchy: &Hierarchy, rank: Rank) -> u32 {
+        match self {
+            Self::Leaders => hierarchy.node_of(rank),
+            Self::Ranks => rank,
+        }
+    }
+}
+
 /// How blocks follow one another.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
@@ -68,37 +103,39 @@ impl Demand {
         collective: Collective,
         hierarchy: &Hierarchy,
         wires: &mut Wires,
-        streams_of_a_node: Streams,
+        (talkers, streams_of_a_node): (Talkers, Streams),
         plan: impl Fn(Rank) -> RankPlan,
     ) -> Self {
-        let down = edges(hierarchy, plan, wires);
-        let nodes = hierarchy.node_count();
-        let root = hierarchy.node_of(0);
-        let (mut load, mut sent) = (vec![0.0; wires.count()], vec![0.0; nodes as usize]);
-        let mut streams = vec![0u32; nodes as usize];
-        down.iter().for_each(|edge| streams[edge.from as usize] += 1);
+        let down = edges(hierarchy, talkers, plan, wires);
+        let node = |end: u32| hierarchy.node_of(talkers.rank(hierarchy, end)) as usize;
+        let between = || down.iter().filter(|edge| !edge.way.links.is_empty());
+        let nodes = hierarchy.node_count() as usize;
+        let (mut load, mut sent) = (vec![0.0; wires.count()], vec![0.0; nodes]);
+        let mut streams = vec![0u32; nodes];
+        between().for_each(|edge| streams[node(edge.from)] += 1);
         let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
         // Two streams on one link do not take turns perfectly, whatever the schedule says, and pairs of pairs neither.
         let shares = streams_of_a_node == Streams::Shared && streams.iter().any(|&s| s > 1);
         let shared = if shares { SHARED.powf(parts.max(2.0).log2()) } else { 1.0 };
         let mut account = |from: u32, links: &[u32], share: f64| {
             links.iter().for_each(|&link| load[link as usize] += share);
-            sent[from as usize] += share;
+            sent[node(from)] += share;
         };
-        for edge in &down {
+        for edge in between() {
             if collective != Collective::Reduce {
                 account(edge.from, &edge.way.links, edge.share);
             }
             if collective != Collective::Bcast {
-                let back = wires.way(edge.to, edge.from);
+                let back = wires.way(node(edge.to) as u32, node(edge.from) as u32);
                 account(edge.to, &back.links, edge.share);
             }
         }
         let passes = if collective == Collective::Allreduce { 2.0 } else { 1.0 };
-        let free: Vec<f64> = FILL_AT.iter().map(|&s| first_segments(&down, nodes, root, s, 0.0)).collect();
+        let ends = (talkers.ends(hierarchy), talkers.end(hierarchy, 0));
+        let free: Vec<f64> = FILL_AT.iter().map(|&s| first_segments(&down, ends, wires, s, 0.0)).collect();
         // A latency no segment could take tells how many there are on the longest way.
         let far = 1e9;
-        let hops = (first_segments(&down, nodes, root, FILL_AT[0], far) / far).floor();
+        let hops = (first_segments(&down, ends, wires, FILL_AT[0], far) / far).floor();
         let slope = (free[1] - free[0]) / (FILL_AT[1] - FILL_AT[0]);
         let fill = [passes * (free[0] - slope * FILL_AT[0]), passes * slope];
         let shape = Shape::Pipeline { hops: passes * hops, fill, parts };
@@ -161,23 +198,25 @@ impl Demand {
     }
 }
 
-/// The transfers between nodes in the leaders' plans for Bcast.
-fn edges(hierarchy: &Hierarchy, plan: impl Fn(Rank) -> RankPlan, wires: &mut Wires) -> Vec<Edge> {
+/// The transfers in the plans of the talkers for Bcast: between nodes, and between ranks of a node that both talk.
+fn edges(hierarchy: &Hierarchy, talkers: Talkers, plan: impl Fn(Rank) -> RankPlan, wires: &mut Wires) -> Vec<Edge> {
     let mut edges = Vec::new();
-    for from in 0..hierarchy.node_count() {
-        let plan = plan(hierarchy.leader(from, 0));
+    for from in 0..talkers.ends(hierarchy) {
+        let rank = talkers.rank(hierarchy, from);
+        let plan = plan(rank);
         for hop in plan.hops.iter().filter(|hop| hop.action == Action::Send) {
-            let to = hierarchy.node_of(hop.peer);
+            let to = talkers.end(hierarchy, hop.peer);
             if to == from {
                 continue;
             }
+            let [a, b] = [rank, hop.peer].map(|rank| hierarchy.node_of(rank));
             edges.push(Edge {
                 from,
                 to,
                 part: hop.parts.first,
                 share: f64::from(hop.parts.count) / f64::from(plan.parts),
                 colour: hop.round.step,
-                way: wires.way(from, to),
+                way: if a == b { Way::default() } else { wires.way(a, b) },
             });
         }
     }

@@ -19,7 +19,7 @@ mod room;
 mod steps;
 mod stepwise;
 
-pub use demand::{Demand, Shape, Streams};
+pub use demand::{Demand, Shape, Streams, Talkers};
 pub use halving::fastest;
 pub use least::least_time;
 pub use room::{LOSSLESS, Meeting, exchange_pacing, needs_tokens, room};

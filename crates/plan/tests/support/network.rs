@@ -1,7 +1,7 @@
 //! Communicators on networks.
 
 use nagare_plan::Planner;
-use nagare_plan::fabric::{Fabric, Placement, shipped};
+use nagare_plan::fabric::{Fabric, HostId, Placement, shipped};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
 
@@ -32,4 +32,14 @@ pub fn planner(fabric: &Arc<Fabric>, placement: &Placement) -> Planner {
     groups.push(hosts.iter().map(|h| h.0).collect());
     let topology = Topology::new(names, groups, vec![0; hosts.len()]).expect("nested");
     Planner::new(topology.on_network(Arc::clone(fabric), hosts))
+}
+
+/// The same hosts in an order that follows no switch.
+pub fn shuffled(mut hosts: Vec<HostId>) -> Vec<HostId> {
+    let mut state = 1u64;
+    for at in (1..hosts.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        hosts.swap(at, (state >> 33) as usize % (at + 1));
+    }
+    hosts
 }
