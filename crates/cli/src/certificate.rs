@@ -74,7 +74,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         })?;
     } else {
         let empty = Schedule { collective, algorithm: name.to_owned(), root, stages, plans: Vec::new() };
-        print(&format!("{}\n{}", header(&machine, &empty), told(&certificate)))?;
+        print(&format!("{}\n{}", header(&machine, &planner, &empty), told(&certificate)))?;
     }
     let failed = args.deny_conflicts && certificate.in_conflict > 0;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

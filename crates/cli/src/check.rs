@@ -100,7 +100,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             }
             Some(error) => &format!("WRONG: {error}"),
         };
-        let mut text = header(&machine, &schedule);
+        let mut text = header(&machine, &planner, &schedule);
         let _ = writeln!(text, "\n{}", told(proof));
         write_summary(&mut text, &report, bytes);
         if let Some([most, mean]) = head_of_line {

@@ -3,9 +3,10 @@
 use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_config::Config;
+use nagare_plan::Planner;
 use nagare_plan::counted;
 use nagare_plan::fabric::{Fabric, LevelChoice, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
-use nagare_plan::topology::{Grid, Hierarchy, Source, Topology};
+use nagare_plan::topology::{Grid, Source, Topology};
 use std::sync::Arc;
 
 /// Most ranks a pretended machine is filled with unasked, as many as --np takes.
@@ -75,27 +76,28 @@ impl Machine {
         Ok(Self { network: None, topology, description: format!("no network, {ppn} per node") })
     }
 
-    /// The dimensions of the nodes, and where they come from.
-    pub fn dimensions(&self) -> String {
-        Grid::new(&Hierarchy::new(&self.topology), &self.topology).to_string()
-    }
-
     /// Refuses a root that does not exist.
     pub fn check_root(&self, root: u32) -> anyhow::Result<()> {
         let ranks = self.topology.ranks();
         ensure!(root < ranks, "--root {root}: there are {ranks} ranks, expected 0 to {}", ranks - 1);
         Ok(())
     }
+}
 
-    /// The levels with the number of groups of each, such as `group 4, node 32`.
-    pub fn levels(&self) -> String {
-        let names = self.topology.level_names().iter().enumerate();
-        let counts = names.map(|(level, name)| {
-            let groups = self.topology.groups(level).iter().max().map_or(0, |&last| last + 1);
-            format!("{name} {groups}")
-        });
-        counts.collect::<Vec<_>>().join(", ")
-    }
+/// The dimensions of the nodes, and where they come from.
+pub fn dimensions(planner: &Planner) -> String {
+    Grid::new(planner.context().grouped(), planner.context().topology()).to_string()
+}
+
+/// The levels that count with the number of groups of each, such as `group 4, node 32`.
+pub fn levels(planner: &Planner) -> String {
+    let topology = planner.context().topology();
+    let names = topology.level_names().iter().enumerate();
+    let counts = names.map(|(level, name)| {
+        let groups = topology.groups(level).iter().max().map_or(0, |&last| last + 1);
+        format!("{name} {groups}")
+    });
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// The network called `name`: one that comes with Nagare, or a file.

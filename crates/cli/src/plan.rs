@@ -1,7 +1,7 @@
 //! `nagare plan`: the schedule of a collective, of all ranks or of one.
 
 use crate::args::{PlanArgs, ScheduleArgs};
-use crate::machine::Machine;
+use crate::machine::{Machine, dimensions, levels};
 use crate::output::{fitted, print, print_json};
 use crate::settings::configuration;
 use crate::tables::rank_tables;
@@ -49,7 +49,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         print_json(&document)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = header(&machine, &schedule);
+    let mut text = header(&machine, &planner, &schedule);
     if args.rank.is_none() {
         text.push('\n');
         for table in send_tables(&schedule) {
@@ -66,14 +66,14 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What the schedule is and where its ranks are.
-pub fn header(machine: &Machine, schedule: &Schedule) -> String {
+pub fn header(machine: &Machine, planner: &Planner, schedule: &Schedule) -> String {
     let root = if schedule.collective.is_rooted() { format!(", root {}", schedule.root) } else { String::new() };
     let ranks = counted(machine.topology.ranks(), "rank");
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
-    let (description, levels) = (&machine.description, machine.levels());
+    let (description, levels) = (&machine.description, levels(planner));
     // What has lanes goes along dimensions.
     let along = Algorithm::from_name(algorithm).is_some_and(|algorithm| algorithm.spec().chunks.is_some());
-    let dimensions = if along { format!("dimensions: {}\n", machine.dimensions()) } else { String::new() };
+    let dimensions = if along { format!("dimensions: {}\n", dimensions(planner)) } else { String::new() };
     format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n{dimensions}")
 }
 

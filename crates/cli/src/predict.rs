@@ -1,7 +1,7 @@
 //! `nagare predict`: what each algorithm is predicted to take on a network, and which one a job begins with.
 
 use crate::args::PredictArgs;
-use crate::machine::Machine;
+use crate::machine::{Machine, levels};
 use crate::output::{bytes, print, print_json, table, width};
 use crate::settings::configuration;
 use anyhow::bail;
@@ -82,7 +82,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         args.collective,
         counted(ranks, "rank"),
         machine.description,
-        machine.levels(),
+        levels(&planner),
         message.latency / 1e3,
         message.gap / 1e3,
         shown(args, &sizes)

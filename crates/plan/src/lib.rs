@@ -52,6 +52,7 @@ pub mod decision;
 pub mod execute;
 pub mod fabric;
 pub mod learn;
+mod levels;
 pub mod pattern;
 mod planner;
 pub mod profile;

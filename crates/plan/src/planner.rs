@@ -5,6 +5,8 @@ use crate::choice;
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Demand, Message, Prediction, Segments};
+
+use crate::levels;
 use crate::pattern::{Partners, RailOptions, Steps};
 use crate::recent::Recent;
 use crate::schedule::{Pacing, RankPlan, Schedule};
@@ -66,7 +68,10 @@ type Fitting = Option<(Algorithm, Option<Prediction>)>;
 /// ```
 #[derive(Debug)]
 pub struct Planner {
-    context: Context,
+    /// With the levels that the topology has.
+    usual: Context,
+    /// With leaves as groups, where that is predicted to be faster.
+    leaves: OnceLock<Option<Box<Context>>>,
     /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
     demands: Box<[OnceLock<Option<Demand>>]>,
     fitted: Recent<(Collective, u64, Segments), Fitting>,
@@ -87,10 +92,10 @@ impl Planner {
         Self::of(Context::new(topology.into(), options))
     }
 
-    fn of(context: Context) -> Self {
+    fn of(usual: Context) -> Self {
         let demands = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
         let (fitted, predictions, stock_times) = (Recent::new(), Recent::new(), Recent::new());
-        Self { context, demands, fitted, predictions, stock: None, stock_times }
+        Self { usual, leaves: OnceLock::new(), demands, fitted, predictions, stock: None, stock_times }
     }
 
     /// The same beside an MPI library whose algorithms are known.
@@ -123,19 +128,19 @@ impl Planner {
 
     /// Nothing is built yet that depends on options.
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
-        let mut options = self.context.options();
+        let mut options = self.usual.options();
         change(&mut options);
-        Self { stock: self.stock, ..Self::of(Context::new(self.context.into_topology(), options)) }
+        Self { stock: self.stock, ..Self::of(Context::new(self.usual.into_topology(), options)) }
     }
 
     /// The facts it plans from.
     pub fn topology(&self) -> &Topology {
-        self.context.topology()
+        self.usual.topology()
     }
 
-    /// What it plans from: facts, options and indexes.
+    /// What it plans from: facts, options and indexes. Which levels count is settled when this is first asked.
     pub fn context(&self) -> &Context {
-        &self.context
+        self.leaves.get_or_init(|| levels::with_leaves(&self.usual)).as_deref().unwrap_or(&self.usual)
     }
 
     /// Bytes of the whole vector in a call of `bytes`: what is gathered or scattered has a block for every rank.
@@ -145,7 +150,7 @@ impl Planner {
 
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
     pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
-        algorithm.spec().chunks.map_or(1, |chunks| chunks(&self.context, self.vector(collective, bytes)))
+        algorithm.spec().chunks.map_or(1, |chunks| chunks(self.context(), self.vector(collective, bytes)))
     }
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
@@ -163,7 +168,7 @@ impl Planner {
         chunks: u32,
     ) -> Option<RankPlan> {
         let root = if collective.is_rooted() { root } else { 0 };
-        let plan = || (algorithm.spec().plan)(&self.context, Role { collective, root, rank, chunks });
+        let plan = || (algorithm.spec().plan)(self.context(), Role { collective, root, rank, chunks });
         algorithm.implements(collective).then(plan)
     }
 
@@ -173,18 +178,18 @@ impl Planner {
     pub fn demand(&self, collective: Collective, algorithm: Algorithm) -> Option<&Demand> {
         let cost = algorithm.spec().cost.filter(|_| algorithm.implements(collective))?;
         let demand = &self.demands[collective as usize * ALGORITHMS.len() + algorithm as usize];
-        demand.get_or_init(|| cost(&self.context, collective)).as_ref()
+        demand.get_or_init(|| cost(self.context(), collective)).as_ref()
     }
 
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
     pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
-        let Senders { meeting, abreast } = (algorithm.spec().senders?)(&self.context);
-        Some(cost::exchange_pacing(self.context.room(meeting), meeting, block, abreast.into()))
+        let Senders { meeting, abreast } = (algorithm.spec().senders?)(self.context());
+        Some(cost::exchange_pacing(self.context().room(meeting), meeting, block, abreast.into()))
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
     pub fn least_time(&self, collective: Collective, bytes: u64) -> f64 {
-        cost::least_time(self.topology(), self.context.grouped(), collective, bytes)
+        cost::least_time(self.topology(), self.context().grouped(), collective, bytes)
     }
 
     /// What all candidates for `collective` cost.
@@ -233,7 +238,7 @@ impl Planner {
             return None;
         }
         let fits = |spec: &&Spec| {
-            spec.collectives.contains(&collective) && spec.fits.is_some_and(|fits| fits(&self.context, collective))
+            spec.collectives.contains(&collective) && spec.fits.is_some_and(|fits| fits(self.context(), collective))
         };
         if let Some(spec) = ALGORITHMS.iter().find(fits) {
             return (bytes >= choice::usual(collective)).then_some((spec.algorithm, None));
@@ -246,7 +251,7 @@ impl Planner {
 
     /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
     pub fn is_short(&self, collective: Collective, bytes: u64) -> bool {
-        let one_switch = || self.context.grouped().depth_between_nodes() < 2 && self.context.line().lanes() == 1;
+        let one_switch = || self.context().grouped().depth_between_nodes() < 2 && self.context().line().lanes() == 1;
         bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
     }
 
@@ -320,7 +325,7 @@ impl Planner {
     /// Nanoseconds that the MPI library's own are predicted to take for a call of `bytes`; `None` where it is not known
     /// what it does, or too much to look at.
     pub fn stock_time(&self, collective: Collective, bytes: u64) -> Option<f64> {
-        let time = || self.stock.as_ref()?.time(&self.context, self.message(), collective, bytes);
+        let time = || self.stock.as_ref()?.time(self.context(), self.message(), collective, bytes);
         self.stock_times.answer((collective, bytes), time)
     }
 
@@ -339,12 +344,12 @@ impl Planner {
 
     /// The library's predicted time where a message costs so many times as much.
     fn stock_time_where(&self, collective: Collective, bytes: u64, times: f64) -> Option<f64> {
-        self.stock.as_ref()?.time(&self.context, self.message().times(times), collective, bytes)
+        self.stock.as_ref()?.time(self.context(), self.message().times(times), collective, bytes)
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
     pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
-        (algorithm.spec().stages)(&self.context, collective)
+        (algorithm.spec().stages)(self.context(), collective)
     }
 
     /// The plans of all ranks.

@@ -173,11 +173,23 @@ fn racks_of_full_bandwidth_are_groups_where_the_file_says_so() {
             assert_eq!(assert_grouped(&fabric, &place(&fabric, how, ranks, ppn), place_in_rack), 0);
         }
     }
-    for levels in ["\"default\"", "\"none\"", "[]"] {
+    for levels in ["\"none\"", "[]"] {
         let fabric = racks(levels);
         assert_levels(&fabric, &[], place_alone);
         assert_not_grouped(&fabric, &place(&fabric, "by slot", 32, 1), place_in_rack);
     }
+}
+
+/// Where the file leaves it open, ranks that are dealt out to racks are grouped by rack, since that is predicted to be
+/// faster; on the hosts of one rack after another they are not.
+#[test]
+fn racks_are_groups_where_ranks_are_scattered() {
+    let fabric = racks("\"default\"");
+    assert_levels(&fabric, &[], place_alone);
+    assert_eq!(assert_grouped(&fabric, &place(&fabric, "by slot", 32, 1), place_in_rack), 0);
+    let mut hosts: Vec<HostId> = fabric.hosts().collect();
+    hosts.sort_by_key(|&host| place_in_rack(fabric.node_name(host)));
+    assert_not_grouped(&fabric, &Placement::from_hosts(hosts), place_in_rack);
 }
 
 /// Alone, leaves of one pod share the switches above them, and meet there.

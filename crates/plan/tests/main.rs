@@ -25,6 +25,7 @@ mod grid;
 mod halves;
 mod halving_doubling;
 mod head_of_line;
+mod level_choice;
 mod mirrored;
 mod numa_nodes;
 mod pictures;

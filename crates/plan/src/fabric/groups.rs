@@ -54,6 +54,11 @@ impl Fabric {
         self.levels_by(&self.level_choice)
     }
 
+    /// Which of them its file, or [`Self::choose_levels`], has said to count.
+    pub fn level_choice(&self) -> &LevelChoice {
+        &self.level_choice
+    }
+
     /// Says which levels count.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::{Cartesian, Costs, Dims, Transport};
 use crate::collective::Rank;
-use crate::fabric::{Fabric, HostId, MessageCost, adapter_of};
+use crate::fabric::{Fabric, HostId, Level, MessageCost, adapter_of};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -192,6 +192,17 @@ impl Topology {
         self
     }
 
+    /// The same facts in other groups of the hosts of its network, outermost first; `None` without a network.
+    pub fn with_levels(&self, levels: &[Level]) -> Option<Self> {
+        let network = self.network.as_ref()?;
+        let host = |node: &u32| network.host(*node).0 as usize;
+        let of_ranks = |level: &Level| self.nodes().iter().map(|node| level.of_host[host(node)]).collect();
+        let names = levels.iter().map(|level| level.name.clone()).chain(self.names.last().cloned()).collect();
+        let groups = levels.iter().map(of_ranks).chain([self.nodes().to_vec()]).collect();
+        let Self { names, groups, .. } = Self::new(names, groups, self.cores.clone()).ok()?;
+        Some(Self { names, groups, ..self.clone() })
+    }
+
     /// The same facts with the nodes on a torus that the user describes: in the order of their numbers, row after row,
     /// the last dimension fastest.
     ///
@@ -320,6 +331,17 @@ impl Topology {
     /// Group number of every rank at one level.
     pub fn groups(&self, level: usize) -> &[u32] {
         &self.groups[level]
+    }
+
+    /// The groups of all levels that divide something: not those of one group, or of the same groups as the next.
+    pub fn level_groups(&self) -> Vec<&[u32]> {
+        let mut telling: Vec<&[u32]> = Vec::new();
+        for groups in self.groups.iter().filter(|groups| groups.iter().any(|&group| group != 0)) {
+            if telling.last().is_none_or(|last| last != groups) {
+                telling.push(groups);
+            }
+        }
+        telling
     }
 
     /// Node number of every rank; nodes are numbered by their smallest rank.

@@ -53,7 +53,7 @@ fn storing(fabric: &Fabric, segment: f64) -> Fabric {
     Fabric::from_toml(&text.join("\n"), fabric.name()).expect("the same fabric")
 }
 
-/// Milliseconds that a pipeline over `bytes` takes in segments of `segment` bytes.
+/// Milliseconds that a call of `bytes` takes, a pipeline in segments of `segment` bytes, all else in whole messages.
 pub fn played(
     planner: &Planner,
     (collective, algorithm): (Collective, Algorithm),
@@ -61,9 +61,13 @@ pub fn played(
     bytes: u64,
     segment: u64,
 ) -> f64 {
-    let schedule = planner.schedule(collective, algorithm, 0).expect("implemented");
+    let chunks = planner.chunks(collective, algorithm, bytes);
+    let schedule = planner.schedule_cut(collective, algorithm, 0, chunks).expect("implemented");
     let part = bytes as f64 / f64::from(schedule.plans[0].parts);
-    let schedule = in_segments(&schedule, (part / segment as f64).ceil().max(1.0) as u32);
+    let schedule = match algorithm {
+        Algorithm::Ring | Algorithm::HalvingDoubling => schedule,
+        _ => in_segments(&schedule, (part / segment as f64).ceil().max(1.0) as u32),
+    };
     let sent = bytes as f64 * (1.0 + HEADER / (segment as f64).min(bytes as f64)) / SHARE;
     let fabric = storing(fabric, segment as f64);
     timeline(&schedule, &fabric, hosts, sent as u64, None).expect("played").finish * 1e3
