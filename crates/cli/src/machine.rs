@@ -4,6 +4,7 @@ use crate::args::{Map, RanksArgs};
 use anyhow::{Context, anyhow, bail, ensure};
 use nagare_config::Config;
 use nagare_plan::Planner;
+use nagare_plan::context::Context as PlanContext;
 use nagare_plan::counted;
 use nagare_plan::fabric::{Fabric, LevelChoice, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
 use nagare_plan::topology::{Grid, Source, Topology};
@@ -90,8 +91,8 @@ pub fn dimensions(planner: &Planner) -> String {
 }
 
 /// The levels that count with the number of groups of each, such as `group 4, node 32`.
-pub fn levels(planner: &Planner) -> String {
-    let topology = planner.context().topology();
+pub fn levels(context: &PlanContext) -> String {
+    let topology = context.topology();
     let names = topology.level_names().iter().enumerate();
     let counts = names.map(|(level, name)| {
         let groups = topology.groups(level).iter().max().map_or(0, |&last| last + 1);

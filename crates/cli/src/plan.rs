@@ -70,9 +70,11 @@ pub fn header(machine: &Machine, planner: &Planner, schedule: &Schedule) -> Stri
     let root = if schedule.collective.is_rooted() { format!(", root {}", schedule.root) } else { String::new() };
     let ranks = counted(machine.topology.ranks(), "rank");
     let (collective, algorithm) = (schedule.collective, &schedule.algorithm);
-    let (description, levels) = (&machine.description, levels(planner));
+    let description = &machine.description;
+    let known = Algorithm::from_name(algorithm);
+    let levels = levels(known.map_or_else(|| planner.context(), |algorithm| planner.context_of(algorithm)));
     // What has lanes goes along dimensions.
-    let along = Algorithm::from_name(algorithm).is_some_and(|algorithm| algorithm.spec().chunks.is_some());
+    let along = known.is_some_and(|algorithm| algorithm.spec().chunks.is_some());
     let dimensions = if along { format!("dimensions: {}\n", dimensions(planner)) } else { String::new() };
     format!("{collective} by {algorithm}, {ranks}{root}\n{description}\nlevels: {levels}\n{dimensions}")
 }

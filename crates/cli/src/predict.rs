@@ -77,12 +77,13 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let message = planner.message();
+    let able = ALGORITHMS.iter().find(|spec| spec.collectives.contains(&args.collective));
     let mut text = format!(
         "{}, {}\n{}\nlevels: {}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
         args.collective,
         counted(ranks, "rank"),
         machine.description,
-        levels(&planner),
+        levels(able.map_or_else(|| planner.context(), |spec| planner.context_of(spec.algorithm))),
         message.latency / 1e3,
         message.gap / 1e3,
         shown(args, &sizes)
