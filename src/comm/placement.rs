@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Where the ranks are.
 pub struct Placement {
     /// Makes the plans. On the heap: a placement is found on the stacks of programs, which may be small.
-    pub planner: Box<Planner>,
+    pub planner: Arc<Planner>,
     /// Nodes of the communicator.
     pub nodes: u32,
     /// Largest message that the transport carries well, bytes.
@@ -54,16 +54,16 @@ impl Placement {
         let world_ranks: Arc<[Rank]> = ranks.ok_or(Reason::Outside)?.into();
         let (topology, limits) = (facts.restricted(&world_ranks), facts.eager);
         let cartesian = if inter { None } else { cartesian::of(shim.real, comm) };
-        let topology = match cartesian {
-            Some(cartesian) => Arc::new(Topology::clone(&topology).with_cartesian(cartesian)),
-            None => topology,
-        };
         let nodes = topology.node_count();
         let shares_memory = facts.share_memory(&world_ranks);
         // Nodes may be pretended: where ranks do not share memory, messages go between machines.
         let message = u64::from(if shares_memory { eager::FREE } else { limits.message() });
         let config = &shim.setup().config;
-        let planner = planner(topology, config.options(facts.lossless || shares_memory), facts.stock);
+        let make = |topology| planner(topology, config.options(facts.lossless || shares_memory), facts.stock);
+        let planner = match cartesian {
+            Some(cartesian) => make(Arc::new(Topology::clone(&topology).with_cartesian(cartesian))),
+            None => world.planners.of(&world_ranks, || make(topology)),
+        };
         if rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
             log_grid(&planner, size);
         }
@@ -76,9 +76,9 @@ impl Placement {
 
 /// Not inlined, and below not either: what is moved there takes no stack in what follows.
 #[inline(never)]
-fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, u64)>) -> Box<Planner> {
+fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, u64)>) -> Arc<Planner> {
     let planner = Planner::with_options(topology, options);
-    Box::new(match stock {
+    Arc::new(match stock {
         Some((library, most_both_ways)) => planner.with_stock(Stock::new(library, most_both_ways)),
         None => planner,
     })

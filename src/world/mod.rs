@@ -9,6 +9,7 @@
 //!                        │       └─► setup, locality           taught: what calls have taught, for later jobs
 //!                        ├─► announcing ─► facts               announcing: what came of the meeting, in words
 //!                        ├─► setup, logging, family            family: a library for the other MPI libraries
+//!                        ├─► planners                          planners: what communicators with the same ranks share
 //!                        ├─► floors                            floors: sizes below which calls are the library's
 //!                        └─► watching                          watching: how the watches of ranks find each other
 //! ```
@@ -29,6 +30,7 @@ mod logging;
 mod machine;
 mod meeting;
 mod node;
+pub mod planners;
 mod profiles;
 pub mod setup;
 pub mod shim;

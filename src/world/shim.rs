@@ -4,6 +4,7 @@ use super::announcing::announce;
 use super::disagreement::Disagreement;
 use super::facts::{self, Exchange, SharedFacts};
 use super::floors::Floors;
+use super::planners::Planners;
 use super::setup::{Setup, host_name};
 use super::{family, logging, watching};
 use crate::boundary::panics;
@@ -64,6 +65,8 @@ pub struct World {
     pub problems: Vec<String>,
     /// Over calls that do not end.
     pub watch: Option<Arc<Watch>>,
+    /// What communicators with the same ranks plan with.
+    pub planners: Planners,
     /// Private communicators over the world.
     pool: Option<Arc<Pool>>,
     /// Where ranks tell each other of calls they give up.
@@ -195,7 +198,9 @@ impl Shim {
             Err(Disagreement::Off { .. }) => {}
             Err(disagreement) => problems.push(disagreement.to_string()),
         }
-        *self.world.write() = Some(Arc::new(World { facts, report, destination, problems, watch, pool, notices }));
+        let planners = Planners::default();
+        let world = World { facts, report, destination, problems, watch, planners, pool, notices };
+        *self.world.write() = Some(Arc::new(world));
         self.set_floors();
         true
     }

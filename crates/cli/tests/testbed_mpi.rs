@@ -315,8 +315,8 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     assert_eq!(ran, shown, "{fabric}");
 }
 
-/// Where a fabric tells that ours are far faster, calls run on them after the first, or the first two: before trials,
-/// which calls of a few milliseconds have not yet earned.
+/// Where a fabric tells that ours are far faster, calls run on them after the first few, before which ranks may ask each
+/// other: sooner than trials, which calls of some milliseconds have not yet earned.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };
@@ -329,7 +329,7 @@ fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
     let program = compiled(&bed, "tests/programs/learning.c", mpi, compiler);
     let (file, report) = (bed.file(), bed.path("allgather.json"));
     let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
-    let words = [program.to_str().unwrap(), "collective=allgather", "bytes=1024", "calls=8"];
+    let words = [program.to_str().unwrap(), "collective=allgather", "bytes=4096", "calls=8"];
     let mut job = nagare(&[&options[..], &words].concat());
     job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
     let output = job.output().unwrap();
@@ -341,7 +341,7 @@ fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
         meant.map(|row| row["calls"].as_u64().unwrap()).sum()
     };
     let early = calls(&|row| row["reason"] == "not yet worth trying");
-    assert!((1..=2).contains(&early), "{report:#}");
+    assert!((1..=4).contains(&early), "{report:#}");
     assert!(calls(&|row| row["algorithm"] != "stock") >= 1, "{report:#}");
 }
 
