@@ -80,9 +80,9 @@ fn is_enough<E>(
 /// A rank has given up an earlier call, or the library fails.
 pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -> Result<Step, Failure> {
     let record = decision.record;
-    // Here they ask on a communicator of ours, which calls of another class, or early ones of this, have made. All ranks
-    // run calls before which nobody is asked on the same, also where a call of ours has failed: then one that ours runs
-    // fails, and tells the others, and no rank learns when to ask again.
+    // Here they ask on a communicator of ours, which calls of another class, or early ones of this, have made. All
+    // ranks run calls before which nobody is asked on the same, also where a call of ours has failed: then one that
+    // ours runs fails, and tells the others, and no rank learns when to ask again.
     let (mut early, mut way) = (None, Err(Reason::Early));
     if decision.is_long() {
         // Begun on all ranks alike, also where a call of ours has failed.

@@ -139,8 +139,8 @@ pub type Where = (u32, u32, bool);
 pub struct Beginning {
     /// What they earn.
     pub earning: Earning,
-    /// What they run on meanwhile, but for the first: what is predicted to be far faster than the MPI library, else that
-    /// (none).
+    /// What they run on meanwhile, but for the first: what is predicted to be far faster than the MPI library, else
+    /// that (none).
     pub way: Option<Algorithm>,
 }
 
@@ -228,8 +228,8 @@ mod tests {
 
     const CLASS: Class = Class { collective: Collective::Allgather, magnitude: Some(12) };
 
-    /// Calls of so many nanoseconds, of which some are asked about first, as long as nothing is measured: what each runs
-    /// on, and whether its time is kept.
+    /// Calls of so many nanoseconds, of which some are asked about first, as long as nothing is measured: what each
+    /// runs on, and whether its time is kept.
     fn early(way: Option<Algorithm>, calls: u32) -> Vec<(Option<Algorithm>, bool)> {
         let mut learning = Learning::default();
         let first = || Beginning { earning: Earning::new(None, false), way };

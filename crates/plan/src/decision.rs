@@ -252,8 +252,8 @@ mod tests {
         assert!(!begins(Collective::Alltoall, 64 << 10, true), "nothing predicts exchanges");
     }
 
-    /// What is predicted of the library decides about sums alone, but for what calls begin with: of all else measured calls tell, and where nobody
-    /// measures, what runs is what ran before anything was predicted.
+    /// What is predicted of the library decides about sums alone, but for what calls begin with: of all else measured
+    /// calls tell, and where nobody measures, what runs is what ran before anything was predicted.
     #[test]
     fn what_the_library_takes_to_move_data_decides_nothing() {
         let moving = Collective::ALL.into_iter().filter(|collective| !collective.reduces());

@@ -138,8 +138,8 @@ impl Planner {
         self.usual.topology()
     }
 
-    /// What an algorithm plans from. Exchanges and what gathers or scatters keep the levels of the topology: their times are not
-    /// predicted, and played in time the order of nodes by leaf made `contention_free` up to 11 % slower.
+    /// What an algorithm plans from. Exchanges and what gathers or scatters keep the levels of the topology: their
+    /// times are not predicted, and played in time the order of nodes by leaf made `contention_free` up to 11 % slower.
     pub fn context_of(&self, algorithm: Algorithm) -> &Context {
         if algorithm.spec().cost.is_some() { self.context() } else { &self.usual }
     }

@@ -47,8 +47,9 @@ pub enum Verdict {
     Later,
 }
 
-/// The first calls of a class, which run on the MPI library, or on what is predicted to be far faster. When ranks ask each other depends on the number of
-/// calls, on a prediction, and on the longest times of all, so that all of them ask before the same call.
+/// The first calls of a class, which run on the MPI library, or on what is predicted to be far faster. When ranks ask
+/// each other depends on the number of calls, on a prediction, and on the longest times of all, so that all of them ask
+/// before the same call.
 #[derive(Clone, Debug)]
 pub struct Earning {
     calls: u64,

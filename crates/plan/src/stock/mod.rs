@@ -1,5 +1,6 @@
 //! What the MPI library's own algorithms take, predicted: what no measured call may tell where sums round, what calls
-//! begin with elsewhere ([decision 0017](../../../../docs/decisions/0017-learning.md)), and what `nagare predict` shows.
+//! begin with elsewhere ([decision 0017](../../../../docs/decisions/0017-learning.md)), and what `nagare predict`
+//! shows.
 //!
 //! ```text
 //!   library, ranks, bytes ──► choice.rs: its algorithms ──► scheme.rs: who sends to whom, in rounds
