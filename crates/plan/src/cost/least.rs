@@ -23,10 +23,10 @@ pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collec
         }
         _ => None,
     };
-    // The first link of a way is that of its host.
+    // The first links of a way are those of its host.
     let mut wires = Wires::new(topology, hierarchy);
     let way = wires.way(0, 1);
-    let per_byte = way.links.first().map_or(0.0, |&link| wires.per_byte(link));
+    let per_byte = way.links.first().map_or(0.0, |&(link, share)| share * wires.per_byte(link));
     blocks.unwrap_or(0) as f64 * bytes as f64 * per_byte
 }
 

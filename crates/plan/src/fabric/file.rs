@@ -121,8 +121,10 @@ impl Reader<'_> {
         if let Some(routing) = &raw.routing {
             let known = Routing::NAMES.into_iter().find(|(name, _)| name == routing.as_ref());
             let Some((_, known)) = known else {
-                let message =
-                    format!("routing = \"{}\"; expected \"destination\" or \"dmodk\"", quoted(routing.as_ref()));
+                let message = format!(
+                    "routing = \"{}\"; expected \"destination\", \"dmodk\" or \"ecmp\"",
+                    quoted(routing.as_ref())
+                );
                 return Err(self.error(Some(routing.span()), message));
             };
             builder.set_routing(known);
@@ -136,7 +138,10 @@ impl Reader<'_> {
                 _ => None,
             };
             let is = |(declared, _): &&(String, Range<usize>)| Some(declared) == node;
-            let place = declared.iter().find(is).map(|(_, span)| span.clone());
+            let place = match e {
+                BuildError::TablesBesideEcmp => raw.routing.as_ref().map(Spanned::span),
+                _ => declared.iter().find(is).map(|(_, span)| span.clone()),
+            };
             self.error(place, e)
         })?;
         if let Some(levels) = &raw.levels {

@@ -10,11 +10,16 @@
 //!   tier 2         a0     a1
 //!   tier 1           l0   l1          Zahavi 2010 (docs/provenance.md): every shift of all hosts is free of conflicts
 //! ```
+//!
+//! With [`Routing::Ecmp`] a switch hashes each connection over all of these links: what is known of a connection is the
+//! share of its bytes that is to be expected on every link ([`Router::shares`]). [`Router::route`] is then the route of
+//! D-mod-K, one of those there are, and [`Router::drawn`] one that a hash picks.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::error::BuildError;
 use super::model::{DirectedLink, Fabric, HostId, NodeId, Routing};
+use crate::scrambled;
 
 const FAR: u32 = u32::MAX;
 
@@ -56,12 +61,19 @@ struct Shortest {
     /// asked for, since few switches are on the ways of a communicator.
     of_switch: Vec<(u32, u32)>,
     nearer: Vec<DirectedLink>,
+    /// The link to a host that was asked for last, from a switch of its own.
+    last: Option<DirectedLink>,
 }
 
-/// The destination's index, divided, picks among equal next hops.
-fn pick(equal: impl Iterator<Item = DirectedLink> + Clone, destination: HostId, divisor: u32) -> Option<DirectedLink> {
-    let count = equal.clone().count();
-    (count > 0).then(|| (destination.0 / divisor) as usize % count).and_then(|k| equal.clone().nth(k))
+/// A number picks among equal next hops.
+fn pick(equal: &[DirectedLink], number: u64) -> Option<DirectedLink> {
+    let place = number.checked_rem(equal.len() as u64)?;
+    equal.get(place as usize).copied()
+}
+
+/// The number by which a node picks a link for a connection: one that has nothing to do with those of other nodes.
+fn drawn(connection: u64, node: NodeId) -> u64 {
+    scrambled(connection ^ scrambled(u64::from(node.0)))
 }
 
 impl Shortest {
@@ -71,12 +83,20 @@ impl Shortest {
         if forced.is_some() {
             return forced.copied();
         }
+        let divisor = fabric.divisors[switch.0 as usize - fabric.host_count()];
+        pick(self.equal(fabric, switch, destination), u64::from(destination.0 / divisor))
+    }
+
+    /// The links of `switch` on shortest paths to `destination`, in link order: O(links of the destination), once
+    /// O(links of the switch).
+    fn equal(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> &[DirectedLink] {
         let slot = |n: NodeId| n.0 as usize - fabric.host_count();
         let here = self.hops[slot(switch)];
         if here == 1 {
             // A host has few links, its switch may have thousands.
             let mut out = fabric.links_of(destination).iter();
-            return out.find(|&&link| fabric.end(link) == switch).map(|link| link.reverse());
+            self.last = out.find(|&&link| fabric.end(link) == switch).map(|link| link.reverse());
+            return self.last.as_slice();
         }
         let (first, count) = &mut self.of_switch[slot(switch)];
         if *count == 0 {
@@ -88,8 +108,7 @@ impl Shortest {
             self.nearer.extend(fabric.links_of(switch).iter().copied().filter(is_nearer));
             *count = self.nearer.len() as u32 - *first;
         }
-        let equal = &self.nearer[*first as usize..(*first + *count) as usize];
-        pick(equal.iter().copied(), destination, fabric.divisors[slot(switch)])
+        &self.nearer[*first as usize..(*first + *count) as usize]
     }
 }
 
@@ -99,6 +118,23 @@ impl Fabric {
         let mut shortest = self.shortest(destination);
         let next = self.switches().map(|switch| shortest.next_hop(self, switch, destination)).collect();
         RoutesTo { destination, hops: shortest.hops, next }
+    }
+
+    /// The links that every node may take towards one host, hosts first: several only with [`Routing::Ecmp`], none at
+    /// the host itself and where there is no way. O(nodes + links) time.
+    pub fn next_hops(&self, destination: HostId) -> Vec<Vec<DirectedLink>> {
+        let mut shortest = self.shortest(destination);
+        let all = self.routing == Routing::Ecmp;
+        let of_hosts = self.hosts().map(|host| match all {
+            true => self.first_links(&shortest.hops, host, destination),
+            false => self.first_link(&shortest.hops, host, destination).into_iter().collect(),
+        });
+        let mut found: Vec<_> = of_hosts.collect();
+        found.extend(self.switches().map(|switch| match all {
+            true => shortest.equal(self, switch, destination).to_vec(),
+            false => shortest.next_hop(self, switch, destination).into_iter().collect(),
+        }));
+        found
     }
 
     /// The shortest paths to `destination`, the same for all hosts on the same switches: O(switches + links) time.
@@ -121,15 +157,20 @@ impl Fabric {
                 }
             }
         }
-        Shortest { hops, of_switch: vec![(0, 0); self.switch_count()], nearer: Vec::new() }
+        Shortest { hops, of_switch: vec![(0, 0); self.switch_count()], nearer: Vec::new(), last: None }
     }
 
     /// The link by which a host sends to another; none to itself.
     fn first_link(&self, hops: &[u32], source: HostId, destination: HostId) -> Option<DirectedLink> {
+        pick(&self.first_links(hops, source, destination), u64::from(destination.0))
+    }
+
+    /// The links of a host on shortest paths to another; none to itself.
+    fn first_links(&self, hops: &[u32], source: HostId, destination: HostId) -> Vec<DirectedLink> {
         let far = |link: DirectedLink| hops[self.end(link).0 as usize - self.host_count()];
         let out = self.links_of(source).iter().copied();
-        let nearest = out.clone().map(far).min().filter(|_| source != destination)?;
-        pick(out.filter(|&link| far(link) == nearest), destination, 1)
+        let nearest = out.clone().map(far).min().filter(|_| source != destination);
+        out.filter(|&link| Some(far(link)) == nearest).collect()
     }
 
     /// The directed links from `first` to a host, in order, where a switch takes the link `next`.
@@ -230,22 +271,81 @@ pub struct Router<'f> {
     fabric: &'f Fabric,
     /// By [`Fabric::attachment`].
     shortest: Vec<Option<Box<Shortest>>>,
+    /// Of every switch the share of a connection that reaches it, while shares are worked out; else 0.
+    reached: Vec<f64>,
 }
 
 impl<'f> Router<'f> {
     /// Nothing yet.
     pub fn new(fabric: &'f Fabric) -> Self {
         let sets = fabric.attachments.iter().max().map_or(0, |&last| last as usize + 1);
-        Router { fabric, shortest: (0..sets).map(|_| None).collect() }
+        let hashed = if fabric.routing == Routing::Ecmp { fabric.switch_count() } else { 0 };
+        Router { fabric, shortest: (0..sets).map(|_| None).collect(), reached: vec![0.0; hashed] }
     }
 
     /// The directed links from one host to another, in order; empty from a host to itself. O(links of the route and of
     /// the two hosts), and for all destinations on the same switches together at most O(switches + links) more.
     pub fn route(&mut self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
         let fabric = self.fabric;
-        let shortest = &mut self.shortest[fabric.attachment(destination) as usize];
-        let shortest = shortest.get_or_insert_with(|| Box::new(fabric.shortest(destination)));
+        let shortest = self.shortest(destination);
         let first = fabric.first_link(&shortest.hops, source, destination);
         fabric.path(first, |switch| shortest.next_hop(fabric, switch, destination))
+    }
+
+    /// One way that the number of a connection draws among those that it may take with [`Routing::Ecmp`], every node
+    /// for itself; otherwise the route.
+    pub fn drawn(&mut self, source: HostId, destination: HostId, connection: u64) -> Vec<DirectedLink> {
+        if self.reached.is_empty() {
+            return self.route(source, destination);
+        }
+        let fabric = self.fabric;
+        let shortest = self.shortest(destination);
+        let first = fabric.first_links(&shortest.hops, source, destination);
+        let first = pick(&first, drawn(connection, source.into()));
+        let next = |switch| pick(shortest.equal(fabric, switch, destination), drawn(connection, switch));
+        fabric.path(first, next)
+    }
+
+    /// The directed links that connections from one host to another may take, nearer ones first, each with the share of
+    /// their bytes that is to be expected there, exactly 1 where all pass: with [`Routing::Ecmp`] every node parts them
+    /// evenly among its equal next hops; otherwise the route, all of them on every link. O(links found).
+    pub fn shares(&mut self, source: HostId, destination: HostId) -> Vec<(DirectedLink, f64)> {
+        if self.reached.is_empty() {
+            return self.route(source, destination).into_iter().map(|link| (link, 1.0)).collect();
+        }
+        let fabric = self.fabric;
+        let mut reached = std::mem::take(&mut self.reached);
+        let shortest = self.shortest(destination);
+        let mut found: Vec<(DirectedLink, f64)> = Vec::new();
+        let first = fabric.first_links(&shortest.hops, source, destination);
+        // All ways are equally long: whatever reaches a switch does so before the switch is looked at.
+        let mut next = VecDeque::new();
+        let mut part = |links: &[DirectedLink], share: f64, next: &mut VecDeque<NodeId>, reached: &mut [f64]| {
+            let each = share / links.len() as f64;
+            for &link in links {
+                found.push((link, each));
+                let end = fabric.end(link);
+                let Some(slot) = (end.0 as usize).checked_sub(fabric.host_count()) else { continue };
+                if reached[slot] == 0.0 {
+                    next.push_back(end);
+                }
+                reached[slot] += each;
+            }
+        };
+        part(&first, 1.0, &mut next, &mut reached);
+        while let Some(switch) = next.pop_front() {
+            let share = std::mem::take(&mut reached[switch.0 as usize - fabric.host_count()]);
+            // A sum of sixths may miss it.
+            let share = if share > 1.0 - 1e-9 { 1.0 } else { share };
+            part(shortest.equal(fabric, switch, destination), share, &mut next, &mut reached);
+        }
+        self.reached = reached;
+        found
+    }
+
+    fn shortest(&mut self, destination: HostId) -> &mut Shortest {
+        let fabric = self.fabric;
+        let shortest = &mut self.shortest[fabric.attachment(destination) as usize];
+        shortest.get_or_insert_with(|| Box::new(fabric.shortest(destination)))
     }
 }
