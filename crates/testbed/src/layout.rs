@@ -12,7 +12,7 @@
 
 use crate::delay::LEAST_LATENCY;
 use crate::error::Error;
-use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId, RoutesTo};
+use nagare_plan::fabric::{DirectedLink, Fabric, HostId, NodeId};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -78,8 +78,8 @@ pub struct Port {
 pub struct Route {
     /// The host.
     pub destination: HostId,
-    /// Index in [`Node::ports`].
-    pub port: usize,
+    /// Indices in [`Node::ports`]; of several the kernel takes the one that it hashes a connection to.
+    pub ports: Vec<usize>,
 }
 
 impl Port {
@@ -115,12 +115,11 @@ impl Layout {
         let ids = fabric.hosts().map(NodeId::from).chain(fabric.switches());
         let mut nodes = ids.map(|id| Node::new(fabric, id)).collect::<Result<Vec<Node>, Error>>()?;
         for destination in fabric.hosts() {
-            let to = fabric.routes_to(destination);
-            for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
+            for (links, node) in fabric.next_hops(destination).iter().zip(&mut nodes) {
+                let port = |link: &DirectedLink| node.ports.iter().position(|port| port.link == *link);
+                let ports: Vec<usize> = links.iter().filter_map(port).collect();
                 // A switch that cannot reach the host has no route; none that a host uses is such.
-                let Some(link) = next_hop(fabric, &to, id) else { continue };
-                let port = node.ports.iter().position(|port| port.link == link);
-                node.routes.extend(port.map(|port| Route { destination, port }));
+                node.routes.extend((!ports.is_empty()).then_some(Route { destination, ports }));
             }
         }
         Ok(Layout { nodes })
@@ -140,6 +139,11 @@ impl Layout {
         self.nodes.iter().flat_map(|node| &node.ports).any(|port| port.delay.is_some())
     }
 
+    /// Whether a kernel is to hash connections over several ports.
+    pub fn has_several_ways(&self) -> bool {
+        self.nodes.iter().any(Node::hashes)
+    }
+
     /// Both ends of every link, from the end where its forward direction starts.
     pub fn links(&self) -> impl Iterator<Item = [(&Node, &Port); 2]> {
         let ports = self.nodes.iter().flat_map(|node| node.ports.iter().map(move |port| (node, port)));
@@ -156,15 +160,12 @@ impl Layout {
     }
 }
 
-/// The link a node takes towards a host.
-fn next_hop(fabric: &Fabric, to: &RoutesTo, from: NodeId) -> Option<DirectedLink> {
-    match fabric.as_host(from) {
-        Some(host) => to.from(fabric, host).first().copied(),
-        None => to.next_of_switch(fabric, from),
-    }
-}
-
 impl Node {
+    /// Whether its kernel is to hash connections over several ports.
+    pub fn hashes(&self) -> bool {
+        self.routes.iter().any(|route| route.ports.len() > 1)
+    }
+
     fn new(fabric: &Fabric, id: NodeId) -> Result<Self, Error> {
         let host = fabric.as_host(id);
         let kind = if host.is_some() { "data" } else { "p" };

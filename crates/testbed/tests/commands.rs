@@ -1,7 +1,7 @@
 //! The text of the commands, read back as a network of its own and compared with the fabric.
 
-use nagare_plan::fabric::{Fabric, HostId, SHIPPED, shipped};
-use nagare_testbed::commands::Commands;
+use nagare_plan::fabric::{Fabric, HostId, NodeId, SHIPPED, shipped};
+use nagare_testbed::commands::{Commands, Hash};
 use nagare_testbed::error::Error;
 use nagare_testbed::layout::Layout;
 use std::collections::{HashMap, HashSet};
@@ -75,8 +75,8 @@ route add 10.1.0.2/32 dev p1
 struct Wires {
     /// (node, device) to the (node, device) at the other end.
     other_end: HashMap<(String, String), (String, String)>,
-    /// (node, destination address) to device.
-    route: HashMap<(String, String), String>,
+    /// (node, destination address) to devices.
+    route: HashMap<(String, String), Vec<String>>,
     /// Node to address.
     address: HashMap<String, String>,
 }
@@ -111,7 +111,10 @@ impl Wires {
                     assert_eq!(&hardware[after(line, "lladdr").unwrap()], there, "{line}");
                 } else if line.starts_with("route") {
                     let to = after(line, "add").unwrap().strip_suffix("/32").unwrap().to_owned();
-                    assert_eq!(wires.route.insert((name(), to), device()), None, "{line}");
+                    let hops: Vec<&str> = line.split(" nexthop ").collect();
+                    let hops = if hops.len() > 1 { &hops[1..] } else { &hops };
+                    let devices = hops.iter().map(|hop| after(hop, "dev").unwrap().to_owned()).collect();
+                    assert_eq!(wires.route.insert((name(), to), devices), None, "{line}");
                 }
             }
         }
@@ -123,8 +126,8 @@ impl Wires {
         let mut path = vec![from.to_owned()];
         while path.last().unwrap() != to {
             let here = path.last().unwrap().clone();
-            let device = self.route[&(here.clone(), self.address[to].clone())].clone();
-            path.push(self.other_end[&(here, device)].0.clone());
+            let [device] = &self.route[&(here.clone(), self.address[to].clone())][..] else { panic!("one device") };
+            path.push(self.other_end[&(here, device.clone())].0.clone());
             assert!(path.len() < 100, "a circle: {path:?}");
         }
         path
@@ -147,6 +150,38 @@ fn packets_take_the_planned_routes_on_every_shipped_fabric() {
             assert_eq!(walked[1..], planned, "{name}: {walked:?}");
         }
     }
+}
+
+#[test]
+fn hashed_routes_have_all_next_hops_and_switches_hash_differently() {
+    let text = format!("routing = \"ecmp\"\n{}", shipped("fattree").unwrap());
+    let fabric = Fabric::from_toml(&text, "hashed").unwrap();
+    let commands = commands(&fabric);
+    let wires = Wires::read(&commands);
+    for to in fabric.hosts() {
+        let address = &wires.address[fabric.node_name(to)];
+        let nodes = fabric.hosts().map(NodeId::from).chain(fabric.switches());
+        for (node, links) in nodes.zip(fabric.next_hops(to)).filter(|(node, _)| *node != to.into()) {
+            let name = fabric.node_name(node).to_owned();
+            let planned: Vec<&str> = links.iter().map(|&link| fabric.node_name(fabric.end(link))).collect();
+            let devices = &wires.route[&(name.clone(), address.clone())];
+            let next: Vec<&str> =
+                devices.iter().map(|device| wires.other_end[&(name.clone(), device.clone())].0.as_str()).collect();
+            assert_eq!(next, planned, "{name} to {address}");
+        }
+    }
+    // Upwards there are several ways, downwards and from hosts one.
+    let hashes: HashMap<&str, Hash> =
+        commands.nodes.iter().filter_map(|node| Some((node.name.as_str(), node.hash?))).collect();
+    assert_eq!(hashes.len(), 16);
+    assert!(hashes.keys().all(|name| name.starts_with(['l', 'a'])), "{hashes:?}");
+    let seeds: HashSet<u32> = hashes.values().map(|hash| hash.seed).collect();
+    assert!(seeds.len() == 16 && !seeds.contains(&0), "{seeds:?}");
+    // Where the kernel has no seeds: all that tells connections apart, and something else one tier up.
+    assert!(hashes.iter().all(|(name, hash)| hash.fields == if name.starts_with('l') { 0x37 } else { 0x33 }));
+    // Nothing of it where routes are fixed.
+    let plain = self::commands(&self::fabric("fattree"));
+    assert!(plain.nodes.iter().all(|node| node.hash.is_none() && !node.ip.contains("nexthop")));
 }
 
 #[test]
