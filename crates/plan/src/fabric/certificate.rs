@@ -3,7 +3,7 @@
 use super::check::{CheckError, check_hosts, host_of};
 use super::model::{DirectedLink, Fabric};
 use super::placement::Placement;
-use super::routing::Router;
+use super::router::Router;
 use serde::Serialize;
 
 /// What [`certify`] found.

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::model::{DirectedLink, Fabric, HostId};
 use super::placement::Placement;
-use super::routing::Router;
+use super::router::Router;
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -11,15 +11,13 @@
 //!   tier 1           l0   l1          Zahavi 2010 (docs/provenance.md): every shift of all hosts is free of conflicts
 //! ```
 //!
-//! With [`Routing::Ecmp`] a switch hashes each connection over all of these links: what is known of a connection is the
-//! share of its bytes that is to be expected on every link ([`Router::shares`]). [`Router::route`] is then the route of
-//! D-mod-K, one of those there are, and [`Router::drawn`] one that a hash picks.
+//! With [`Routing::Ecmp`] a switch hashes each connection over all of these links: `router.rs` has what is known then.
+//! The route is in that case the one of D-mod-K, one of those there are.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::error::BuildError;
 use super::model::{DirectedLink, Fabric, HostId, NodeId, Routing};
-use crate::scrambled;
 
 const FAR: u32 = u32::MAX;
 
@@ -54,9 +52,9 @@ impl RoutesTo {
 
 /// Shortest paths to hosts on the same switches.
 #[derive(Debug)]
-struct Shortest {
+pub(super) struct Shortest {
     /// Per switch: hops to such a host; `FAR` where there is no way.
-    hops: Vec<u32>,
+    pub hops: Vec<u32>,
     /// Per switch: where its links to nearer switches begin in `nearer`, and how many there are; none until they are
     /// asked for, since few switches are on the ways of a communicator.
     of_switch: Vec<(u32, u32)>,
@@ -66,19 +64,14 @@ struct Shortest {
 }
 
 /// A number picks among equal next hops.
-fn pick(equal: &[DirectedLink], number: u64) -> Option<DirectedLink> {
+pub(super) fn pick(equal: &[DirectedLink], number: u64) -> Option<DirectedLink> {
     let place = number.checked_rem(equal.len() as u64)?;
     equal.get(place as usize).copied()
 }
 
-/// The number by which a node picks a link for a connection: one that has nothing to do with those of other nodes.
-fn drawn(connection: u64, node: NodeId) -> u64 {
-    scrambled(connection ^ scrambled(u64::from(node.0)))
-}
-
 impl Shortest {
     /// The link that `switch` takes towards `destination`: O(links of the destination), once O(links of the switch).
-    fn next_hop(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> Option<DirectedLink> {
+    pub(super) fn next_hop(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> Option<DirectedLink> {
         let forced = fabric.fixed.get(&destination).and_then(|table| table.get(&switch));
         if forced.is_some() {
             return forced.copied();
@@ -89,7 +82,7 @@ impl Shortest {
 
     /// The links of `switch` on shortest paths to `destination`, in link order: O(links of the destination), once
     /// O(links of the switch).
-    fn equal(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> &[DirectedLink] {
+    pub(super) fn equal(&mut self, fabric: &Fabric, switch: NodeId, destination: HostId) -> &[DirectedLink] {
         let slot = |n: NodeId| n.0 as usize - fabric.host_count();
         let here = self.hops[slot(switch)];
         if here == 1 {
@@ -138,7 +131,7 @@ impl Fabric {
     }
 
     /// The shortest paths to `destination`, the same for all hosts on the same switches: O(switches + links) time.
-    fn shortest(&self, destination: HostId) -> Shortest {
+    pub(super) fn shortest(&self, destination: HostId) -> Shortest {
         let hosts = self.host_count();
         let slot = |n: NodeId| n.0 as usize - hosts;
         let mut hops = vec![FAR; self.switch_count()];
@@ -161,12 +154,12 @@ impl Fabric {
     }
 
     /// The link by which a host sends to another; none to itself.
-    fn first_link(&self, hops: &[u32], source: HostId, destination: HostId) -> Option<DirectedLink> {
+    pub(super) fn first_link(&self, hops: &[u32], source: HostId, destination: HostId) -> Option<DirectedLink> {
         pick(&self.first_links(hops, source, destination), u64::from(destination.0))
     }
 
     /// The links of a host on shortest paths to another; none to itself.
-    fn first_links(&self, hops: &[u32], source: HostId, destination: HostId) -> Vec<DirectedLink> {
+    pub(super) fn first_links(&self, hops: &[u32], source: HostId, destination: HostId) -> Vec<DirectedLink> {
         let far = |link: DirectedLink| hops[self.end(link).0 as usize - self.host_count()];
         let out = self.links_of(source).iter().copied();
         let nearest = out.clone().map(far).min().filter(|_| source != destination);
@@ -174,7 +167,7 @@ impl Fabric {
     }
 
     /// The directed links from `first` to a host, in order, where a switch takes the link `next`.
-    fn path(
+    pub(super) fn path(
         &self,
         first: Option<DirectedLink>,
         mut next: impl FnMut(NodeId) -> Option<DirectedLink>,
@@ -196,7 +189,7 @@ impl Fabric {
     }
 
     /// The directed links from one host to another, in order; empty from a host to itself.
-    /// For many routes use a [`Router`].
+    /// For many routes use a [`Router`](super::Router).
     pub fn route(&self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
         self.routes_to(destination).from(self, source)
     }
@@ -261,91 +254,5 @@ impl Fabric {
             }
         }
         BuildError::RouteLoop { destination: self.node_name(to.destination).to_owned(), circle: names.join(" -> ") }
-    }
-}
-
-/// Routes, with the shortest paths to the switches of the destinations asked for so far: O(switches) memory for all
-/// hosts on the same switches, and for each switch on a way there its links on shortest paths.
-#[derive(Debug)]
-pub struct Router<'f> {
-    fabric: &'f Fabric,
-    /// By [`Fabric::attachment`].
-    shortest: Vec<Option<Box<Shortest>>>,
-    /// Of every switch the share of a connection that reaches it, while shares are worked out; else 0.
-    reached: Vec<f64>,
-}
-
-impl<'f> Router<'f> {
-    /// Nothing yet.
-    pub fn new(fabric: &'f Fabric) -> Self {
-        let sets = fabric.attachments.iter().max().map_or(0, |&last| last as usize + 1);
-        let hashed = if fabric.routing == Routing::Ecmp { fabric.switch_count() } else { 0 };
-        Router { fabric, shortest: (0..sets).map(|_| None).collect(), reached: vec![0.0; hashed] }
-    }
-
-    /// The directed links from one host to another, in order; empty from a host to itself. O(links of the route and of
-    /// the two hosts), and for all destinations on the same switches together at most O(switches + links) more.
-    pub fn route(&mut self, source: HostId, destination: HostId) -> Vec<DirectedLink> {
-        let fabric = self.fabric;
-        let shortest = self.shortest(destination);
-        let first = fabric.first_link(&shortest.hops, source, destination);
-        fabric.path(first, |switch| shortest.next_hop(fabric, switch, destination))
-    }
-
-    /// One way that the number of a connection draws among those that it may take with [`Routing::Ecmp`], every node
-    /// for itself; otherwise the route.
-    pub fn drawn(&mut self, source: HostId, destination: HostId, connection: u64) -> Vec<DirectedLink> {
-        if self.reached.is_empty() {
-            return self.route(source, destination);
-        }
-        let fabric = self.fabric;
-        let shortest = self.shortest(destination);
-        let first = fabric.first_links(&shortest.hops, source, destination);
-        let first = pick(&first, drawn(connection, source.into()));
-        let next = |switch| pick(shortest.equal(fabric, switch, destination), drawn(connection, switch));
-        fabric.path(first, next)
-    }
-
-    /// The directed links that connections from one host to another may take, nearer ones first, each with the share of
-    /// their bytes that is to be expected there, exactly 1 where all pass: with [`Routing::Ecmp`] every node parts them
-    /// evenly among its equal next hops; otherwise the route, all of them on every link. O(links found).
-    pub fn shares(&mut self, source: HostId, destination: HostId) -> Vec<(DirectedLink, f64)> {
-        if self.reached.is_empty() {
-            return self.route(source, destination).into_iter().map(|link| (link, 1.0)).collect();
-        }
-        let fabric = self.fabric;
-        let mut reached = std::mem::take(&mut self.reached);
-        let shortest = self.shortest(destination);
-        let mut found: Vec<(DirectedLink, f64)> = Vec::new();
-        let first = fabric.first_links(&shortest.hops, source, destination);
-        // All ways are equally long: whatever reaches a switch does so before the switch is looked at.
-        let mut next = VecDeque::new();
-        let mut part = |links: &[DirectedLink], share: f64, next: &mut VecDeque<NodeId>, reached: &mut [f64]| {
-            let each = share / links.len() as f64;
-            for &link in links {
-                found.push((link, each));
-                let end = fabric.end(link);
-                let Some(slot) = (end.0 as usize).checked_sub(fabric.host_count()) else { continue };
-                if reached[slot] == 0.0 {
-                    next.push_back(end);
-                }
-                reached[slot] += each;
-            }
-        };
-        part(&first, 1.0, &mut next, &mut reached);
-        while let Some(switch) = next.pop_front() {
-            let share = std::mem::take(&mut reached[switch.0 as usize - fabric.host_count()]);
-            // A sum of sixths may miss it.
-            let share = if share > 1.0 - 1e-9 { 1.0 } else { share };
-            part(shortest.equal(fabric, switch, destination), share, &mut next, &mut reached);
-        }
-        self.reached = reached;
-        found
-    }
-
-    fn shortest(&mut self, destination: HostId) -> &mut Shortest {
-        let fabric = self.fabric;
-        let shortest = &mut self.shortest[fabric.attachment(destination) as usize];
-        shortest.get_or_insert_with(|| Box::new(fabric.shortest(destination)))
     }
 }

@@ -133,11 +133,14 @@ impl<'t> Wires<'t> {
                 }
             }
         }
-        let thinnest = way.links.iter().map(|&(link, _)| self.per_byte(link)).fold(0.0, f64::max);
-        let all: f64 = way.links.iter().map(|&(link, share)| share * self.per_byte(link)).sum();
-        way.per_byte = thinnest;
+        let mut all = 0.0;
+        for &(link, share) in &way.links {
+            let per_byte = self.per_byte(link);
+            way.per_byte = way.per_byte.max(per_byte);
+            all += share * per_byte;
+        }
         // Of several ways only some may pass the thinnest link.
-        way.forward = (all - thinnest).max(0.0);
+        way.forward = (all - way.per_byte).max(0.0);
         way
     }
 }

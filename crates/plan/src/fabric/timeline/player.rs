@@ -9,7 +9,7 @@ use super::flows::{Flows, Way};
 use super::order::{Order, Ready};
 use super::{LinkTime, Timeline, TimelineError};
 use crate::fabric::model::{DirectedLink, Fabric, HostId};
-use crate::fabric::routing::Router;
+use crate::fabric::router::Router;
 use crate::schedule::Rank;
 
 /// The state of a run; times in microseconds.
