@@ -5,7 +5,7 @@
 //! queue = 128                              # packets per port, for an emulation; optional
 //! message_latency = 90                     # microseconds a message costs beyond its bytes; optional (`nagare bench`)
 //! message_gap = 20                         # microseconds between the messages of a host; optional
-//! routing = "dmodk"                        # which of several equal links a switch takes; optional
+//! routing = "dmodk"                        # which of several equal links a switch takes, or "ecmp"; optional
 //! levels = ["pod", "leaf"]                 # which levels count; optional
 //! hosts = ["n[0-7]"]                       # numbered in this order
 //! switches = ["l[0-1]", "s0"]
