@@ -12,7 +12,7 @@ use super::doing::{CALLS, Doing};
 use super::door::Door;
 use super::peers::Peers;
 use crate::boundary::say;
-use nagare_plan::fabric::Adapter;
+use nagare_plan::fabric::{Adapter, Router};
 use nagare_plan::schedule::Rank;
 use nagare_plan::topology::Topology;
 use nagare_watch::{Answer, LIBRARY, Now, Overdue, overdue};
@@ -30,6 +30,9 @@ const LATE: Duration = Duration::from_millis(200);
 /// Looks at a call that others keep, by their being in earlier calls on its communicator. Except on the world's, these
 /// may be on another one of the same ranks, and hang for ever.
 const LOOKS: u32 = 3;
+
+/// Stands for the part of a route that a hash picks.
+const HASHED: &str = "(one of several ways)";
 
 /// What the thread has.
 pub struct Thread {
@@ -112,16 +115,21 @@ impl Thread {
         }
     }
 
-    /// The hosts and switches that a message between two ranks passes, where the network is known.
+    /// The hosts and switches that a message between two ranks passes, where the network is known. Of several ways that
+    /// it may take those that all of them pass.
     fn route(&self, from: Rank, to: Rank) -> Option<String> {
         let (network, nodes) = (self.topology.network()?, self.topology.nodes());
         let adapter = |rank: Rank| {
             Some(Adapter { host: network.host(*nodes.get(rank as usize)?), number: self.topology.adapter(rank) })
         };
-        let (fabric, from) = (network.fabric(), adapter(from)?);
-        let links = fabric.route(from, adapter(to)?);
-        let passed = links.iter().map(|&link| fabric.node_name(fabric.end(link)));
-        (!links.is_empty())
-            .then(|| [fabric.node_name(from.host)].into_iter().chain(passed).collect::<Vec<_>>().join(" > "))
+        let fabric = network.fabric();
+        let links = Router::new(fabric).shares(adapter(from)?, adapter(to)?);
+        let ends = links.iter().flat_map(|&(link, share)| match share < 1.0 {
+            true => [HASHED; 2],
+            false => [fabric.start(link), fabric.end(link)].map(|node| fabric.node_name(node)),
+        });
+        let mut passed: Vec<&str> = ends.collect();
+        passed.dedup();
+        (!passed.is_empty()).then(|| passed.join(" > "))
     }
 }

@@ -12,7 +12,8 @@
 //!   a host and all others ((N − 1)/N of all blocks / host link where all are alike), a group of any level and what is
 //!   outside it, and the thinnest between two hosts.
 //! * Alltoall, Alltoallv, Alltoallw, Gather, Scatter, Gatherv, Scatterv: the bytes that must cross a link under the
-//!   fixed routes / its rate, for the worst link; for Alltoallv by the counts of every rank pair.
+//!   fixed routes / its rate, for the worst link; for Alltoallv by the counts of every rank pair. Where connections are
+//!   hashed over several ways, the bytes that are to be expected on it.
 
 use crate::counts::{ELEMENT, count};
 use crate::flow::{cut_between, thinnest_cut};
@@ -103,13 +104,13 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
     }
 }
 
-/// The limit of transfers (from, to, bytes) that happen at the same time under the fixed routes.
+/// The limit of transfers (from, to, bytes) that happen at the same time, by the routes.
 pub fn routed(fabric: &Fabric, flows: impl IntoIterator<Item = (Adapter, Adapter, f64)>) -> Limit {
     let mut load = vec![0.0; fabric.directed_link_count()];
     let mut router = Router::new(fabric);
     for (from, to, bytes) in flows {
-        for link in router.route(from, to) {
-            load[link.index()] += bytes;
+        for (link, share) in router.shares(from, to) {
+            load[link.index()] += share * bytes;
         }
     }
     let times = (0u32..).zip(&load).map(|(link, &bytes)| seconds(bytes, fabric.mbit(DirectedLink(link))));

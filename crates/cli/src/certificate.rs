@@ -76,9 +76,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let empty = Schedule { collective, algorithm: name.to_owned(), root, stages, plans: Vec::new() };
         print(&format!("{}\n{}", header(&machine, &planner, &empty), told(&certificate)))?;
     }
-    let failed = args.deny_conflicts && certificate.in_conflict > 0;
+    let failed = args.deny_conflicts && certificate.counterexample.is_some();
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
+
+/// Links of a counterexample that are named; those of two messages that are hashed may be many.
+const SHOWN: usize = 4;
 
 fn told(certificate: &Certificate) -> String {
     let rounds = counted(certificate.rounds, "round");
@@ -86,14 +89,24 @@ fn told(certificate: &Certificate) -> String {
     let Some(example) = &certificate.counterexample else {
         return format!("every round without conflict: {rounds}, {messages} between hosts\n");
     };
-    let links: Vec<String> = example.links.iter().map(|link| link.replace("->", "→")).collect();
-    let pair = [example.first, example.second].map(|(from, to)| format!("{from}→{to}"));
-    format!(
-        "{} of {rounds} with conflicts, {messages} between hosts\nthe first: {}, {} and {} share {}\n",
-        certificate.in_conflict,
-        example.label,
-        pair[0],
-        pair[1],
-        links.join(", ")
-    )
+    let mut links: Vec<String> = example.links.iter().map(|link| link.replace("->", "→")).collect();
+    if links.len() > SHOWN {
+        links.truncate(SHOWN);
+        links.push("…".to_owned());
+    }
+    let [first, second] = [example.first, example.second].map(|(from, to)| format!("{from}→{to}"));
+    let (label, links) = (&example.label, links.join(", "));
+    match (certificate.in_conflict, certificate.may_conflict) {
+        (0, may) => format!(
+            "no promise: routing = \"ecmp\" leaves ways to a hash, which may bring messages together in {may} of \
+             {rounds}, {messages} between hosts\nthe first: {label}, {first} and {second} may share {links}\n"
+        ),
+        (certain, may) => {
+            let may = if may > 0 { format!(", {may} more where a hash may bring some") } else { String::new() };
+            format!(
+                "{certain} of {rounds} with conflicts{may}, {messages} between hosts\nthe first: {label}, {first} and \
+                 {second} share {links}\n"
+            )
+        }
+    }
 }

@@ -12,8 +12,8 @@ use nagare_plan::collective::Collective;
 use nagare_plan::counted;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{
-    CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Timeline, Transfer, bytes_of, check,
-    steps, timeline,
+    CheckReport, Conflict, Fabric, LinkTime, LinkUse, Overload, Placement, Round, Routing, Timeline, Transfer,
+    bytes_of, check, steps, timeline,
 };
 use nagare_plan::schedule::Schedule;
 use nagare_plan::text::wrapped;
@@ -77,6 +77,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let head_of_line = exchange.then(|| head_of_line(&schedule, placement));
     // Rounds of an exchange do not wait for one another: what meets is seen in time only.
     let conflicts = in_time.as_ref().map_or(report.conflicts.len(), |t| t.conflicts().len());
+    let hashed = worst(fabric, &report);
 
     if args.schedule.json {
         print_json(&Document {
@@ -103,6 +104,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let mut text = header(&machine, &planner, &schedule);
         let _ = writeln!(text, "\n{}", told(proof));
         write_summary(&mut text, &report, bytes);
+        if let Some(link) = hashed {
+            let line = format!(
+                "routing = \"ecmp\": bytes are those to be expected; a hash may bring {} transfers of a round together \
+                 on {} → {}, where {:.2} are to be expected",
+                link.most_at_once, link.from, link.to, link.expected_at_once
+            );
+            let _ = writeln!(text, "{}", told(&line));
+        }
         if let Some([most, mean]) = head_of_line {
             let line =
                 format!("head of line: blocking makes the steps {most:.3} times as long at most, {mean:.3} on average");
@@ -112,11 +121,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             write_links(&mut text, fabric, &report);
         }
         match &in_time {
-            Some(timeline) => write_timeline(&mut text, timeline, args.limit),
-            None => write_conflicts(&mut text, &report.conflicts, args.limit),
+            Some(timeline) => write_timeline(&mut text, timeline, fabric, args.limit),
+            None => write_conflicts(&mut text, &report.conflicts, hashed.is_some(), args.limit),
         }
         print(&text)?;
     }
+    let conflicts = conflicts + usize::from(in_time.is_none() && hashed.is_some());
     let failed = wrong.is_some() || (args.deny_conflicts && conflicts > 0);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -173,6 +183,14 @@ fn write_summary(text: &mut String, report: &CheckReport, vector: u64) {
     }
 }
 
+/// The link where a hash may bring most transfers of a round together for each cable.
+fn worst<'r>(fabric: &Fabric, report: &'r CheckReport) -> Option<&'r LinkUse> {
+    let per_cable = |used: &LinkUse| used.most_at_once as f64 / f64::from(fabric.parallel(used.link));
+    let links = report.links.iter().filter(|used| used.may_meet(fabric));
+    // Of equal ones the first.
+    links.rev().max_by(|a, b| per_cable(a).total_cmp(&per_cable(b)))
+}
+
 fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport) {
     if report.links.is_empty() {
         return;
@@ -185,7 +203,12 @@ fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport) {
     for (link, directions) in both {
         let link = &fabric.links()[link];
         let moved = directions.map(|d| d.map_or_else(|| "0".to_owned(), |u| bytes(u.bytes)));
-        let most = directions.map(|d| d.map_or(0, |u| u.most_at_once).to_string());
+        let most = directions.map(|d| match d {
+            Some(used) if used.expected_at_once < used.most_at_once as f64 => {
+                format!("{:.2}, up to {}", used.expected_at_once, used.most_at_once)
+            }
+            used => used.map_or(0, |used| used.most_at_once).to_string(),
+        });
         let name = format!("{} — {}", fabric.node_name(link.a), fabric.node_name(link.b));
         let rate = (link.mbit * f64::from(link.parallel)).to_string();
         let ([forth, back], [most_forth, most_back]) = (moved, most);
@@ -194,9 +217,9 @@ fn write_links(text: &mut String, fabric: &Fabric, report: &CheckReport) {
     let _ = writeln!(text, "\n{links}");
 }
 
-fn write_conflicts(text: &mut String, conflicts: &[Conflict], limit: usize) {
+fn write_conflicts(text: &mut String, conflicts: &[Conflict], hashed: bool, limit: usize) {
     if conflicts.is_empty() {
-        text.push_str("\nno conflicts\n");
+        text.push_str(if hashed { "\nno conflict for certain\n" } else { "\nno conflicts\n" });
         return;
     }
     let shown = if limit == 0 { conflicts.len() } else { limit.min(conflicts.len()) };
@@ -214,14 +237,15 @@ fn write_conflicts(text: &mut String, conflicts: &[Conflict], limit: usize) {
     }
 }
 
-fn write_timeline(text: &mut String, timeline: &Timeline, limit: usize) {
+fn write_timeline(text: &mut String, timeline: &Timeline, fabric: &Fabric, limit: usize) {
     let tokens = match timeline.tokens {
         0 => String::new(),
         1 => " and one token".to_owned(),
         tokens => format!(" and {tokens} tokens"),
     };
+    let drawn = if fabric.routing() == Routing::Ecmp { " on ways drawn by a hash" } else { "" };
     let line = format!(
-        "in time: {}{tokens} take {:.6} s, {:.2} times what the busiest link needs at least",
+        "in time: {}{tokens}{drawn} take {:.6} s, {:.2} times what the busiest link needs at least",
         counted(timeline.messages, "message"),
         timeline.finish,
         timeline.ratio()

@@ -212,3 +212,39 @@ fn a_certificate_says_what_the_check_says() {
     }
     assert!((2..=5).contains(&with_conflicts), "{with_conflicts} have conflicts");
 }
+
+/// Where a hash picks ways: what is to be expected, what may meet at worst, and no promise.
+#[test]
+fn hashed_ways_are_checked_as_far_as_they_are_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("hashed.toml");
+    let text = nagare_plan::fabric::shipped("fattree").unwrap();
+    std::fs::write(&file, format!("routing = \"ecmp\"\n{text}")).unwrap();
+    let file = file.to_str().unwrap();
+    let exchange = ["check", "alltoall", "-a", "two_level_ring", "-f", file, "--bytes", "16K"];
+    let whole = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // By D-mod-K this is free of conflicts.
+    let text = whole(stdout_of(&exchange));
+    assert!(
+        text.contains("a hash may bring 4 transfers of a round together on a0 → c0, where 1.00 are to be"),
+        "{text}"
+    );
+    assert!(text.contains("in time: 240 messages on ways drawn by a hash take"), "{text}");
+    let report: Value = serde_json::from_str(&stdout_of(&[&exchange[..], &["--json"]].concat())).unwrap();
+    let links = report["network"]["links"].as_array().unwrap();
+    let up: Vec<&Value> = links.iter().filter(|link| link["from"] == "a0" && link["to"] == "c0").collect();
+    assert_eq!((&up[0]["bytes"], &up[0]["most_at_once"]), (&Value::from(12 * 16384), &Value::from(4)));
+    assert_eq!(report["network"]["conflicts"], Value::Array(Vec::new()));
+    let certificate = stdout_of(&[&exchange[..6], &["--certificate"]].concat());
+    let promise = "\nno promise: routing = \"ecmp\" leaves ways to a hash, which may bring messages together in 13 of \
+                   15 rounds, 240 messages between hosts\nthe first: step 2, 0→2 and 1→3 may share l0 → a0, ";
+    assert!(certificate.contains(promise), "{certificate}");
+    let denied = |words: &[&str]| nagare(&[words, &["--deny-conflicts"]].concat()).output().unwrap().status.code();
+    assert_eq!(denied(&[&exchange[..6], &["--certificate"]].concat()), Some(1));
+    // Pipelines: one message out of a leaf at a time is safe whatever the hash does, two are not.
+    let pipeline = |algorithm| ["check", "bcast", "-a", algorithm, "-f", file];
+    let (safe, other) = (pipeline("grouped_two_tree"), pipeline("two_tree"));
+    assert!(stdout_of(&safe).ends_with("\nno conflicts\n"));
+    assert!(stdout_of(&other).ends_with("\nno conflict for certain\n"));
+    assert_eq!((denied(&safe), denied(&other)), (Some(0), Some(1)));
+}

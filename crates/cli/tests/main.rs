@@ -14,5 +14,6 @@ mod run;
 mod run_programs;
 mod testbed;
 mod testbed_delay;
+mod testbed_ecmp;
 mod testbed_mpi;
 mod tune;

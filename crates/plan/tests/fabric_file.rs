@@ -89,10 +89,11 @@ fn rates_of_the_shipped_fabrics() {
 
 #[test]
 fn written_out_and_read_again_it_is_the_same() {
-    let shipped = SHIPPED.iter().map(|&(_, text)| text);
+    let all_shipped = SHIPPED.iter().map(|&(_, text)| text);
     let some = TWO_RACKS.replace("queue = 64", "levels = 'leaf'");
     let [none, all] = ["[]", "'all'"].map(|levels| format!("levels = {levels}\n{TWO_RACKS}"));
-    for text in shipped.chain([TWO_RACKS, &some, &none, &all]) {
+    let hashed = format!("routing = 'ecmp'\n{}", shipped("fattree").unwrap());
+    for text in all_shipped.chain([TWO_RACKS, &some, &none, &all, &hashed]) {
         let fabric = read(text).unwrap();
         let again = read(&fabric.to_toml()).unwrap();
         assert_eq!((fabric.name(), fabric.queue_packets()), (again.name(), again.queue_packets()));
@@ -100,6 +101,7 @@ fn written_out_and_read_again_it_is_the_same() {
         assert_eq!(fabric.links(), again.links());
         assert_eq!(fabric.levels(), again.levels());
         assert_eq!(fabric.fixed_routes(), again.fixed_routes());
+        assert_eq!(fabric.routing(), again.routing());
         assert_eq!(serde_json::to_string(&fabric).unwrap(), serde_json::to_string(&again).unwrap());
     }
 }
@@ -114,7 +116,16 @@ fn fault(old: &str, new: &str) -> String {
 fn faults_name_the_line_and_what_was_expected() {
     let cases = [
         ("queue", "kueue", "site.toml:2: unknown field `kueue`, expected one of "),
-        ("queue = 64", "routing = \"ecmp\"", "site.toml:2: routing = \"ecmp\"; expected \"destination\" or \"dmodk\""),
+        (
+            "queue = 64",
+            "routing = \"valiant\"",
+            "site.toml:2: routing = \"valiant\"; expected \"destination\", \"dmodk\" or \"ecmp\"",
+        ),
+        (
+            "queue = 64",
+            "routing = \"ecmp\"",
+            "site.toml:2: routes are fixed beside routing = \"ecmp\", which leaves them to a hash; expected one of ",
+        ),
         (
             "queue = 64",
             "levels = [\"leaf\", \"rack\"]",

@@ -15,6 +15,7 @@ mod documented_levels;
 mod documented_network;
 mod executor;
 mod fabric_conflicts;
+mod fabric_ecmp;
 mod fabric_file;
 mod fabric_groups;
 mod fabric_levels;

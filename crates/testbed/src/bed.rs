@@ -1,6 +1,7 @@
 //! A testbed from outside: up, enter, down.
 
 use crate::error::Error;
+use crate::holder::has_multipath;
 use crate::layout::Layout;
 use crate::namespaces::{enter as enter_namespaces, open_process, separate};
 use crate::record::{Given, Process, Record, Records, private, write};
@@ -43,7 +44,9 @@ pub fn create(
     supervisor: &mut Supervisor,
     stays: bool,
 ) -> Result<Bed, Error> {
-    Layout::new(fabric)?;
+    if Layout::new(fabric)?.has_several_ways() && !has_multipath() {
+        return Err(Error::Multipath { fabric: fabric.name().to_owned() });
+    }
     let me = Process::of(std::process::id() as i32);
     let maker = me.ok_or_else(|| Error::Holder("/proc/self/stat cannot be read".to_owned()))?;
     let (hosts, switches) = (fabric.host_count(), fabric.switch_count());

@@ -24,6 +24,8 @@ pub struct NodeCommands {
     pub name: String,
     /// Whether packets for others are passed on: switches.
     pub forward: bool,
+    /// How connections are hashed over several ports, if they are.
+    pub hash: Option<Hash>,
     /// `ip` commands: addresses, neighbours, routes.
     pub ip: String,
     /// `tc` commands: rates and queues.
@@ -34,6 +36,33 @@ impl Commands {
     /// The commands for `layout` with the namespaces in `directory`.
     pub fn new(layout: &Layout, directory: &Path) -> Self {
         Commands { links: links(layout, directory), nodes: layout.nodes.iter().map(|n| node(layout, n)).collect() }
+    }
+}
+
+/// What the kernel of a node hashes to pick a port. Two switches one after the other must not do so alike: the second
+/// would only ever see connections that it sends the same way.
+///
+/// Policy 1, "layer 4", would take the hash that the sending host's kernel has made, which packets keep on their way
+/// through veth pairs: the same at every switch, whatever its seed. Policy 3 hashes what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hash {
+    /// `net.ipv4.fib_multipath_hash_fields`.
+    pub fields: u32,
+    /// `net.ipv4.fib_multipath_hash_seed`, which Linux has since 6.11.
+    pub seed: u32,
+}
+
+impl Hash {
+    /// Addresses, protocol and ports.
+    const CONNECTION: u32 = 0x37;
+    /// The protocol, which all connections of ranks have in common, so that it changes the hash and nothing else.
+    const PROTOCOL: u32 = 0x04;
+
+    /// Where there are no seeds, switches with hosts and those above at least differ in one field.
+    fn of(layout: &Layout, node: &Node) -> Self {
+        let is_leaf = node.ports.iter().any(|port| layout.nodes[port.neighbour.0 as usize].management.is_some());
+        let fields = if is_leaf { Self::CONNECTION } else { Self::CONNECTION & !Self::PROTOCOL };
+        Hash { fields, seed: node.address.into() }
     }
 }
 
@@ -98,18 +127,29 @@ fn node(layout: &Layout, node: &Node) -> NodeCommands {
         shape(&mut tc, port);
     }
     for route in &node.routes {
-        let port = &node.ports[route.port];
         let Adapter { host, number } = route.destination;
         let destination = layout.nodes[host.0 as usize].ports[number as usize].address;
-        let neighbour = layout.far_address(port);
-        let via = if neighbour == destination { String::new() } else { format!(" via {neighbour}") };
-        let onlink = if via.is_empty() { "" } else { " onlink" };
+        let hop = |&port: &usize| {
+            let port = &node.ports[port];
+            let device = &port.device;
+            match layout.far_address(port) {
+                neighbour if neighbour == destination => format!(" dev {device}"),
+                neighbour => format!(" via {neighbour} dev {device} onlink"),
+            }
+        };
         let source = |_| format!(" src {}", node.ports[route.own as usize].address);
         let source = node.management.map_or(String::new(), source);
         let table = route.source.map_or(String::new(), |source| format!(" table {}", table(source)));
-        line!(ip, "route add {destination}/32{via} dev {}{onlink}{source}{table}", port.device);
+        match &route.ports[..] {
+            [port] => line!(ip, "route add {destination}/32{}{source}{table}", hop(port)),
+            ports => {
+                let hops: String = ports.iter().map(|port| format!(" nexthop{}", hop(port))).collect();
+                line!(ip, "route add {destination}/32{source}{table}{hops}");
+            }
+        }
     }
-    NodeCommands { name: node.name.clone(), forward: node.management.is_none(), ip, tc }
+    let hash = node.hashes().then(|| Hash::of(layout, node));
+    NodeCommands { name: node.name.clone(), forward: node.management.is_none(), hash, ip, tc }
 }
 
 /// The table of the routes of an adapter; the kernel's own have the numbers from 253 to 255.

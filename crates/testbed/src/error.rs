@@ -38,6 +38,15 @@ pub enum Error {
         /// Over all its cables.
         mbit: f64,
     },
+    /// A fabric with several ways, and a kernel without.
+    #[error(
+        "fabric '{fabric}' has routing = \"ecmp\", and this kernel has no multipath routes; expected Linux 5.13 or later \
+         with CONFIG_IP_ROUTE_MULTIPATH, or another routing"
+    )]
+    Multipath {
+        /// Its name.
+        fabric: String,
+    },
     /// A congestion control that the namespaces cannot have.
     #[error("TCP congestion control '{name}': {problem}")]
     Congestion {

@@ -11,7 +11,7 @@
 //!   kept
 //! ```
 
-use crate::commands::{Commands, NodeCommands};
+use crate::commands::{Commands, Hash, NodeCommands};
 use crate::congestion::SETTING;
 use crate::delay::room;
 use crate::error::Error;
@@ -37,6 +37,15 @@ use std::process::{Command, Stdio};
 
 /// What errors of the holder itself are about.
 const SELF: &str = "the holder of a testbed";
+
+/// Settings of network namespaces, below `/proc/sys/net`.
+const HASH_FIELDS: &str = "ipv4/fib_multipath_hash_fields";
+const HASH_SEED: &str = "ipv4/fib_multipath_hash_seed";
+
+/// Whether this kernel can hash connections over several routes: Linux 5.13 with CONFIG_IP_ROUTE_MULTIPATH.
+pub(crate) fn has_multipath() -> bool {
+    Path::new("/proc/sys/net").join(HASH_FIELDS).exists()
+}
 
 /// Where the network namespaces of the nodes are.
 pub fn networks(directory: &Path) -> PathBuf {
@@ -134,10 +143,10 @@ fn make_networks(
     fs::create_dir(&networks).map_err(Error::file(&networks))?;
     let commands = Commands::new(layout, &networks);
     let launcher = current_network()?;
-    configure(false, congestion)?;
+    configure(false, congestion, None)?;
     for node in &commands.nodes {
         new_network(&networks.join(&node.name))?;
-        configure(node.forward, congestion)?;
+        configure(node.forward, congestion, node.hash)?;
     }
     enter_network(&launcher)?;
     let batch = private(directory).join("batch");
@@ -181,7 +190,7 @@ fn start_delay_lines(
 }
 
 /// Kernel settings of the network namespace this thread is in.
-fn configure(forward: bool, congestion: Option<&str>) -> Result<(), Error> {
+fn configure(forward: bool, congestion: Option<&str>, hash: Option<Hash>) -> Result<(), Error> {
     let set = |name: &str, value: &str| {
         let path = Path::new("/proc/sys/net").join(name);
         fs::write(&path, value).map_err(Error::file(path))
@@ -189,6 +198,13 @@ fn configure(forward: bool, congestion: Option<&str>) -> Result<(), Error> {
     set("ipv4/ip_forward", if forward { "1" } else { "0" })?;
     if let Some(name) = congestion {
         set(SETTING, name)?;
+    }
+    if let Some(Hash { fields, seed }) = hash {
+        set("ipv4/fib_multipath_hash_policy", "3")?;
+        set(HASH_FIELDS, &fields.to_string())?;
+        if Path::new("/proc/sys/net").join(HASH_SEED).exists() {
+            set(HASH_SEED, &seed.to_string())?;
+        }
     }
     for scope in ["all", "default"] {
         // Routes of the two directions differ, which reverse-path filters take for spoofing.

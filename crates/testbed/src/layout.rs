@@ -8,13 +8,13 @@
 //!
 //! A switch has one address, a host one for each of its adapters. Where it has several, what comes from the address of
 //! one takes the routes of that adapter, and what has no address yet, since its socket was not bound, those of the
-//! adapter with the number of the one it goes to. Neighbours know each other's hardware address beforehand, so that the emulated
-//! network carries nothing but the traffic of the ranks. Several cables of one link are one device of their joint rate.
-//! A link of some latency has a delay line in its middle ([`crate::delay`]).
+//! adapter with the number of the one it goes to. Neighbours know each other's hardware address beforehand, so that the
+//! emulated network carries nothing but the traffic of the ranks. Several cables of one link are one device of their
+//! joint rate. A link of some latency has a delay line in its middle ([`crate::delay`]).
 
 use crate::delay::LEAST_LATENCY;
 use crate::error::Error;
-use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, NodeId, RoutesTo};
+use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, NodeId};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -88,8 +88,8 @@ pub struct Route {
     pub own: u32,
     /// The adapter they go to.
     pub destination: Adapter,
-    /// Index in [`Node::ports`].
-    pub port: usize,
+    /// Indices in [`Node::ports`]; of several the kernel takes the one that it hashes a connection to.
+    pub ports: Vec<usize>,
 }
 
 impl Port {
@@ -127,16 +127,19 @@ impl Layout {
         let adapters = |host| (0..fabric.adapters(host)).map(move |number| Adapter { host, number });
         for destination in fabric.hosts().flat_map(adapters) {
             let to = fabric.routes_to(destination);
-            for (id, node) in (0..).map(NodeId).zip(&mut nodes) {
-                let adapters = fabric.as_host(id).map_or(1, |host| fabric.adapters(host));
-                let sources = (0..adapters).map(Some).filter(|_| adapters > 1);
+            let (hosts, switches) = nodes.split_at_mut(fabric.host_count());
+            for (host, node) in fabric.hosts().zip(hosts) {
+                let count = fabric.adapters(host);
+                let sources = (0..count).map(Some).filter(|_| count > 1);
                 for source in [None].into_iter().chain(sources) {
-                    let own = source.unwrap_or(destination.number % adapters);
-                    // A switch that cannot reach the host has no route; none that a host uses is such.
-                    let Some(link) = next_hop(fabric, &to, id, own) else { continue };
-                    let port = node.ports.iter().position(|port| port.link == link);
-                    node.routes.extend(port.map(|port| Route { source, own, destination, port }));
+                    let own = source.unwrap_or(destination.number % count);
+                    let links = to.from(fabric, Adapter { host, number: own });
+                    node.push(source, own, destination, links.get(..1).unwrap_or_default());
                 }
+            }
+            for (links, node) in fabric.next_hops(destination).iter().zip(switches) {
+                // One that cannot reach the host has no route; none that a host uses is such.
+                node.push(None, 0, destination, links);
             }
         }
         Ok(Layout { nodes })
@@ -154,6 +157,11 @@ impl Layout {
     /// Whether any link is to be delayed.
     pub fn has_delays(&self) -> bool {
         self.nodes.iter().flat_map(|node| &node.ports).any(|port| port.delay.is_some())
+    }
+
+    /// Whether a kernel is to hash connections over several ports.
+    pub fn has_several_ways(&self) -> bool {
+        self.nodes.iter().any(Node::hashes)
     }
 
     /// Both ends of every link, from the end where its forward direction starts.
@@ -180,15 +188,19 @@ impl Layout {
     }
 }
 
-/// The link a node takes, on a host for packets from the adapter `number`.
-fn next_hop(fabric: &Fabric, to: &RoutesTo, from: NodeId, number: u32) -> Option<DirectedLink> {
-    match fabric.as_host(from) {
-        Some(host) => to.from(fabric, Adapter { host, number }).first().copied(),
-        None => to.next_of_switch(fabric, from),
-    }
-}
-
 impl Node {
+    /// Whether its kernel is to hash connections over several ports.
+    pub fn hashes(&self) -> bool {
+        self.routes.iter().any(|route| route.ports.len() > 1)
+    }
+
+    /// Adds a route over links of the node, if there are any.
+    fn push(&mut self, source: Option<u32>, own: u32, destination: Adapter, links: &[DirectedLink]) {
+        let port = |link: &DirectedLink| self.ports.iter().position(|port| port.link == *link);
+        let ports: Vec<usize> = links.iter().filter_map(port).collect();
+        self.routes.extend((!ports.is_empty()).then_some(Route { source, own, destination, ports }));
+    }
+
     fn new(fabric: &Fabric, id: NodeId) -> Result<Self, Error> {
         let host = fabric.as_host(id);
         let kind = if host.is_some() { DATA_DEVICE } else { "p" };

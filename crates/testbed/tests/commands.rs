@@ -1,7 +1,7 @@
 //! The text of the commands, read back as a network of its own and compared with the fabric.
 
-use nagare_plan::fabric::{Adapter, Fabric, HostId, SHIPPED, shipped};
-use nagare_testbed::commands::Commands;
+use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, HostId, SHIPPED, shipped};
+use nagare_testbed::commands::{Commands, Hash};
 use nagare_testbed::error::Error;
 use nagare_testbed::layout::Layout;
 use std::collections::{HashMap, HashSet};
@@ -76,8 +76,8 @@ route add 10.1.0.2/32 dev p1
 struct Wires {
     /// (node, device) to the (node, device) at the other end.
     other_end: HashMap<(String, String), (String, String)>,
-    /// (node, table, destination address) to device.
-    route: HashMap<(String, String, String), String>,
+    /// (node, table, destination address) to devices.
+    route: HashMap<(String, String, String), Vec<String>>,
     /// Node to addresses.
     address: HashMap<String, Vec<String>>,
     /// (node, source address) to table.
@@ -118,23 +118,30 @@ impl Wires {
                 } else if line.starts_with("route") {
                     let to = after(line, "add").unwrap().strip_suffix("/32").unwrap().to_owned();
                     let table = after(line, "table").unwrap_or_default().to_owned();
-                    assert_eq!(wires.route.insert((name(), table, to), device()), None, "{line}");
+                    let hops: Vec<&str> = line.split(" nexthop ").collect();
+                    let hops = if hops.len() > 1 { &hops[1..] } else { &hops };
+                    let devices = hops.iter().map(|hop| after(hop, "dev").unwrap().to_owned()).collect();
+                    assert_eq!(wires.route.insert((name(), table, to), devices), None, "{line}");
                 }
             }
         }
         wires
     }
 
+    /// The devices a packet may leave a node by, on its way from an adapter there or through a switch to an adapter.
+    fn next(&self, (here, source): (&str, u32), (to, destination): (&str, u32)) -> &[String] {
+        let own = self.address.get(here).map(|addresses| (here.to_owned(), addresses[source as usize].clone()));
+        let table = own.and_then(|own| self.table.get(&own).cloned()).unwrap_or_default();
+        &self.route[&(here.to_owned(), table, self.address[to][destination as usize].clone())]
+    }
+
     /// The devices a packet leaves by, from an adapter of the first node to one of the destination.
-    fn links(&self, (from, source): (&str, u32), (to, destination): (&str, u32)) -> Vec<(String, String)> {
-        let source = (from.to_owned(), self.address[from][source as usize].clone());
-        let mut table = self.table.get(&source).cloned().unwrap_or_default();
-        let address = &self.address[to][destination as usize];
-        let (mut here, mut path) = (from.to_owned(), Vec::new());
-        while here != to {
-            let device = self.route[&(here.clone(), std::mem::take(&mut table), address.clone())].clone();
-            path.push((here.clone(), device.clone()));
-            here = self.other_end[&(here, device)].0.clone();
+    fn links(&self, (from, source): (&str, u32), to: (&str, u32)) -> Vec<(String, String)> {
+        let (mut here, mut path) = ((from.to_owned(), source), Vec::new());
+        while here.0 != to.0 {
+            let [device] = self.next((&here.0, here.1), to) else { panic!("one device") };
+            path.push((here.0.clone(), device.clone()));
+            here = (self.other_end[&(here.0, device.clone())].0.clone(), 0);
             assert!(path.len() < 100, "a circle: {path:?}");
         }
         path
@@ -162,6 +169,51 @@ fn packets_take_the_planned_routes_on_every_shipped_fabric() {
             assert_eq!(walked[1..], planned, "{name}: {walked:?}");
         }
     }
+}
+
+#[test]
+fn hashed_routes_have_all_next_hops_and_switches_hash_differently() {
+    // Leaves under two spines: hosts with adapters on two of them, and one with two on the third.
+    let two_leaves = "hosts = [\"n[0-3]\", \"m\"]\nswitches = [\"[a-c]\", \"x\", \"y\"]\nbandwidth = 10\n\
+                      [[link]]\nfrom = \"n[0-3]\"\nto = [\"a\", \"b\"]\n[[link]]\nfrom = \"m\"\nto = \"c\"\n\
+                      [[link]]\nfrom = \"m\"\nto = \"c\"\n[[link]]\nfrom = \"[a-c]\"\nto = [\"x\", \"y\"]\n";
+    let hashed = |text: &str| Fabric::from_toml(&format!("routing = \"ecmp\"\n{text}"), "hashed").unwrap();
+    for text in [shipped("fattree").unwrap(), two_leaves] {
+        let fabric = hashed(text);
+        let wires = Wires::read(&commands(&fabric));
+        let adapters = |host| (0..fabric.adapters(host)).map(move |number| Adapter { host, number });
+        for to in fabric.hosts().flat_map(adapters) {
+            let address = (fabric.node_name(to.host), to.number);
+            let far = |node: &str, devices: &[String]| -> Vec<String> {
+                devices.iter().map(|device| wires.other_end[&(node.to_owned(), device.clone())].0.clone()).collect()
+            };
+            let ends = |links: &[DirectedLink]| -> Vec<String> {
+                links.iter().map(|&link| fabric.node_name(fabric.end(link)).to_owned()).collect()
+            };
+            for (switch, links) in fabric.switches().zip(fabric.next_hops(to)) {
+                let name = fabric.node_name(switch);
+                assert_eq!(far(name, wires.next((name, 0), address)), ends(&links), "{name} to {address:?}");
+            }
+            for from in fabric.hosts().flat_map(adapters).filter(|from| from.host != to.host) {
+                let name = fabric.node_name(from.host);
+                let devices = wires.next((name, from.number), address);
+                assert_eq!(far(name, devices), ends(&fabric.route(from, to)[..1]), "{from:?} to {address:?}");
+            }
+        }
+    }
+    let commands = commands(&hashed(shipped("fattree").unwrap()));
+    // Upwards there are several ways, downwards and from hosts one.
+    let hashes: HashMap<&str, Hash> =
+        commands.nodes.iter().filter_map(|node| Some((node.name.as_str(), node.hash?))).collect();
+    assert_eq!(hashes.len(), 16);
+    assert!(hashes.keys().all(|name| name.starts_with(['l', 'a'])), "{hashes:?}");
+    let seeds: HashSet<u32> = hashes.values().map(|hash| hash.seed).collect();
+    assert!(seeds.len() == 16 && !seeds.contains(&0), "{seeds:?}");
+    // Where the kernel has no seeds: all that tells connections apart, and something else one tier up.
+    assert!(hashes.iter().all(|(name, hash)| hash.fields == if name.starts_with('l') { 0x37 } else { 0x33 }));
+    // Nothing of it where routes are fixed.
+    let plain = self::commands(&self::fabric("fattree"));
+    assert!(plain.nodes.iter().all(|node| node.hash.is_none() && !node.ip.contains("nexthop")));
 }
 
 #[test]

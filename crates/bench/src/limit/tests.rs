@@ -214,3 +214,20 @@ fn blocks_take_the_plane_of_their_sender_and_vectors_may_take_both() {
     assert_ms(of(Operation::Gather, 64 * K), 16.4);
     assert_ms(of(Operation::Scatter, 64 * K), 32.9);
 }
+
+/// By hand: what leaves a pod of four hosts for twelve, evenly over its four links to the core; by D-mod-K the same on
+/// every one.
+#[test]
+fn hashed_ways_count_by_what_is_to_be_expected() {
+    let text = shipped("fattree").unwrap_or_default();
+    let hashed = Fabric::from_toml(&format!("routing = 'ecmp'\n{text}"), "hashed").expect("valid");
+    let (fabric, placement) = place("fattree", 16, 1);
+    for operation in [Operation::Alltoall, Operation::Gather, Operation::Bcast, Operation::Allgather] {
+        let [by_hash, by_rule] = [&hashed, &fabric].map(|f| limit(f, &placement, operation, 0, 64 * K));
+        assert!((by_hash.seconds / by_rule.seconds - 1.0).abs() < 1e-9, "{operation:?}: {by_hash:?} {by_rule:?}");
+    }
+    // Two hosts of a leaf to hosts with even numbers elsewhere: by the rule on one way out of the leaf.
+    let flows = || [(0, 4), (1, 8)].map(|(from, to)| (HostId(from).into(), HostId(to).into(), M as f64));
+    assert_ms(routed(&fabric, flows()), 350.8);
+    assert_ms(routed(&hashed, flows()), 175.4);
+}

@@ -117,8 +117,8 @@ impl Demand {
         // Two streams on one link do not take turns perfectly, whatever the schedule says, and pairs of pairs neither.
         let shares = streams_of_a_node == Streams::Shared && streams.iter().any(|&s| s > 1);
         let shared = if shares { SHARED.powf(parts.max(2.0).log2()) } else { 1.0 };
-        let mut account = |from: u32, links: &[u32], share: f64| {
-            links.iter().for_each(|&link| load[link as usize] += share);
+        let mut account = |from: u32, links: &[(u32, f64)], share: f64| {
+            links.iter().for_each(|&(link, part)| load[link as usize] += share * part);
             sent[node(from)] += share;
         };
         for edge in between() {
@@ -158,7 +158,7 @@ impl Demand {
                 continue;
             }
             let way = wires.way(node, next);
-            way.links.iter().for_each(|&link| load[link as usize] += steps / parts);
+            way.links.iter().for_each(|&(link, share)| load[link as usize] += share * steps / parts);
             mean.latency += way.latency / edges;
             mean.forward += way.forward / edges;
         }

@@ -53,11 +53,13 @@ pub fn first_segments(edges: &[Edge], (ends, root): (u32, u32), wires: &Wires, s
             *out = start + bytes;
             // Where links are the same, those of other ends are waited for.
             let mut through = *out;
-            for &link in &edge.way.links {
+            for &(link, share) in &edge.way.links {
                 let free = &mut carries[link as usize];
                 start = start.max(*free);
-                *free = start + segment * wires.per_byte(link);
-                through = through.max(*free);
+                let whole = segment * wires.per_byte(link);
+                // What is to be expected where it may take another link.
+                *free = start + share * whole;
+                through = through.max(start + whole);
             }
             let message = if edge.way.links.is_empty() { 0.0 } else { latency };
             let arrived = (through + edge.way.transit(segment) + message).max(*into + bytes);

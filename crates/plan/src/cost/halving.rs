@@ -122,7 +122,9 @@ impl Loaded {
         for transfer in &transfers {
             let way = wires.between((transfer.from, transfer.adapter), (transfer.to, transfer.adapter));
             let sent = f64::from(transfer.positions) / f64::from(parts);
-            way.links.iter().for_each(|&link| *links.entry(link).or_insert(0.0) += sent * wires.per_byte(link));
+            for &(link, part) in &way.links {
+                *links.entry(link).or_insert(0.0) += part * sent * wires.per_byte(link);
+            }
             share = share.max(sent);
             longest.latency = longest.latency.max(way.latency);
             longest.forward = longest.forward.max(way.forward);

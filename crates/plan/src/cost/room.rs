@@ -77,9 +77,9 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
     // Last node seen at every link, and ranks so far.
     let mut sources = vec![(u32::MAX, 0u64); wires.count()];
     let mut targets = sources.clone();
-    let meet = |seen: &mut [(u32, u64)], links: &[u32], node: u32| {
+    let meet = |seen: &mut [(u32, u64)], links: &[(u32, f64)], node: u32| {
         // A host waits for its own link; nothing is lost there.
-        for &link in links.iter().skip(1) {
+        for &(link, _) in links.iter().skip(1) {
             let (last, ranks) = &mut seen[link as usize];
             if *last != node {
                 (*last, *ranks) = (node, *ranks + on_node[node as usize]);

@@ -16,13 +16,13 @@ pub fn ring_excess(wires: &mut Wires, nodes: u32) -> f64 {
     let mut total = vec![0.0f64; wires.count()];
     let mut in_steps = 0.0;
     for step in 1..nodes {
-        let mut load = vec![0u32; wires.count()];
+        let mut load = vec![0.0f64; wires.count()];
         for node in 0..nodes {
-            for link in wires.way(node, (node + step) % nodes).links {
-                load[link as usize] += 1;
+            for (link, share) in wires.way(node, (node + step) % nodes).links {
+                load[link as usize] += share;
             }
         }
-        let time = |(link, &messages): (u32, &u32)| f64::from(messages) * wires.per_byte(link);
+        let time = |(link, &messages): (u32, &f64)| messages * wires.per_byte(link);
         in_steps += (0..).zip(&load).map(time).fold(0.0, f64::max);
         (0..).zip(&load).for_each(|(link, messages)| total[link as usize] += time((link, messages)));
     }

@@ -5,6 +5,7 @@ use super::threads::{Fault, ThreadTransport, World};
 use super::{Credits, Executor, Pacing};
 use crate::collective::Collective;
 use crate::schedule::{Program, ProgramError, Rank, Schedule};
+use crate::scrambled;
 use thiserror::Error;
 
 /// What is wrong with a schedule.
@@ -46,11 +47,7 @@ pub enum PlayError {
 
 /// A number that tells (rank, unit) apart: sums of such numbers are equal only if the sets of summands are.
 fn weight(rank: Rank, unit: usize) -> u64 {
-    // The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-    let mut z = (u64::from(rank) << 32 | unit as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    scrambled(u64::from(rank) << 32 | unit as u64)
 }
 
 /// The buffers of a played call.

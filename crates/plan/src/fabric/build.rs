@@ -218,6 +218,9 @@ impl FabricBuilder {
         if self.fixed.len().saturating_mul(self.ends.len() + self.links.len()) > MAX_ROUTE_WORK {
             return Err(too_large("fixed routes times switches and links", MAX_ROUTE_WORK));
         }
+        if self.routing == Routing::Ecmp && !self.fixed.is_empty() {
+            return Err(BuildError::TablesBesideEcmp);
+        }
         let hosts = self.hosts.len() as u32;
         let node = |end: End| match end {
             End::Host(h) => NodeId(h),

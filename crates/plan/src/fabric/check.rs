@@ -1,4 +1,5 @@
-//! Plays rounds of transfers on a fabric and reports what meets on a link.
+//! Plays rounds of transfers on a fabric and reports what meets on a link. Where connections are hashed over several
+//! ways: what is to be expected on it, and how many can meet there at worst.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use thiserror::Error;
 
 use super::model::{Adapter, DirectedLink, Fabric};
 use super::placement::Placement;
-use super::routing::Router;
+use super::router::Router;
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,12 +42,21 @@ pub struct LinkUse {
     pub to: String,
     /// Bandwidth over all cables, Mbit/s.
     pub mbit: f64,
-    /// Bytes in all rounds.
+    /// Bytes in all rounds that are to be expected, of each transfer to the nearest byte.
     pub bytes: u64,
-    /// Transfers in all rounds.
+    /// Transfers in all rounds that take the link, or may.
     pub transfers: usize,
-    /// Most transfers in one round.
+    /// Most such transfers in one round.
     pub most_at_once: usize,
+    /// Most transfers in one round that are to be expected; less than the former where a hash decides.
+    pub expected_at_once: f64,
+}
+
+impl LinkUse {
+    /// Whether a hash may bring more transfers of a round here than the link has cables.
+    pub fn may_meet(&self, fabric: &Fabric) -> bool {
+        self.expected_at_once < self.most_at_once as f64 && self.most_at_once > fabric.parallel(self.link) as usize
+    }
 }
 
 /// Two transfers of one round that share at least one directed link with fewer cables than transfers.
@@ -109,7 +119,8 @@ const MAX_CONFLICTS: usize = 100_000;
 
 /// Plays the rounds one after another. Transfers inside a host use no link. Two transfers of one round conflict when
 /// they share a directed link (host links included) that has fewer cables than transfers in that round; a pair counts
-/// once, however many links it shares. Takes O(total route length) plus the conflicts themselves.
+/// once, however many links it shares. Where a hash picks among several ways, only the links that all of them have
+/// count. Takes O(total route length) plus the conflicts themselves.
 pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result<CheckReport, CheckError> {
     check_hosts(fabric, placement)?;
     let adapters = placement.adapters(fabric);
@@ -120,28 +131,36 @@ pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result
     for (number, round) in rounds.iter().enumerate() {
         let routes = routes(round, &adapters, &mut router)?;
         report.transfers += routes.iter().filter(|r| !r.is_empty()).count();
-        let mut on_link: BTreeMap<DirectedLink, Vec<usize>> = BTreeMap::new();
+        let mut on_link: BTreeMap<DirectedLink, Vec<(usize, f64)>> = BTreeMap::new();
         for (i, route) in routes.iter().enumerate() {
-            for &link in route {
-                on_link.entry(link).or_default().push(i);
+            for &(link, share) in route {
+                on_link.entry(link).or_default().push((i, share));
             }
         }
         for (&link, users) in &on_link {
             let load = uses.entry(link).or_insert_with(|| LinkUse::unused(fabric, link));
-            let bytes = users.iter().map(|&i| round.transfers[i].bytes);
+            let bytes = users.iter().map(|&(i, share)| match round.transfers[i].bytes {
+                bytes if share < 1.0 => (bytes as f64 * share).round() as u64,
+                bytes => bytes,
+            });
             load.bytes = bytes.fold(load.bytes, u64::saturating_add);
             load.transfers += users.len();
             load.most_at_once = load.most_at_once.max(users.len());
+            load.expected_at_once = load.expected_at_once.max(users.iter().map(|&(_, share)| share).sum());
         }
+        let certain = |users: Vec<(usize, f64)>| -> Vec<usize> {
+            users.into_iter().filter(|&(_, share)| share == 1.0).map(|(i, _)| i).collect()
+        };
+        let mut on_link: BTreeMap<_, _> = on_link.into_iter().map(|(link, users)| (link, certain(users))).collect();
         on_link.retain(|&link, users| users.len() > fabric.parallel(link) as usize);
         for ((i, j), links) in sharing(&on_link, MAX_CONFLICTS - report.conflicts.len(), &mut report.more) {
-            let shared = routes[i].iter().filter(|l| links.contains(l));
+            let shared = routes[i].iter().filter(|(link, _)| links.contains(link));
             report.conflicts.push(Conflict {
                 round: number,
                 label: round.label.clone(),
                 first: round.transfers[i],
                 second: round.transfers[j],
-                links: shared.map(|&l| fabric.link_name(l)).collect(),
+                links: shared.map(|&(link, _)| fabric.link_name(link)).collect(),
             });
         }
     }
@@ -153,14 +172,27 @@ impl LinkUse {
     fn unused(fabric: &Fabric, link: DirectedLink) -> Self {
         let name = |node| fabric.node_name(node).to_owned();
         let (from, to) = (name(fabric.start(link)), name(fabric.end(link)));
-        LinkUse { link, from, to, mbit: fabric.mbit(link), bytes: 0, transfers: 0, most_at_once: 0 }
+        LinkUse {
+            link,
+            from,
+            to,
+            mbit: fabric.mbit(link),
+            bytes: 0,
+            transfers: 0,
+            most_at_once: 0,
+            expected_at_once: 0.0,
+        }
     }
 }
 
-/// The route of every transfer of a round.
-fn routes(round: &Round, adapters: &[Adapter], router: &mut Router) -> Result<Vec<Vec<DirectedLink>>, CheckError> {
+/// The links of every transfer of a round, with its share of each.
+fn routes(
+    round: &Round,
+    adapters: &[Adapter],
+    router: &mut Router,
+) -> Result<Vec<Vec<(DirectedLink, f64)>>, CheckError> {
     let adapter = |rank| placed(adapters, &round.label, rank);
-    round.transfers.iter().map(|t| Ok(router.route(adapter(t.from)?, adapter(t.to)?))).collect()
+    round.transfers.iter().map(|t| Ok(router.shares(adapter(t.from)?, adapter(t.to)?))).collect()
 }
 
 /// Whether the placement is one on this fabric.

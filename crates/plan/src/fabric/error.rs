@@ -101,6 +101,9 @@ pub enum BuildError {
     /// Two entries for one destination.
     #[error("switch '{0}' has two routes to '{1}'; expected one")]
     DuplicateRoute(String, String),
+    /// Fixed routes where a hash picks them.
+    #[error("routes are fixed beside routing = \"ecmp\", which leaves them to a hash; expected one of the two")]
+    TablesBesideEcmp,
     /// Fixed routes that never arrive.
     #[error("the routes to '{destination}' run in a circle: {circle}; expected them to arrive")]
     RouteLoop {

@@ -5,7 +5,7 @@
 //! queue = 128                              # packets per port, for an emulation; optional
 //! message_latency = 90                     # microseconds a message costs beyond its bytes; optional (`nagare bench`)
 //! message_gap = 20                         # microseconds between the messages of a host; optional
-//! routing = "dmodk"                        # which of several equal links a switch takes; optional
+//! routing = "dmodk"                        # which of several equal links a switch takes, or "ecmp"; optional
 //! levels = ["pod", "leaf"]                 # which levels count; optional
 //! hosts = ["n[0-7]"]                       # numbered in this order
 //! switches = ["l[0-1]", "s0"]
@@ -122,8 +122,10 @@ impl Reader<'_> {
         if let Some(routing) = &raw.routing {
             let known = Routing::NAMES.into_iter().find(|(name, _)| name == routing.as_ref());
             let Some((_, known)) = known else {
-                let message =
-                    format!("routing = \"{}\"; expected \"destination\" or \"dmodk\"", quoted(routing.as_ref()));
+                let message = format!(
+                    "routing = \"{}\"; expected \"destination\", \"dmodk\" or \"ecmp\"",
+                    quoted(routing.as_ref())
+                );
                 return Err(self.error(Some(routing.span()), message));
             };
             builder.set_routing(known);
@@ -137,7 +139,10 @@ impl Reader<'_> {
                 _ => None,
             };
             let is = |(declared, _): &&(String, Range<usize>)| Some(declared) == node;
-            let place = declared.iter().find(is).map(|(_, span)| span.clone());
+            let place = match e {
+                BuildError::TablesBesideEcmp => raw.routing.as_ref().map(Spanned::span),
+                _ => declared.iter().find(is).map(|(_, span)| span.clone()),
+            };
             self.error(place, e)
         })?;
         if let Some(levels) = &raw.levels {

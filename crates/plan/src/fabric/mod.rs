@@ -2,8 +2,8 @@
 //!
 //! * [`Fabric`], [`FabricBuilder`], [`Generator`]: the network; [`Fabric::from_toml`] and [`Fabric::to_toml`]: as a
 //!   file; [`shipped()`]: the ones that come with Nagare.
-//! * [`Fabric::route`], [`Router`]: fixed routes. [`Fabric::levels`]: nested groups of hosts; [`LevelChoice`]: which of
-//!   them count.
+//! * [`Fabric::route`], [`Router`]: routes, and the shares of hashed connections. [`Fabric::levels`]: nested groups of
+//!   hosts; [`LevelChoice`]: which of them count.
 //! * [`Placement`]: rank to host. [`check()`]: plays rounds of transfers on the network; [`certify`]: the
 //!   same of schedules too large to keep whole.
 //! * [`timeline()`]: plays a whole schedule in time. [`steps`]: what a step makes the nodes send, and head-of-line
@@ -24,6 +24,7 @@ mod level_choice;
 mod model;
 mod names;
 mod placement;
+mod router;
 mod routing;
 mod shipped;
 mod slurm;
@@ -42,7 +43,8 @@ pub use level_choice::LevelChoice;
 pub use model::{Adapter, DirectedLink, Fabric, HostId, Link, MessageCost, NodeId, Routing, Torus, adapter_of};
 pub use names::{PatternError, expand};
 pub use placement::{Placement, PlacementError};
-pub use routing::{Router, RoutesTo};
+pub use router::Router;
+pub use routing::RoutesTo;
 pub use shipped::{SHIPPED, shipped};
 pub use slurm::{SlurmAddress, SlurmError};
 pub use synthetic::{Synthetic, SyntheticError, SyntheticLevel};

@@ -107,11 +107,15 @@ pub enum Routing {
     /// Each tier by digits of the number that the tiers below have not used (D-mod-K): in a fat tree hosts of one leaf
     /// part at the leaf, hosts that differ by a multiple of its uplinks one tier up.
     DModK,
+    /// None of them: every connection takes the one that a hash of its addresses and ports picks, at every switch anew,
+    /// as in Ethernet fabrics (equal-cost multipath). A host of several links takes that of the sending adapter.
+    Ecmp,
 }
 
 impl Routing {
     /// All, as a file names them.
-    pub const NAMES: [(&'static str, Self); 2] = [("destination", Self::Destination), ("dmodk", Self::DModK)];
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("destination", Self::Destination), ("dmodk", Self::DModK), ("ecmp", Self::Ecmp)];
 
     /// As a file names it.
     pub fn name(self) -> &'static str {
@@ -265,6 +269,11 @@ impl Fabric {
     /// Length of every port's queue in packets, for an emulation; `None`: not given.
     pub fn queue_packets(&self) -> Option<u32> {
         self.queue_packets
+    }
+
+    /// Which of several links on shortest paths is taken.
+    pub fn routing(&self) -> Routing {
+        self.routing
     }
 
     /// The torus the hosts are on, if they are.

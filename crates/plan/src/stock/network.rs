@@ -67,9 +67,9 @@ pub fn on_network(context: &Context, scheme: Scheme, among: Among) -> Option<Sch
                 continue;
             }
             let way = wires.between((from, own), (to, other));
-            for &link in &way.links {
-                load[link as usize] += share;
-                all[link as usize] += share * cost.times;
+            for &(link, part) in &way.links {
+                load[link as usize] += share * part;
+                all[link as usize] += share * part * cost.times;
                 cost.per_byte = cost.per_byte.max(load[link as usize] * wires.per_byte(link));
             }
             messages[from as usize][0] += 1;

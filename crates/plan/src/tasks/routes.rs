@@ -1,4 +1,5 @@
-//! The links between every two nodes of a communicator, looked up once.
+//! The links between every two nodes of a communicator, looked up once. Where connections are hashed over several ways,
+//! those that D-mod-K would take: tasks that take turns on them are never more than there are links in all.
 
 use crate::fabric::{DEFAULT_LATENCY_US, DirectedLink};
 use crate::topology::Wires;
@@ -46,7 +47,7 @@ impl Routes {
                     }
                     _ => {
                         let links = wires.way(from, to).links;
-                        route.extend(links.into_iter().map(|l| (l, DEFAULT_LATENCY_US * 1e3)));
+                        route.extend(links.into_iter().map(|(l, _)| (l, DEFAULT_LATENCY_US * 1e3)));
                     }
                 }
                 for &(link, latency) in &route {

@@ -16,11 +16,11 @@ const HEADERS: f64 = 66.0;
 /// at most 50 MiB while a demand is made.
 const MOST_ROUTED: usize = 1 << 24;
 
-/// The way from one node to another.
+/// The way from one node to another; the mean of several where connections are hashed over them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Way {
-    /// Its links.
-    pub links: Vec<u32>,
+    /// Its links, those of the sending node first, each with the share of the bytes that is to be expected on it.
+    pub links: Vec<(u32, f64)>,
     /// Nanoseconds per byte on its thinnest link.
     pub per_byte: f64,
     /// Nanoseconds per byte on all its other links together, which switches store and forward packet by packet.
@@ -138,25 +138,29 @@ impl<'t> Wires<'t> {
         match self {
             Self::Routed { router, fabric, nodes } => {
                 let at = |node: u32, number| Adapter { number, ..nodes[node as usize] };
-                let route = router.route(at(from, own), at(to, other));
-                way.latency = route.iter().map(|&link| fabric.latency_us(link) * 1e3).sum();
-                way.links = route.into_iter().map(|link| link.0).collect();
+                let shares = router.shares(at(from, own), at(to, other));
+                way.latency = shares.iter().map(|&(link, share)| share * fabric.latency_us(link) * 1e3).sum();
+                way.links = shares.into_iter().map(|(link, share)| (link.0, share)).collect();
             }
             Self::Groups { hierarchy, first, member, .. } => {
-                way.links.extend([2 * from, 2 * to + 1]);
+                way.links.extend([(2 * from, 1.0), (2 * to + 1, 1.0)]);
                 for (level, first) in first.iter().enumerate() {
                     let group = |node: u32| hierarchy.group_of(level, member[node as usize]);
                     let (a, b) = (group(from), group(to));
                     if a != b {
-                        way.links.extend([first + 2 * a, first + 2 * b + 1]);
+                        way.links.extend([(first + 2 * a, 1.0), (first + 2 * b + 1, 1.0)]);
                     }
                 }
             }
         }
-        let rates = || way.links.iter().map(|&link| self.per_byte(link));
-        let (thinnest, all) = (rates().fold(0.0, f64::max), rates().sum::<f64>());
-        way.per_byte = thinnest;
-        way.forward = all - thinnest;
+        let mut all = 0.0;
+        for &(link, share) in &way.links {
+            let per_byte = self.per_byte(link);
+            way.per_byte = way.per_byte.max(per_byte);
+            all += share * per_byte;
+        }
+        // Of several ways only some may pass the thinnest link.
+        way.forward = (all - way.per_byte).max(0.0);
         way
     }
 }

@@ -10,6 +10,7 @@
 //! A message of data starts when the hops of both its ends may start (as one beyond the eager limit does); its send is
 //! finished when its last byte has left, its receive one latency later. A **token**, a message without bytes, starts
 //! with its send and takes one latency. The latency is that of the links of the route and the file's `message_latency`.
+//! Where connections are hashed over several ways, each pair of ranks takes one that is drawn, the same in every run.
 //! Messages inside a host and copies take no time. What a link carries is data: no headers, no lost packets, no
 //! processors.
 
@@ -138,9 +139,10 @@ pub fn bytes_of(parts: Parts, of: u32, slices: u32, bytes: u64) -> u64 {
     share(parts.end(), bytes, of) - share(parts.first, bytes, of)
 }
 
-/// Plays `schedule` with whole messages: `places[rank]` is the adapter or host of a rank, `bytes` the size of the vector, or of one
-/// block of an exchange. With `behind` ranks keep in step as in [`Flow::behind`](crate::schedule::Flow): a send starts
-/// when at most so many bytes are to be received by hops before it. O(messages · (messages under way + links)).
+/// Plays `schedule` with whole messages: `places[rank]` is the adapter or host of a rank, `bytes` the size of the
+/// vector, or of one block of an exchange. With `behind` ranks keep in step as in
+/// [`Flow::behind`](crate::schedule::Flow): a send starts when at most so many bytes are to be received by hops before
+/// it. O(messages · (messages under way + links)).
 ///
 /// # Errors
 /// [`TimelineError`].

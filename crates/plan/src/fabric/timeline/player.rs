@@ -9,14 +9,16 @@ use super::flows::{Flows, Way};
 use super::order::{Order, Ready};
 use super::{LinkTime, Timeline, TimelineError};
 use crate::fabric::model::{Adapter, DirectedLink, Fabric};
-use crate::fabric::routing::Router;
+use crate::fabric::router::Router;
+use crate::schedule::Rank;
 
 /// The state of a run; times in microseconds.
 pub(super) struct Player<'f> {
     fabric: &'f Fabric,
     adapters: &'f [Adapter],
     router: Router<'f>,
-    ways: HashMap<(Adapter, Adapter), Rc<Way>>,
+    /// By sending and receiving rank, which have a connection each way.
+    ways: HashMap<(Rank, Rank), Rc<Way>>,
     order: Order,
     ready: Vec<Ready>,
     flows: Flows,
@@ -88,7 +90,7 @@ impl<'f> Player<'f> {
                 }
             };
             let m = self.order.messages[message as usize];
-            let way = self.way(self.adapters[m.from as usize], self.adapters[m.to as usize]);
+            let way = self.way(m.from, m.to);
             if m.bytes > 0 && !way.links.is_empty() {
                 way.links.iter().for_each(|link| self.carried[link.index()] += m.bytes);
                 self.messages += 1;
@@ -118,14 +120,15 @@ impl<'f> Player<'f> {
         }
     }
 
-    fn way(&mut self, from: Adapter, to: Adapter) -> Rc<Way> {
-        let Self { fabric, router, ways, .. } = self;
+    fn way(&mut self, from: Rank, to: Rank) -> Rc<Way> {
+        let Self { fabric, adapters, router, ways, .. } = self;
         let known = ways.entry((from, to)).or_insert_with(|| {
-            let links = router.route(from, to);
+            let (source, destination) = (adapters[from as usize], adapters[to as usize]);
+            let links = router.drawn(source, destination, u64::from(from) << 32 | u64::from(to));
             let most = links.iter().map(|link| fabric.links()[link.link()].mbit).fold(f64::INFINITY, f64::min);
             let message = fabric.message_cost().latency_us.filter(|_| !links.is_empty()).unwrap_or(0.0);
             let latency = links.iter().map(|&link| fabric.latency_us(link)).sum::<f64>() + message;
-            Rc::new(Way { source: from.host, links, most, latency })
+            Rc::new(Way { source: source.host, links, most, latency })
         });
         Rc::clone(known)
     }
