@@ -157,8 +157,9 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
     }
 }
 
-/// Who has the library on eight hosts: as a rule every rank knows it of every other. A PMIx client that fetches the keys
-/// of other hosts when they are asked for knows nothing of their ranks, and takes none for one without the library.
+/// Who has the library on eight hosts: as a rule every rank knows it of every other. A PMIx client that fetches the
+/// keys of other hosts when they are asked for knows nothing of their ranks, and takes none for one without the
+/// library.
 #[test]
 fn ranks_without_the_library_on_other_hosts() {
     let Some(bed) = Bed::up("tree8", "has") else { return };
@@ -315,8 +316,8 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     assert_eq!(ran, shown, "{fabric}");
 }
 
-/// Where a fabric tells that ours are far faster, calls run on them after the first few, before which ranks may ask each
-/// other: sooner than trials, which calls of some milliseconds have not yet earned.
+/// Where a fabric tells that ours are far faster, calls run on them after the first few, before which ranks may ask
+/// each other: sooner than trials, which calls of some milliseconds have not yet earned.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };

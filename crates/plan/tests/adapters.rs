@@ -59,7 +59,8 @@ fn a_placement_and_a_topology_agree_and_a_process_keeps_its_adapter() {
     assert_eq!((some.aggregators(), topology.restricted(&[0, 3, 6]).aggregators()), (1, 1));
     // One link each: nothing is said.
     assert_eq!(hosts_on(&["a"]).adapters(HostId(0)), 1);
-    assert_eq!(self::planner(&hosts_on(&["a"]), 3, None).0.topology().aggregators(), 1);
+    let plain = self::planner(&hosts_on(&["a"]), 3, None).0.topology().clone();
+    assert_eq!(plain.with_numa((0..12).map(|rank| rank % 3 % 2).collect()).aggregators(), 2);
 }
 
 #[test]
@@ -71,8 +72,9 @@ fn adapters_beside_numa_nodes_are_counted_where_no_network_says_more() {
     assert_eq!(of([0; 8]), 2, "nothing is known");
     assert_eq!(of([1; 8]), 2);
     assert_eq!(of([2; 8]), 3, "no more than ranks: 2 + 2 and 1 + 2");
-    assert_eq!(of([1, 1, 0, 0, 1, 0, 0, 0]), 1, "a NUMA node without one has no aggregator");
-    assert_eq!(of([2, 2, 0, 0, 0, 0, 0, 0]), 1, "as many as the node with the fewest, and one");
+    assert_eq!(of([2, 2, 0, 0, 2, 2, 2, 2]), 2, "a NUMA node without one has no aggregator");
+    assert_eq!(of([1, 1, 0, 0, 1, 0, 0, 0]), 2, "with one adapter a node has as many as without");
+    assert_eq!(of([2, 2, 0, 0, 0, 0, 0, 0]), 2, "of some nodes nothing is known");
     let halves = topology().with_adapters_beside(vec![2; 8]).restricted(&[0, 1, 5, 6]);
     assert_eq!(halves.aggregators(), 2);
     // Not bound: all ranks are on the first.

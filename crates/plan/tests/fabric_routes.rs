@@ -255,8 +255,8 @@ fn routes_of_shipped_and_generated_fabrics_are_the_documented_ones() {
     }
 }
 
-/// A chain of `switches` with further links between them, and hosts with one to three links, to one or several of them; `fixed`: switch, host
-/// and next switch, left out where there is no such link or nothing would arrive.
+/// A chain of `switches` with further links between them, and hosts with one to three links, to one or several of them;
+/// `fixed`: switch, host and next switch, left out where there is no such link or nothing would arrive.
 fn on_several_switches(
     switches: usize,
     further: &[(usize, usize)],

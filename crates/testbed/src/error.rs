@@ -38,10 +38,20 @@ pub enum Error {
         /// Over all its cables.
         mbit: f64,
     },
+    /// Hosts with so many adapters that their routes would not fit.
+    #[error("fabric '{fabric}' needs {count} routes, to every adapter of a host; a testbed has at most {most}")]
+    TooManyRoutes {
+        /// Its name.
+        fabric: String,
+        /// Routes of all nodes.
+        count: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// A fabric with several ways, and a kernel without.
     #[error(
-        "fabric '{fabric}' has routing = \"ecmp\", and this kernel has no multipath routes; expected Linux 5.13 or later \
-         with CONFIG_IP_ROUTE_MULTIPATH, or another routing"
+        "fabric '{fabric}' has routing = \"ecmp\", and this kernel has no multipath routes; expected Linux 5.13 or \
+         later with CONFIG_IP_ROUTE_MULTIPATH, or another routing"
     )]
     Multipath {
         /// Its name.

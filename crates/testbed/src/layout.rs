@@ -18,6 +18,9 @@ use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, NodeId};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+/// Most routes of all nodes together.
+const MAX_ROUTES: u64 = 1 << 21;
+
 /// Most hosts and switches that are emulated; bridges have 1024 ports.
 pub const MAX_NODES: usize = 1000;
 /// Most adapters of a host that have addresses.
@@ -113,7 +116,8 @@ impl Layout {
     /// Lays a fabric out.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`], [`Error::ReservedName`], [`Error::Rate`].
+    /// [`Error::TooManyNodes`], [`Error::TooManyAdapters`], [`Error::TooManyRoutes`], [`Error::ReservedName`],
+    /// [`Error::Rate`].
     pub fn new(fabric: &Fabric) -> Result<Self, Error> {
         let count = fabric.host_count() + fabric.switch_count();
         if count > MAX_NODES {
@@ -124,6 +128,13 @@ impl Layout {
         }
         let ids = fabric.hosts().map(NodeId::from).chain(fabric.switches());
         let mut nodes = ids.map(|id| Node::new(fabric, id)).collect::<Result<Vec<Node>, Error>>()?;
+        let adapters = || fabric.hosts().map(|host| u64::from(fabric.adapters(host)));
+        let tables: u64 = adapters().map(|own| if own > 1 { own + 1 } else { 1 }).sum();
+        let routes = adapters().sum::<u64>() * (tables + fabric.switch_count() as u64);
+        if routes > MAX_ROUTES {
+            let fabric = fabric.name().to_owned();
+            return Err(Error::TooManyRoutes { fabric, count: routes, most: MAX_ROUTES });
+        }
         let adapters = |host| (0..fabric.adapters(host)).map(move |number| Adapter { host, number });
         for destination in fabric.hosts().flat_map(adapters) {
             let to = fabric.routes_to(destination);

@@ -327,6 +327,13 @@ fn what_cannot_be_emulated_is_refused() {
     let error = |text: &str| Layout::new(&Fabric::from_toml(text, "f").unwrap()).unwrap_err();
     let large = error("name = \"big\"\n[generator]\nkind = \"star\"\nhosts = 1000\nbandwidth = 1\n");
     assert!(matches!(&large, Error::TooManyNodes { count: 1001, .. }), "{large}");
+    let planes =
+        "bandwidth = 1\nhosts = ['h[0-39]']\nswitches = ['s[0-63]']\n[[link]]\nfrom = 'h[0-39]'\nto = 's[0-63]'\n";
+    let planes = Fabric::from_toml(planes, "planes").unwrap();
+    // From 40 hosts with a table for each of 64 adapters and one more, and from 64 switches, to 2560 adapters.
+    let expected = 2560 * (40 * 65 + 64);
+    let many = Layout::new(&planes).unwrap_err();
+    assert!(matches!(&many, Error::TooManyRoutes { count, .. } if *count == expected), "{many}");
     let fast = error("[generator]\nkind = \"star\"\nhosts = 2\nbandwidth = 2000000\n");
     assert_eq!(fast.to_string(), "the link n0 -> s0 has 2000000 Mbit/s; a testbed emulates 0.001 to 1000000");
     let name = error(

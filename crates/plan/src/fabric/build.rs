@@ -12,7 +12,7 @@ pub const MAX_NODES: usize = 1 << 20;
 pub const MAX_LINKS: usize = 1 << 22;
 /// Most fixed routes a fabric may have.
 pub const MAX_ROUTES: usize = 1 << 20;
-/// Most that checking the fixed routes may take: destinations times switches and links.
+/// Most that checking the fixed routes may take: adapters of destinations times switches and links.
 const MAX_ROUTE_WORK: usize = 1 << 30;
 /// Most different sets of unconnected networks that hosts are in.
 const MAX_ISLAND_SETS: usize = 1 << 10;
@@ -215,7 +215,11 @@ impl FabricBuilder {
         if self.hosts.is_empty() {
             return Err(BuildError::NoHosts);
         }
-        if self.fixed.len().saturating_mul(self.ends.len() + self.links.len()) > MAX_ROUTE_WORK {
+        // A route is looked at for every adapter of its destination.
+        let is_fixed = |end: &End| matches!(end, End::Host(host) if self.fixed.contains_key(host));
+        let adapters = self.links.iter().flat_map(|(a, b, _)| [a, b]).filter(|&end| is_fixed(end)).count();
+        let walks = adapters.max(self.fixed.len());
+        if walks.saturating_mul(self.ends.len() + self.links.len()) > MAX_ROUTE_WORK {
             return Err(too_large("fixed routes times switches and links", MAX_ROUTE_WORK));
         }
         if self.routing == Routing::Ecmp && !self.fixed.is_empty() {

@@ -246,11 +246,19 @@ impl Topology {
 
     /// Ranks of every node that have a part of the machine of their own to talk to other nodes from, on the node with
     /// the fewest: the adapters that its ranks use, where the network says that hosts have several; else the adapters
-    /// beside the NUMA nodes that its ranks are bound to, on each at most as many as it has ranks; else these NUMA
-    /// nodes. 1 where that is not known.
+    /// beside the NUMA nodes that its ranks are bound to, on each at most as many as it has ranks, where every node has
+    /// two or more; else these NUMA nodes. 1 where that is not known.
     pub fn aggregators(&self) -> u32 {
-        let (parts, beside) =
-            if self.adapters.is_empty() { (&self.numa, &*self.beside) } else { (&self.adapters, &[][..]) };
+        if !self.adapters.is_empty() {
+            return self.parts(&self.adapters, &[]);
+        }
+        let beside = if self.beside.is_empty() { 0 } else { self.parts(&self.numa, &self.beside) };
+        if beside > 1 { beside } else { self.parts(&self.numa, &[]).max(1) }
+    }
+
+    /// Of the node with the fewest, how many parts of it, named by `parts` of every rank, have ranks, each counted as
+    /// often as `beside` says, at most once for each of its ranks; 1 where nothing is known.
+    fn parts(&self, parts: &[u32], beside: &[u32]) -> u32 {
         let mut places: Vec<(u32, u32, usize)> = Vec::with_capacity(parts.len());
         places.extend(self.nodes().iter().zip(parts).enumerate().map(|(rank, (&node, &part))| (node, part, rank)));
         places.sort_unstable();
@@ -259,7 +267,7 @@ impl Topology {
             most.min(of_part.len() as u32)
         };
         let of_node = |of_node: &[(u32, u32, usize)]| of_node.chunk_by(|a, b| a.1 == b.1).map(of_part).sum::<u32>();
-        places.chunk_by(|a, b| a.0 == b.0).map(of_node).min().unwrap_or(1).max(1)
+        places.chunk_by(|a, b| a.0 == b.0).map(of_node).min().unwrap_or(1)
     }
 
     /// Which adapter of its host a rank uses.
@@ -429,7 +437,8 @@ impl Topology {
         let hosts: Vec<HostId> = old_nodes.into_iter().map(|n| network.host(n)).collect();
         let restricted = restricted.on_network(Arc::clone(&network.fabric), &hosts);
         // A process keeps the adapter that it has.
-        Self { adapters: take(&self.adapters), ..restricted }
+        let several = hosts.iter().any(|&host| network.fabric.adapters(host) > 1);
+        Self { adapters: if several { take(&self.adapters) } else { Vec::new() }, ..restricted }
     }
 }
 
