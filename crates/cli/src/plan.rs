@@ -97,7 +97,7 @@ pub fn whole(planner: &Planner, args: &ScheduleArgs) -> anyhow::Result<Schedule>
     let pairs = !args.collective.is_rooted() && args.collective != Collective::Allreduce;
     let transfers = if pairs { ranks * (ranks - 1) } else { 4 * (ranks - 1) };
     // Tokens of a stage are as many as blocks, up to four times as many where virtual ranks are missing.
-    let together = pairs && planner.context().steps() == Some(Steps::Together);
+    let together = pairs && planner.context_of(args.algorithm).steps() == Some(Steps::Together);
     let stages = if together { planner.stages(args.collective, args.algorithm).len() as u64 } else { 1 };
     let transfers = stages * transfers;
     ensure!(

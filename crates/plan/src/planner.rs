@@ -5,7 +5,6 @@ use crate::choice;
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Demand, Message, Prediction, Segments};
-
 use crate::levels;
 use crate::pattern::{Partners, RailOptions, Steps};
 use crate::recent::Recent;
@@ -157,7 +156,7 @@ impl Planner {
 
     /// In how many chunks a call of `bytes` cuts the share of a lane: a shared fact, 1 for algorithms that have none.
     pub fn chunks(&self, collective: Collective, algorithm: Algorithm, bytes: u64) -> u32 {
-        algorithm.spec().chunks.map_or(1, |chunks| chunks(self.context(), self.vector(collective, bytes)))
+        algorithm.spec().chunks.map_or(1, |chunks| chunks(self.context_of(algorithm), self.vector(collective, bytes)))
     }
 
     /// What `rank` does in `collective` with `root`, by `algorithm`; `None` if the algorithm does not implement it.
@@ -180,8 +179,9 @@ impl Planner {
     }
 
     /// What `algorithm` costs on this network, `None` if it is no candidate for `collective`; computed once, in O(nodes
-    /// · log nodes) without a fabric, else O(links) more for every set of switches that nodes are on. The root is taken
-    /// to be rank 0, whichever it is: it hardly matters, and programs change it from call to call.
+    /// · log nodes), of `two_tree` O(ranks · log ranks), without a fabric, else O(links) more for every set of switches
+    /// that nodes are on. The root is taken to be rank 0, whichever it is: it hardly matters, and programs change it
+    /// from call to call.
     pub fn demand(&self, collective: Collective, algorithm: Algorithm) -> Option<&Demand> {
         let cost = algorithm.spec().cost.filter(|_| algorithm.implements(collective))?;
         let demand = &self.demands[collective as usize * ALGORITHMS.len() + algorithm as usize];

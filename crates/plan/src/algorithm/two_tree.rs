@@ -4,6 +4,9 @@ use super::{Algorithm, Spec, grouped_two_tree};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 
+/// Most ranks whose plans are looked at for a predicted time.
+const MOST_RANKS: u32 = 1 << 14;
+
 /// The row of the table.
 pub const SPEC: Spec = Spec {
     algorithm: Algorithm::TwoTree,
@@ -18,9 +21,9 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    // Without groups, and with one rank on each node, it is the grouped two-tree.
+    // Without groups, and with one rank on each node, it is the grouped two-tree. Every rank has a plan.
     cost: Some(|context, collective| {
-        let differs = context.grouped().depth() > 1;
+        let differs = context.grouped().depth() > 1 && context.topology().ranks() <= MOST_RANKS;
         differs.then(|| SPEC.pipeline(context, collective, (Talkers::Ranks, Streams::Shared)))
     }),
 };

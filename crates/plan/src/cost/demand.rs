@@ -10,6 +10,10 @@ use crate::topology::{Hierarchy, Line, Way, Wires};
 /// Time that a link needs for two streams, against one stream of the same bytes; measured on the emulated clusters.
 const SHARED: f64 = 1.07;
 
+/// [`SHARED`] to the power of log2 of 2 to 8 parts. All ranks need the same bits, which `powf` has not on all machines.
+const SHARED_BY: [f64; 7] =
+    [1.07, 1.113197406259125, 1.1449, 1.1701108837482683, 1.1911212246972638, 1.2091792695193635, 1.225043];
+
 /// Segments between which the fill is taken as a straight line, bytes.
 const FILL_AT: [f64; 2] = [1024.0, 16384.0];
 
@@ -116,7 +120,7 @@ impl Demand {
         let parts = down.iter().map(|edge| f64::from(edge.part) + 1.0).fold(1.0, f64::max);
         // Two streams on one link do not take turns perfectly, whatever the schedule says, and pairs of pairs neither.
         let shares = streams_of_a_node == Streams::Shared && streams.iter().any(|&s| s > 1);
-        let shared = if shares { SHARED.powf(parts.max(2.0).log2()) } else { 1.0 };
+        let shared = if shares { shared(parts as u32) } else { 1.0 };
         let mut account = |from: u32, links: &[(u32, f64)], share: f64| {
             links.iter().for_each(|&(link, part)| load[link as usize] += share * part);
             sent[node(from)] += share;
@@ -226,4 +230,15 @@ fn edges(hierarchy: &Hierarchy, talkers: Talkers, plan: impl Fn(Rank) -> RankPla
 /// Nanoseconds the busiest link needs, for loads in bytes.
 fn busiest(load: &[f64], wires: &Wires) -> f64 {
     (0..).zip(load).map(|(link, &bytes)| bytes * wires.per_byte(link)).fold(0.0, f64::max)
+}
+
+/// What so many streams lose that do not take turns perfectly: between powers of two in proportion.
+fn shared(parts: u32) -> f64 {
+    let parts = parts.max(2);
+    if let Some(&loss) = SHARED_BY.get(parts as usize - 2) {
+        return loss;
+    }
+    let below = (0..parts.ilog2()).fold(1.0, |loss, _| loss * SHARED);
+    let beyond = f64::from(parts) / f64::from(1u32 << parts.ilog2()) - 1.0;
+    below * (1.0 + (SHARED - 1.0) * beyond)
 }
