@@ -102,7 +102,7 @@ that is up already is used, and left up. If nagare itself fails, the exit status
     #[command(hide = true)]
     Rank {
         /// The program
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         words: Vec<String>,
     },
     /// This process is a launcher's remote shell

@@ -316,24 +316,34 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     assert_eq!(ran, shown, "{fabric}");
 }
 
+/// `learning.c` for Open MPI; `None`, and that is printed, without Open MPI or its library.
+fn learning(bed: &Bed) -> Option<PathBuf> {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/openmpi/release/libnagare.so");
+    if !has("mpicc.openmpi") || !library.is_file() {
+        eprintln!("skipped: Open MPI or its target/openmpi/release/libnagare.so is missing (`make` builds it)");
+        return None;
+    }
+    Some(compiled(bed, "tests/programs/learning.c", "openmpi", "mpicc.openmpi"))
+}
+
+/// Runs it on so many hosts, where calls may be measured, and writes a report.
+fn learn(bed: &Bed, program: &Path, ranks: &str, words: &[&str], report: &Path) -> Output {
+    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let file = bed.file();
+    let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--np", ranks, "--"];
+    let mut job = nagare(&[&options[..], &[program.to_str().unwrap()], words].concat());
+    job.env("NAGARE_REPORT", report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
+    job.output().unwrap()
+}
+
 /// Where a fabric tells that ours are far faster, calls run on them after the first few, before which ranks may ask
 /// each other: sooner than trials, which calls of some milliseconds have not yet earned.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };
-    let (mpi, compiler) = ("openmpi", "mpicc.openmpi");
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    if !has(compiler) || !libraries.join(mpi).join("release/libnagare.so").is_file() {
-        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
-        return;
-    }
-    let program = compiled(&bed, "tests/programs/learning.c", mpi, compiler);
-    let (file, report) = (bed.file(), bed.path("allgather.json"));
-    let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
-    let words = [program.to_str().unwrap(), "collective=allgather", "bytes=4096", "calls=8"];
-    let mut job = nagare(&[&options[..], &words].concat());
-    job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
-    let output = job.output().unwrap();
+    let Some(program) = learning(&bed) else { return };
+    let report = bed.path("allgather.json");
+    let output = learn(&bed, &program, "8", &["collective=allgather", "bytes=4096", "calls=8"], &report);
     assert!(output.status.success(), "{}", stderr(&output));
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
     let calls = |is_meant: &dyn Fn(&serde_json::Value) -> bool| -> u64 {
@@ -351,16 +361,8 @@ fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
 #[test]
 fn bits_do_not_depend_on_times() {
     let Some(bed) = Bed::up("tree8", "bits") else { return };
-    let (mpi, compiler) = ("openmpi", "mpicc.openmpi");
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    if !has(compiler) || !libraries.join(mpi).join("release/libnagare.so").is_file() {
-        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
-        return;
-    }
-    let program = compiled(&bed, "tests/programs/learning.c", mpi, compiler);
-    let file = bed.file();
-    let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--np", "4", "--"];
-    let words = [program.to_str().unwrap(), "collective=allreduce", "kind=double", "bytes=262144", "calls=30"];
+    let Some(program) = learning(&bed) else { return };
+    let words = ["collective=allreduce", "kind=double", "bytes=262144", "calls=30"];
     let mut bits = Vec::new();
     for busy in [0, 3] {
         let is_running = AtomicBool::new(true);
@@ -373,9 +375,7 @@ fn bits_do_not_depend_on_times() {
                     }
                 });
             }
-            let mut job = nagare(&[&options[..], &words].concat());
-            job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
-            let output = job.output().unwrap();
+            let output = learn(&bed, &program, "4", &words, &report);
             is_running.store(false, Ordering::Relaxed);
             output
         });

@@ -23,13 +23,13 @@ const CALLS: [(Collective, u64); 4] =
 /// Bytes of a segment at most: what Open MPI sends over TCP without asking.
 const SEGMENTS: Segments = Segments::AtMost(60 << 10);
 
-/// Other levels take at most 0.9 of the time on the geometric mean of the calls, this of the product of all four: a root
-/// has other bits on some machines. In none of the calls do they take more than the second.
+/// Other levels take at most 0.9 of the time on the geometric mean of the calls, this of the product of all four: a
+/// root has other bits on some machines. In none of the calls do they take more than the second.
 const GAIN: f64 = 0.6561;
 const LOSS: f64 = 1.02;
 
-/// Most nodes for which levels are compared, and most ranks: with one on each node 80 ms of work, on 128 nodes 35, on 36
-/// nodes 11.
+/// Most nodes for which levels are compared, and most ranks: with one on each node 80 ms of work, on 128 nodes 35, on
+/// 36 nodes 11.
 const MOST_NODES: u32 = 256;
 const MOST_RANKS: u32 = 1024;
 
