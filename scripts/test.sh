@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 ignored=()
 if [[ ${1-} == --all ]]; then
     ignored=(--include-ignored)
-    # Properties with three times as many cases.
-    export MUTATE_TIMES=3
+    # Every case of tests that otherwise run a part of them, and of properties three times as many.
+    export TEST_ALL=yes MUTATE_TIMES=3
 fi
 
 export logs=$PWD/target/test-logs

@@ -6,7 +6,7 @@ use nagare_harness::{Job, Mpi, compile};
 /// With default rules every call is passed on (one node): nothing stands in the way there either.
 #[test]
 fn exceptions_reach_their_catch() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(0) {
         let program = compile(mpi, "tests/programs/exceptions.cc");
         for throw in ["handler", "operation", "deletion"] {
             // Stock ranks wait for ever for one that leaves a collective of three ranks.
@@ -37,7 +37,7 @@ fn exceptions_reach_their_catch() {
 
 #[test]
 fn collectives_while_their_communicator_is_freed() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(1) {
         let program = compile(mpi, "tests/programs/closing.c");
         for mixed in ["mixed=no", "mixed=yes"] {
             let outcome = Job::forced(&program, 4).arguments(&[mixed]).run().verified("closing");
@@ -78,7 +78,7 @@ fn a_stopped_rank_is_not_one_that_disagrees() {
 /// makes no call of the kernel meanwhile, a thread stays in its call, with Nagare or without.
 #[test]
 fn a_cancelled_thread() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(0) {
         let program = compile(mpi, "tests/programs/cancelled.c");
         let outcome = Job::forced(&program, 3).set("NAGARE_WAIT", "pause").run().verified("cancelled");
         assert!(outcome.report().calls("allreduce", "grouped_two_tree") >= 3, "{:?}", outcome.report());
@@ -88,7 +88,7 @@ fn a_cancelled_thread() {
 /// The same where the ranks begin a measured call together: stock leaves the others waiting, ours tells them.
 #[test]
 fn a_cancelled_thread_in_a_measured_call() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(1) {
         let program = compile(mpi, "tests/programs/cancelled.c");
         for calls in ["calls=1", "calls=2"] {
             // Pieces of 64 bytes are predicted to take long: the first call is measured, on one of ours.

@@ -18,9 +18,9 @@ fn forced(mpi: Mpi, ranks: u32, segment: &str, options: &[&str]) {
 
 #[test]
 fn openmpi_few_ranks() {
-    forced(Mpi::OpenMpi4, 2, "1K", &["thin=8", "sizes=0,1,3,1000,4095,4096,4097,65536"]);
-    forced(Mpi::OpenMpi4, 3, "8K", &["thin=8", "sizes=0,1,3,1000,4096,65536"]);
-    forced(Mpi::OpenMpi4, 5, "256", &["thin=8", "sizes=0,1,3,1000,4095,4096,4097,20000"]);
+    forced(Mpi::OpenMpi4, 2, "1K", &["thin=16", "sizes=0,1,3,1000,4095,4096,4097,65536"]);
+    forced(Mpi::OpenMpi4, 3, "8K", &["thin=16", "sizes=0,1,3,1000,4096,65536"]);
+    forced(Mpi::OpenMpi4, 5, "256", &["thin=16", "sizes=0,1,3,1000,4095,4096,4097,20000"]);
 }
 
 /// Every type and operation at every size.
@@ -138,8 +138,8 @@ fn every_algorithm_of_eight_ranks_with_longer_vectors() {
 
 #[test]
 fn every_algorithm_under_newer_mpis() {
-    every_algorithm(Mpi::OpenMpi5, 4, "1K", ["sizes=1,257,1000", "thin=12"]);
-    every_algorithm(Mpi::Mpich5, 3, "1K", ["sizes=1,257,1000", "thin=12"]);
+    every_algorithm(Mpi::OpenMpi5, 4, "1K", ["sizes=1,257,1000", "thin=16"]);
+    every_algorithm(Mpi::Mpich5, 3, "1K", ["sizes=1,257,1000", "thin=16"]);
 }
 
 /// Halves of a vector along the dimensions of a network, on nodes of several and of unequally many ranks.
@@ -157,7 +157,7 @@ fn halves_on_tori() {
         let job = job.set("NAGARE_TORUS", torus).set("NAGARE_AGGREGATORS", aggregators).set("NAGARE_SEGMENT", "1K");
         let only = "only=allreduce,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
         let job =
-            job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&["avoid=none", only, "thin=16", sizes]);
+            job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&["avoid=none", only, "thin=32", sizes]);
         let outcome = job.run().verified("collectives");
         for collective in ["allreduce", "allgather", "allgatherv", "reduce_scatter_block", "reduce_scatter"] {
             assert!(outcome.report().calls(collective, "halving_doubling") > 0, "{:?}", outcome.report());
@@ -258,7 +258,7 @@ fn the_default_choice_takes_large_messages_between_nodes() {
 #[test]
 fn fortran_bindings() {
     in_fortran(Mpi::OpenMpi4, &[3], "sizes=0,1,3,1000,40000");
-    in_fortran(Mpi::OpenMpi4, &[7, 13, 16], "sizes=1,3,1000");
+    in_fortran(Mpi::OpenMpi4, &[6, 7, 9], "sizes=1,3,1000");
     in_fortran(Mpi::Mpich4, &[3], "sizes=0,1,3,1000,40000");
 }
 

@@ -11,7 +11,7 @@ fn collectives_in_c() {
     for (mpi, rank_counts) in NEWER {
         let program = compile(mpi, "tests/programs/collectives.c");
         for &ranks in rank_counts {
-            let job = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "2K").arguments(&["thin=8", "avoid=none"]);
+            let job = Job::forced(&program, ranks).set("NAGARE_SEGMENT", "2K").arguments(&["thin=16", "avoid=none"]);
             // MPICH's ranks do not yield: few messages where they outnumber the cores.
             let few = mpi == Mpi::Mpich5 && ranks > 2;
             let sizes = if few { "sizes=0,1,1000,4097" } else { "sizes=0,1,1000,4097,65536" };

@@ -19,7 +19,7 @@ fn most(outcome: &Outcome, thread: &str, reduces: bool) -> u64 {
 
 #[test]
 fn no_more_than_eight_kib_more() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(1) {
         let program = compile(mpi, "tests/programs/stack.c");
         let stock = Job::stock(&program, 4).run().verified("stack");
         let forced = Job::forced(&program, 4).run().verified("stack");

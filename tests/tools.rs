@@ -80,7 +80,7 @@ fn assert_ours(mpi: Mpi, outcome: &Outcome, more_allreduces: u64) {
 
 #[test]
 fn a_tool_that_counts() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(0) {
         for (init, name) in [("plain", "MPI_Init"), ("thread", "MPI_Init_thread")] {
             for (loading, job) in jobs(mpi, "tool_count") {
                 let outcome = job.arguments(&[&format!("init={init}")]).run().verified("tooled");
@@ -95,7 +95,7 @@ fn a_tool_that_counts() {
 /// One Allreduce in `MPI_Init`, one after each of three calls of `MPI_Bcast`, and a Gather in `MPI_Finalize`.
 #[test]
 fn a_tool_that_communicates() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(1) {
         for (loading, job) in jobs(mpi, "tool_talk") {
             let outcome = job.run().verified("tooled");
             let said = lines(&outcome, "tool_talk");
@@ -160,7 +160,7 @@ fn programs_in_python() {
 /// What Nagare calls is looked up in the MPI library, whatever else has the names.
 #[test]
 fn our_messages_go_to_the_mpi_library() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(0) {
         let program = compile(mpi, "tests/programs/tooled.c");
         let covers = shared(mpi, "tests/programs/tool_covers.c");
         // The program's own messages go by MPI_X, which is not covered.
@@ -173,7 +173,7 @@ fn our_messages_go_to_the_mpi_library() {
 /// can run on Nagare.
 #[test]
 fn a_tool_that_calls_the_next_function() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(1) {
         let (program, tool) = (compile(mpi, "tests/programs/learning.c"), shared(mpi, "tests/programs/tool_next.c"));
         let job = Job::forced(&program, RANKS).arguments(&["calls=5"]);
         let before = job.clone().tool_before(&tool).run().verified("learning");

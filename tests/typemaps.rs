@@ -25,7 +25,7 @@ fn assert_ran([default, forced]: &[Outcome; 2]) {
 
 #[test]
 fn of_every_constructor() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(0) {
         let program = compile(mpi, "tests/programs/typemaps.c");
         Job::stock(&program, RANKS).run().verified("typemaps");
         assert_ran(&both_ways(&program, "all").map(|outcome| outcome.verified("typemaps")));
@@ -35,7 +35,7 @@ fn of_every_constructor() {
 /// One by one, so that one that ends the job does not hide the next.
 #[test]
 fn overlapping_large_parametrised_and_deep() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(1) {
         let program = compile(mpi, "tests/programs/typemaps.c");
         let large = match mpi {
             Mpi::Mpich4 | Mpi::Mpich5 => &["dense_vector_c", "dense_of_contiguous_c"][..],
@@ -59,7 +59,7 @@ fn of_parametrised_types_in_fortran() {
 /// Types that name consecutive bytes are sent from where they are: no memory is taken for a copy, as it is for others.
 #[test]
 fn dense_types_are_not_copied() {
-    for mpi in Mpi::ALL {
+    for &mpi in Mpi::in_turn(0) {
         let program = compile(mpi, "tests/programs/typemaps.c");
         let outcome = Job::forced(&program, 2).arguments(&["mode=packed"]).run().verified("typemaps");
         assert!(outcome.report().ours("bcast") > 0, "{:?}", outcome.report());

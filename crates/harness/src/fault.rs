@@ -1,5 +1,5 @@
 //! Faults of third-party libraries that fail a job now and then, with Nagare or without: the library's own message
-//! identifies each.
+//! identifies each, or that nothing with Nagare in it is left.
 //!
 //! A job that fails with such a message runs once more, and the summary of the tests counts the fault. A row of the
 //! table has the message and where it was seen; a message of Nagare's is never among them.
@@ -20,6 +20,8 @@ pub struct Fault {
     family: Family,
     /// Whether the job does not end; else it fails.
     hangs: bool,
+    /// Whether every process that the launcher had started has ended, which does not end: no code of Nagare's is in it.
+    alone: bool,
     /// The signal that ended the launcher, which then has said nothing: no code of Nagare's is in it.
     signal: Option<i32>,
     /// What stands in one line of a job's output, in this order.
@@ -32,10 +34,11 @@ pub struct Fault {
     seen: &'static str,
 }
 
-const KNOWN: [Fault; 7] = [
+const KNOWN: [Fault; 8] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
+        alone: false,
         signal: None,
         words: &["UCX", "ERROR", "shmat(shmid=", "failed"],
         besides: "",
@@ -45,6 +48,7 @@ const KNOWN: [Fault; 7] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
+        alone: false,
         signal: None,
         words: &["MPIDI_UCX_insert_upid", "Endpoint timeout"],
         besides: "",
@@ -54,6 +58,7 @@ const KNOWN: [Fault; 7] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
+        alone: false,
         signal: None,
         words: &["UCX", "ERROR", "failed to unpack address, invalid bandwidth"],
         besides: "",
@@ -63,6 +68,7 @@ const KNOWN: [Fault; 7] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
+        alone: false,
         signal: None,
         words: &["FAIL errors: rank=1", "has not ended the job"],
         besides: "Fatal error in internal_",
@@ -72,6 +78,7 @@ const KNOWN: [Fault; 7] = [
     Fault {
         family: Family::OpenMpi,
         hangs: true,
+        alone: false,
         signal: None,
         words: &["process rank", "with PID 0", "exited on signal"],
         besides: "",
@@ -80,7 +87,18 @@ const KNOWN: [Fault; 7] = [
     },
     Fault {
         family: Family::OpenMpi,
+        hangs: true,
+        alone: true,
+        signal: None,
+        words: &[],
+        besides: "",
+        what: "Open MPI's launcher waits in PMIx_server_finalize for a thread of its own that waits for a lock",
+        seen: "a rank killed beside MPI_Finalize, Open MPI 4.1.4, while other programs ran: the stacks of its threads",
+    },
+    Fault {
+        family: Family::OpenMpi,
         hangs: false,
+        alone: false,
         signal: None,
         words: &["ORTE_ERROR_LOG", "util/session_dir.c"],
         besides: "Error:     File exists",
@@ -90,6 +108,7 @@ const KNOWN: [Fault; 7] = [
     Fault {
         family: Family::Mpich,
         hangs: false,
+        alone: false,
         signal: Some(libc::SIGPIPE),
         words: &[],
         besides: "",
@@ -107,6 +126,7 @@ pub(crate) fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
     let signal = ended.status.and_then(|status| status.signal());
     let fits = |fault: &&Fault| fault.family == mpi.family() && fault.hangs == ended.status.is_none();
     let says = |fault: &&Fault| match fault.signal {
+        _ if fault.alone => ended.alone,
         Some(_) => fault.signal == signal && lines().next().is_none(),
         None => lines().any(|line| fault.says(line)) && lines().any(|line| line.contains(fault.besides)),
     };
@@ -136,7 +156,8 @@ mod tests {
 
     /// UCX writes to standard output.
     fn ended(code: i32, stdout: &str) -> Ended {
-        Ended { status: Some(ExitStatus::from_raw(code << 8)), stdout: stdout.to_owned(), stderr: String::new() }
+        let status = Some(ExitStatus::from_raw(code << 8));
+        Ended { status, stdout: stdout.to_owned(), stderr: String::new(), alone: false }
     }
 
     const SHMAT: &str = "[1665173472.252802] [host:44314:0]  mm_sysv.c:56   UCX  ERROR   shmat(shmid=655360) failed: \
@@ -157,6 +178,10 @@ mod tests {
         let lost = "mpirun noticed that process rank 3 with PID 0 on node host exited on signal 9 (Killed).\n";
         assert!(met(Mpi::OpenMpi4, &Ended { status: None, ..ended(137, lost) }).is_some());
         assert!(met(Mpi::OpenMpi4, &ended(137, lost)).is_none(), "it ended as it should");
+        let hangs = |alone| Ended { status: None, alone, ..ended(137, "") };
+        assert!(met(Mpi::OpenMpi4, &hangs(true)).is_some_and(|fault| fault.what.contains("PMIx_server_finalize")));
+        assert!(met(Mpi::OpenMpi4, &hangs(false)).is_none(), "a rank is still there");
+        assert!(met(Mpi::Mpich4, &hangs(true)).is_none(), "another launcher");
         let pipe = |stdout: &str| Ended { status: Some(ExitStatus::from_raw(libc::SIGPIPE)), ..ended(0, stdout) };
         assert!(met(Mpi::Mpich4, &pipe("")).is_some_and(|fault| fault.what.contains("launcher")));
         assert!(met(Mpi::Mpich4, &pipe("2 ranks\n")).is_none(), "the program had begun");

@@ -16,6 +16,8 @@ pub struct Ended {
     pub stdout: String,
     /// Everything it wrote to its standard error.
     pub stderr: String,
+    /// Whether its time was over although every process that it had started has ended.
+    pub alone: bool,
 }
 
 impl Ended {
@@ -81,12 +83,13 @@ pub fn run_watched(command: &mut Command, keep_running: &mut dyn FnMut(&Running)
     let started = Instant::now();
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let status = wait(&mut child, |child| keep_running(&Running { child, stdout: &stdout, stderr: &stderr, started }));
+    let alone = status.is_none() && descendants(child.id()).into_iter().all(|(pid, _)| has_ended(pid));
     if status.is_none() {
         end(&mut child);
     }
     // It is no longer running in either case.
     let _ = child.wait();
-    Ended { status, stdout: stdout.text(), stderr: stderr.text() }
+    Ended { status, stdout: stdout.text(), stderr: stderr.text(), alone }
 }
 
 /// Where a command writes. A file, not a pipe: a process that outlives its launcher cannot keep us waiting for the end
@@ -161,8 +164,18 @@ fn descendants(ancestor: u32) -> Vec<(u32, u64)> {
 
 /// Parent and time of start of a process (fields 4 and 22 of /proc/PID/stat).
 fn start_of(pid: u32) -> Option<(u32, u64)> {
+    let fields = fields_of(pid)?;
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+}
+
+/// Whether nothing of a process is left but its number, for which its parent has not asked (field 3).
+fn has_ended(pid: u32) -> bool {
+    fields_of(pid).is_none_or(|fields| fields.first().is_some_and(|state| state == "Z"))
+}
+
+/// The fields of /proc/PID/stat from the third on.
+fn fields_of(pid: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold spaces.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+    Some(text.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
 }

@@ -30,5 +30,12 @@ pub const FORCED: &str = "all=grouped_two_tree;alltoall=xor;alltoallv=two_level_
     gather=relay;gatherv=direct;scatter=relay;scatterv=direct;\
     allgather=halving_doubling;allgatherv=halving_doubling;\
     reduce_scatter_block=halving_doubling;reduce_scatter=halving_doubling";
+
+/// Whether tests run all their cases (`make test-all`, which sets `TEST_ALL`), not a part of them that stands for the
+/// others.
+pub fn everything() -> bool {
+    std::env::var_os("TEST_ALL").is_some()
+}
+
 /// Three uneven levels for up to 16 ranks: nodes of 3 ranks, the last group half empty.
 pub const MACHINE: &str = "synthetic:group:3 node:2 core:3";

@@ -45,6 +45,13 @@ impl Mpi {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::OpenMpi4, Self::OpenMpi5, Self::Mpich4, Self::Mpich5];
 
+    /// All of them where [everything](super::everything) is tested; else one of each family, an older and a newer one:
+    /// which two, `turn` (0 or 1) says, so that over all tests no installation is left out.
+    pub fn in_turn(turn: usize) -> &'static [Self] {
+        const PAIRS: [[Mpi; 2]; 2] = [[Mpi::OpenMpi4, Mpi::Mpich5], [Mpi::OpenMpi5, Mpi::Mpich4]];
+        if super::everything() { &Self::ALL } else { &PAIRS[turn] }
+    }
+
     /// Its family.
     pub const fn family(self) -> Family {
         match self {

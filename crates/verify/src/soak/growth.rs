@@ -108,7 +108,7 @@ mod tests {
         let stdout = "soak rank=0 rss_kb_start=10 rss_kb_end=11 fds_start=3 fds_end=3 maps_start=9 maps_end=8 \
             threads_start=1 threads_end=1 deleted=0\nPASS soak cases=1\nsoak rank=1 rss_kb_start=10 rss_kb_end=30 \
             fds_start=3 fds_end=4 maps_start=9 maps_end=9 threads_start=1 threads_end=1 deleted=0\n";
-        let ended = Ended { status: None, stdout: stdout.to_owned(), stderr: String::new() };
+        let ended = Ended { status: None, stdout: stdout.to_owned(), stderr: String::new(), alone: false };
         assert_eq!(of(&ended), Some(Growth { kib: 20, files: 1, mappings: 0, threads: 0 }));
         assert!(!of(&ended).is_some_and(|growth| growth.is_within(Growth::default(), ALLOWED_KIB)));
         assert_eq!(of(&Ended { stdout: "PASS soak cases=1\n".to_owned(), ..ended }), None);
