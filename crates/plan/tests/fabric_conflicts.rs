@@ -1,7 +1,7 @@
 //! What docs/fabrics.md says of conflicts in the p = 6 mesh. The two-trees are built here, from their rule, and not by
 //! the library: these are tests of fabrics, routes and the checker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nagare_plan::fabric::{CheckReport, Fabric, Generator, Placement, Round, TierRates, Transfer, check, shipped};
 
@@ -31,18 +31,23 @@ fn in_order(k: usize) -> Vec<(usize, usize)> {
 
 /// Rounds of both trees over `ranks`, the first of which is the root: colour 0 and colour 1, as (sender, receiver).
 fn two_tree(ranks: &[u32], direction: Direction) -> [Vec<(u32, u32)>; 2] {
+    coloured(ranks, direction, 0)
+}
+
+/// The same, where all parts of the edges but the first start with the colour `others`.
+fn coloured(ranks: &[u32], direction: Direction, others: usize) -> [Vec<(u32, u32)>; 2] {
     let k = ranks.len() - 1;
     let shifted = |v: usize| if v == 0 { 0 } else { v % k + 1 };
     let tree = in_order(k);
     let mut edges = tree.clone();
     edges.extend(tree.iter().map(|&(c, p)| (shifted(c), shifted(p))));
     // Colours by spreading from edge to edge: same child or same parent means the other colour. Every part of the edges
-    // that touch one another starts with colour 0; only for 6 and 7 ranks are there two parts, and 7 is where the
-    // choice matters below: no routes clear the other colouring together with sizes 5, 8 and 9
+    // that touch one another starts with a colour of its own; of the sizes below only 6, 7 and 25 ranks have two parts,
+    // and 7 is where the choice matters: no routes clear the other colouring together with sizes 5, 8 and 9
     // (examples/search_routes.rs).
     let mut colour: BTreeMap<usize, usize> = BTreeMap::new();
     for start in 0..edges.len() {
-        let mut open = vec![(start, 0)];
+        let mut open = vec![(start, if start == 0 { 0 } else { others })];
         while let Some((e, c)) = open.pop() {
             match colour.get(&e) {
                 Some(&known) => assert!(e == start || known == c, "two sends or receives of one colour"),
@@ -241,5 +246,55 @@ fn a_spine_of_its_own_for_every_server_of_a_leaf_does_not_clear_nine() {
             check(&fabric, &Placement::by_slot(&fabric, 9, 1).unwrap(), &local).unwrap().conflicts.len()
         };
         assert!(conflicts(Reduce) + conflicts(Bcast) > 0, "{choice}");
+    }
+}
+
+/// The mesh of more ports without tables, its hosts by slot, in the order of ranks: as many conflicts in every group.
+#[test]
+fn whole_groups_of_larger_meshes_meet_in_the_order_of_ranks() {
+    for (ports, conflicts) in [(8u32, [5, 10]), (10, [12, 36])] {
+        let half = ports / 2;
+        let mesh = Generator::Mlfm { ports }.builder("mesh", &TierRates::uniform(20.0, 5.0)).unwrap().build().unwrap();
+        let placement = Placement::by_slot(&mesh, mesh.host_count(), 1).unwrap();
+        let found = [Reduce, Bcast].map(|direction| {
+            let (local, global) = grouped(&vec![half * half; half as usize + 1], direction);
+            assert_eq!(check(&mesh, &placement, &global).unwrap().conflicts, []);
+            check(&mesh, &placement, &local).unwrap().conflicts.len()
+        });
+        assert_eq!(found, conflicts, "{ports}");
+    }
+}
+
+/// In the order of ranks, the root first, no tables clear all roots of a whole group, however the edges are coloured:
+/// some leaf sends to one host more than it has uplinks, to each two of them at the same time for one of these roots.
+#[test]
+fn no_tables_clear_all_roots_in_the_order_of_ranks() {
+    let cases: [(u32, usize, u32, &[u32]); 6] = [
+        (3, 0, 4, &[0, 2, 6, 7]),
+        (3, 1, 4, &[0, 2, 6, 7]),
+        (4, 0, 6, &[3, 4, 5, 7, 12]),
+        (4, 1, 6, &[3, 4, 5, 7, 12]),
+        (5, 0, 15, &[0, 7, 13, 14, 20, 21]),
+        (5, 1, 10, &[7, 8, 9, 14, 20, 21]),
+    ];
+    for (half, others, roots, targets) in cases {
+        assert_eq!(targets.len(), half as usize + 1);
+        let mut together: BTreeSet<(u32, u32, u32)> = BTreeSet::new();
+        for (root, direction) in (0..roots).flat_map(|root| [(root, Reduce), (root, Bcast)]) {
+            let ranks: Vec<u32> = std::iter::once(root).chain((0..half * half).filter(|&r| r != root)).collect();
+            for round in coloured(&ranks, direction, others) {
+                let out: Vec<(u32, u32)> = round.into_iter().filter(|(a, b)| a / half != b / half).collect();
+                for (&(a, to), &(b, other)) in out.iter().flat_map(|x| out.iter().map(move |y| (x, y))) {
+                    if a / half == b / half {
+                        together.insert((a / half, to, other));
+                    }
+                }
+            }
+        }
+        let is_clique = |leaf| {
+            let mut pairs = targets.iter().flat_map(|&a| targets.iter().map(move |&b| (a, b)));
+            pairs.all(|(a, b)| a == b || together.contains(&(leaf, a, b)))
+        };
+        assert!((0..half).any(is_clique), "{half} hosts on a leaf, colouring {others}");
     }
 }

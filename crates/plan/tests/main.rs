@@ -27,6 +27,7 @@ mod halves;
 mod halving_doubling;
 mod head_of_line;
 mod level_choice;
+mod mesh_orders;
 mod mirrored;
 mod numa_nodes;
 mod pictures;

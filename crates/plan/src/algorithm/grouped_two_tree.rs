@@ -11,12 +11,17 @@
 //! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so
 //! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P). Source: Japanese patent
 //! application JP2020-178181 (docs/provenance.md).
+//!
+//! Members stand in the trees of a family in the order of their ranks, the root first. Where messages of a round would
+//! meet on a link between switches, they stand in another order in which none do, if one is found (`ways.rs`).
+
+mod ways;
 
 use super::{Algorithm, Spec};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
-use crate::topology::Hierarchy;
+use crate::topology::{Hierarchy, Topology};
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -27,7 +32,7 @@ pub const SPEC: Spec = Spec {
     summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
     source: "Japanese patent application JP2020-178181",
     round: "colour",
-    plan: |context, role| plan(role.collective, context.grouped(), role.root, role.rank),
+    plan: |context, role| plan(role.collective, context.grouped(), Some(context.topology()), (role.root, role.rank)),
     stages: |context, collective| stage_names(collective, context.grouped()),
     chunks: None,
     senders: None,
@@ -42,11 +47,17 @@ enum Flow {
     Down,
 }
 
-/// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).
-pub(super) fn plan(collective: Collective, hierarchy: &Hierarchy, root: Rank, rank: Rank) -> RankPlan {
+/// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0). Without a
+/// `topology` members stand in the order of their ranks everywhere.
+pub(super) fn plan(
+    collective: Collective,
+    hierarchy: &Hierarchy,
+    topology: Option<&Topology>,
+    (root, rank): (Rank, Rank),
+) -> RankPlan {
     let mut hops = Vec::new();
     for (stage, (level, flow)) in stages(collective, hierarchy).enumerate() {
-        push_stage(&mut hops, hierarchy, (level, flow), stage as u16, root, rank);
+        push_stage(&mut hops, (hierarchy, topology), (level, flow), stage as u16, (root, rank));
     }
     RankPlan::new(rank, 2, hops)
 }
@@ -69,21 +80,26 @@ pub(super) fn stage_names(collective: Collective, hierarchy: &Hierarchy) -> Vec<
 /// The hops of one level in one direction: first what is received, then what is sent, each colour 0 before colour 1.
 fn push_stage(
     hops: &mut Vec<Hop>,
-    hierarchy: &Hierarchy,
+    (hierarchy, topology): (&Hierarchy, Option<&Topology>),
     (level, flow): (usize, Flow),
     stage: u16,
-    root: Rank,
-    rank: Rank,
+    (root, rank): (Rank, Rank),
 ) {
     let Some(family) = hierarchy.family(level, rank, root) else { return };
     let Some(two_tree) = hierarchy.two_tree(family.members()) else { return };
-    let own = family.own_member();
+    let order = topology.and_then(|topology| {
+        let ways = || ways::between(&family, level, hierarchy, topology);
+        two_tree.order((level as u32, family.root()), ways)
+    });
+    let place = |member| order.as_ref().map_or(member, |order| order.place(member));
+    let member = |place| order.as_ref().map_or(place, |order| order.member(place));
+    let own = place(family.own_member());
     let start = hops.len();
     for tree in 0..2 {
         let mut push = |action, peer, colour| {
             hops.push(Hop {
                 action,
-                peer: family.rank_of(peer),
+                peer: family.rank_of(member(peer)),
                 parts: Parts::vector(tree, 1),
                 round: Round { stage, step: colour },
                 tag: u32::from(stage) * 2 + tree,
@@ -98,8 +114,8 @@ fn push_stage(
         for edge in two_tree.children(tree, own) {
             push(towards_children, edge.peer, edge.colour);
         }
-        if let Some(member) = own {
-            let edge = two_tree.parent(tree, member);
+        if let Some(own) = own {
+            let edge = two_tree.parent(tree, own);
             push(towards_parent, edge.peer, edge.colour);
         }
     }

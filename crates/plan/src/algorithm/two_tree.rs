@@ -16,7 +16,7 @@ pub const SPEC: Spec = Spec {
     summary: "one two-tree over all ranks, blind to groups; half the vector along each tree, pipelined",
     source: "Sanders, Speck, Träff 2009",
     round: "colour",
-    plan: |context, role| grouped_two_tree::plan(role.collective, context.flat(), role.root, role.rank),
+    plan: |context, role| grouped_two_tree::plan(role.collective, context.flat(), None, (role.root, role.rank)),
     stages: |context, collective| grouped_two_tree::stage_names(collective, context.flat()),
     chunks: None,
     senders: None,

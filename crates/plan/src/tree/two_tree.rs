@@ -10,17 +10,21 @@
 //! the place of member i, member 1 that of the last. Source: Sanders, Speck, Träff 2009 (docs/provenance.md).
 
 use super::inorder;
+use super::order::{Order, Orders, Ways};
+use std::sync::Arc;
 
 /// The two trees and their colouring for a number of members besides the root.
 ///
 /// Members are numbered 1..=m in the order of ranks; the root is not one of them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TwoTree {
     members: u32,
     /// Colour of member i's edge to its parent in T1, bit i-1; in T2 it is the other colour.
     colours: Vec<u64>,
     /// Who has no child of that colour.
     spare: [u32; 2],
+    /// In which orders families stand in it.
+    orders: Orders,
 }
 
 /// An edge of one of the trees, seen from one end.
@@ -42,7 +46,8 @@ impl TwoTree {
     /// of the two choices the one for which fixed routes without conflict exist on the p=6 mesh for every group size
     /// (`fabrics/mlfm36.toml`).
     pub fn new(members: u32) -> Self {
-        let mut tree = Self { members, colours: vec![0; (members as usize).div_ceil(64)], spare: [0; 2] };
+        let colours = vec![0; (members as usize).div_ceil(64)];
+        let mut tree = Self { members, colours, spare: [0; 2], orders: Orders::default() };
         let mut known = vec![0u64; tree.colours.len()];
         let mut pending = Vec::new();
         for start in (1..=members).rev() {
@@ -105,6 +110,12 @@ impl TwoTree {
         let [left, right] = inorder::children(self.members, parent);
         let other = if left == Some(place) { right } else { left };
         other.map(|o| (o, true))
+    }
+
+    /// The order in which a family stands in this tree, where its own is not the one: what [`Order::search`] finds on
+    /// the family's `ways`, which are worked out once. `family` tells families apart.
+    pub fn order(&self, family: (u32, u32), ways: impl FnOnce() -> Option<Ways>) -> Option<Arc<Order>> {
+        self.orders.of(family, || Order::search(self, &ways()?))
     }
 
     /// Number of members besides the root.
