@@ -192,7 +192,7 @@ fn racks_are_groups_where_ranks_are_scattered() {
     assert_not_grouped(&fabric, &Placement::from_hosts(hosts), place_in_rack);
 }
 
-/// Alone, leaves of one pod share the switches above them, and meet there.
+/// Alone, leaves of one pod share the switches above them; in another order than that of ranks they do not meet there.
 #[test]
 fn pods_and_their_leaves_are_three_levels_with_the_nodes() {
     let cases: [(&str, &[&str], Places); 3] = [
@@ -206,7 +206,7 @@ fn pods_and_their_leaves_are_three_levels_with_the_nodes() {
         let placements = [("by slot", 16, 1), ("by node", 32, 2), ("balanced", 7, 1), ("by slot", 11, 1)];
         let conflicts =
             placements.map(|(how, ranks, ppn)| assert_grouped(&fabric, &place(&fabric, how, ranks, ppn), places));
-        assert_eq!(conflicts.iter().sum::<usize>() == 0, names.contains(&"pod"), "{levels}: {conflicts:?}");
+        assert_eq!(conflicts, [0; 4], "{levels}");
     }
     assert_levels(&pods("\"none\""), &[], place_alone);
     assert_levels(&pods("\"default\""), &["pod"], |host| vec![host[..2].to_owned(), host.to_owned()]);
@@ -240,7 +240,7 @@ fn transfers_of_a_level_stay_below_the_switches_of_that_level() {
 }
 
 /// With leaves as groups every leaf sends one message and receives one in a round: the mesh has no conflict, whatever
-/// the root and wherever ranks are. With the four groups alone it has.
+/// the root and wherever ranks are. With the four groups alone it has none in another order than that of ranks.
 #[test]
 fn leaves_of_the_mesh_never_conflict() {
     let cases: [(&str, &[&str], Places); 3] = [
@@ -262,6 +262,5 @@ fn leaves_of_the_mesh_never_conflict() {
         let schedule = planner(&fabric, &placement).schedule(Bcast, Algorithm::GroupedTwoTree, root).unwrap();
         check(&fabric, &placement, &rounds(&schedule, &placement)).unwrap().conflicts.len()
     };
-    assert_eq!(conflicts(0), 0);
-    assert!((1..9).map(conflicts).sum::<usize>() > 0);
+    assert_eq!((0..9).map(conflicts).sum::<usize>(), 0);
 }

@@ -28,7 +28,7 @@ pub const SPEC: Spec = Spec {
     algorithm: Algorithm::GroupedTwoTree,
     name: "grouped_two_tree",
     collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
-    needs: "groups, else it is `two_tree`",
+    needs: "groups, or routes on which ranks in order meet; else it is `two_tree`",
     summary: "a two-tree in every group of every topology level, joined at representatives, pipelined",
     source: "Japanese patent application JP2020-178181",
     round: "colour",
