@@ -2,7 +2,7 @@
 
 use crate::limit::{Limit, limit, routed};
 use crate::record::{Goodput, LATENCY, Results};
-use nagare_plan::fabric::{Fabric, HostId, Placement};
+use nagare_plan::fabric::{Fabric, HostId, Placement, Router};
 
 /// A test of the network below this share of its limit shows that the machine cannot keep up.
 const KEPT_UP: f64 = 0.85;
@@ -28,15 +28,16 @@ pub fn annotate(results: &mut Results, fabric: &Fabric, placement: &Placement) {
     }
 }
 
-/// Fills in what of the latency of messages the links take by the file.
+/// Fills in what of the latency of messages the links take by the file: the mean of several ways where a hash picks.
 pub fn annotate_links(results: &mut Results, fabric: &Fabric, placement: &Placement) {
     let adapters = placement.adapters(fabric);
+    let mut router = Router::new(fabric);
     for message in results.messages.iter_mut().filter(|message| message.test == LATENCY) {
         let adapters = |&(from, to): &(u32, u32)| Some((*adapters.get(from as usize)?, *adapters.get(to as usize)?));
         let Some((from, to)) = message.flows.first().and_then(adapters) else { continue };
         // Half a round trip.
-        let both = [fabric.route(from, to), fabric.route(to, from)].concat();
-        message.links = both.into_iter().map(|link| fabric.latency_us(link)).sum::<f64>() / 2.0;
+        let both = [router.shares(from, to), router.shares(to, from)].concat();
+        message.links = both.into_iter().map(|(link, share)| share * fabric.latency_us(link)).sum::<f64>() / 2.0;
     }
 }
 
@@ -93,5 +94,22 @@ mod tests {
         // One that was measured to be shorter than the file says tells nothing.
         results.messages[0].microseconds = 400.0;
         assert_eq!(results.message(LATENCY), None);
+    }
+
+    /// Between the two leaves one way takes 200 µs and the other 600, and hosts are 10 µs from their leaves.
+    #[test]
+    fn the_latency_of_hashed_links_is_that_of_the_mean_way() {
+        let text = "routing = \"ecmp\"\nhosts = [\"a\", \"b\"]\nswitches = [\"l[0-1]\", \"s[0-1]\"]\nbandwidth = 10\n\
+                    [[link]]\nfrom = \"a\"\nto = \"l0\"\nlatency = 10\n\
+                    [[link]]\nfrom = \"b\"\nto = \"l1\"\nlatency = 10\n\
+                    [[link]]\nfrom = \"l[0-1]\"\nto = \"s0\"\nlatency = 100\n\
+                    [[link]]\nfrom = \"l[0-1]\"\nto = \"s1\"\nlatency = 300\n";
+        let fabric = Fabric::from_toml(text, "hashed").expect("valid");
+        let placement = Placement::by_slot(&fabric, 2, 1).expect("one per host");
+        let test = LATENCY.to_owned();
+        let message = Message { test, flows: vec![(0, 1)], bytes: 8, microseconds: 600.0, links: 0.0 };
+        let mut results = Results { messages: vec![message], ..Results::default() };
+        annotate_links(&mut results, &fabric, &placement);
+        assert!((results.messages[0].links - 420.0).abs() < 1e-9, "{}", results.messages[0].links);
     }
 }

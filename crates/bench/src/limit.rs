@@ -32,7 +32,7 @@ pub struct Limit {
     pub seconds: f64,
     /// Bytes times links they cross, in all: what the machine that emulates the links has to carry. By the routes
     /// where ranks have blocks for each other; otherwise those of a tree of the root's routes, for Allreduce twice, and
-    /// of such a tree from every host for its blocks.
+    /// of such a tree from every host for its blocks. Of hashed routes it is what is to be expected.
     pub link_bytes: f64,
 }
 
@@ -168,11 +168,16 @@ fn cut_from(fabric: &Fabric, root: HostId, hosts: &[HostId]) -> f64 {
     others.map(|&host| thinnest_cut(fabric, &[root], &[host])).fold(f64::INFINITY, f64::min)
 }
 
-/// Number of different directed links on the routes from `root` to all hosts.
+/// Number of different directed links on the routes from `root` to all hosts; where connections are hashed over several
+/// ways, the number that is to be expected if each draws its own.
 fn tree_links(fabric: &Fabric, root: HostId, hosts: &[HostId]) -> f64 {
     let mut router = Router::new(fabric);
-    let links: BTreeSet<DirectedLink> = hosts.iter().flat_map(|&host| router.route(root, host)).collect();
-    links.len() as f64
+    // How probable it is that no route takes the link.
+    let mut free: BTreeMap<DirectedLink, f64> = BTreeMap::new();
+    for (link, share) in hosts.iter().flat_map(|&host| router.shares(root, host)) {
+        *free.entry(link).or_insert(1.0) *= 1.0 - share;
+    }
+    free.values().map(|free| 1.0 - free).sum()
 }
 
 /// Partitions of the hosts: number of parts, and Mbit/s that lead out of them in all.

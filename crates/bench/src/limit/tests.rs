@@ -230,4 +230,11 @@ fn hashed_ways_count_by_what_is_to_be_expected() {
     let flows = || [(0, 4), (1, 8)].map(|(from, to)| (HostId(from).into(), HostId(to).into(), M as f64));
     assert_ms(routed(&fabric, flows()), 350.8);
     assert_ms(routed(&hashed, flows()), 175.4);
+    // A tree from n0 takes its link, that to n1, 14 hosts over two ways out of the leaf, two of the pod over two, 12
+    // over four to the core, four of each pod over four from it, two of each leaf over two, and the hosts' own links.
+    let drawn = |links: i32, hosts: i32, share: f64| f64::from(links) * (1.0 - (1.0 - share).powi(hosts));
+    let within = drawn(2, 14, 0.5) + drawn(2, 2, 0.5) + drawn(12, 2, 0.5);
+    let links = 16.0 + within + drawn(4, 12, 0.25) + drawn(12, 4, 0.25);
+    let tree = limit(&hashed, &placement, Operation::Bcast, 0, M).link_bytes / M as f64;
+    assert!((tree - links).abs() < 1e-9, "{tree} links, expected {links}");
 }
