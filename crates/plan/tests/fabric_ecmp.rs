@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use nagare_plan::collective::Collective;
-use nagare_plan::cost::Demand;
+use nagare_plan::cost::{Demand, Meeting, room};
 use nagare_plan::fabric::{
     Adapter, DirectedLink, Fabric, Generator, HostId, NodeId, Placement, Round, Router, Routing, TierRates, Transfer,
     certify, check, shipped,
@@ -305,4 +305,48 @@ fn a_certificate_promises_nothing_that_a_hash_decides() {
     let incast = [(0, 8), (4, 8)];
     let down = "l4 -> n8".to_owned();
     assert_eq!(certified(&[&leaf, &incast]), (1, 1, Some((1, (0, 8), (4, 8), down))));
+}
+
+/// The fewest connections that one of `pairs` connections is not expected to exceed where it meets each of `others` with
+/// probability `share`: by the binomial distribution, its coefficients from Pascal's triangle.
+fn most_expected(pairs: f64, others: usize, share: f64) -> u64 {
+    let mut row = vec![1.0];
+    for _ in 0..others {
+        row = (0..=row.len()).map(|k| row.get(k).unwrap_or(&0.0) + if k > 0 { row[k - 1] } else { 0.0 }).collect();
+    }
+    let exactly = |k: usize| row[k] * share.powi(k as i32) * (1.0 - share).powi((others - k) as i32);
+    let more = |found: usize| (found + 1..=others).map(exactly).sum::<f64>();
+    1 + (0..=others).find(|&found| pairs * more(found) < 1.0).unwrap() as u64
+}
+
+/// An order that gives every link to one node at a time has what a hash brings together there as well.
+#[test]
+fn rooms_count_whom_a_hash_is_expected_to_bring() {
+    let queue = 40;
+    // Ports, levels, links to the core by which a leaf or pod parts what it sends.
+    for (ports, levels, ways) in [(4, 2, 2), (4, 3, 4), (8, 2, 4), (8, 3, 16)] {
+        let generator = Generator::FatTree { ports, levels, hosts_per_leaf: None };
+        for per_host in [1, 3] {
+            let [by_hash, by_rule] = [Routing::Ecmp, Routing::DModK].map(|routing| {
+                let mut builder = generator.builder("tree", &TierRates::uniform(10.0, 1.0)).unwrap();
+                builder.set_routing(routing);
+                builder.set_queue(queue);
+                let fabric = Arc::new(builder.build().unwrap());
+                let nodes: Vec<u32> = (0..fabric.host_count() as u32 * per_host).map(|rank| rank / per_host).collect();
+                let hosts: Vec<HostId> = nodes.iter().map(|&node| HostId(node)).collect();
+                let topology = Topology::of_nodes(nodes).unwrap().on_network(fabric, &hosts);
+                let hierarchy = Hierarchy::new(&topology);
+                [Meeting::OneNode, Meeting::TwoNodes].map(|meeting| room(&topology, &hierarchy, meeting))
+            });
+            let ranks = u64::from(per_host) * if levels == 2 { ports * ports / 2 } else { ports.pow(3) / 4 } as u64;
+            for (turns, by_hash, by_rule) in [(1, by_hash[0], by_rule[0]), (2, by_hash[1], by_rule[1])] {
+                let own = turns * u64::from(per_host);
+                let others = (own * ways).min(ranks) - 1;
+                let senders = most_expected((ranks * ranks) as f64, others as usize, 1.0 / ways as f64);
+                let of = |senders: u64| (u64::from(queue) * 1448 / senders).min(96 << 10);
+                assert_eq!([by_hash, by_rule], [of(senders), of(own)], "{ports} {levels} {per_host} {turns}");
+                assert!(senders > own);
+            }
+        }
+    }
 }

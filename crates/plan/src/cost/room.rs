@@ -37,9 +37,9 @@ pub enum Meeting {
     /// In an order that knows nothing of links, as many as there are receivers behind it.
     Anyone,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
-    /// next.
+    /// next. Where a hash picks links, those whom it is expected to bring there.
     TwoNodes,
-    /// The ranks of one node, where the next waits for a token.
+    /// The ranks of one node, where the next waits for a token; and whom a hash is expected to bring.
     OneNode,
 }
 
@@ -57,8 +57,8 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     (0..topology.ranks()).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);
     let widest = on_node.iter().copied().max().unwrap_or(1);
     let senders = match meeting {
-        Meeting::TwoNodes => 2 * widest,
-        Meeting::OneNode => widest,
+        Meeting::TwoNodes => with_strangers(&mut wires, &on_node, 2 * widest),
+        Meeting::OneNode => with_strangers(&mut wires, &on_node, widest),
         Meeting::Anyone if nodes > super::MOST_PAIRED => return MOST,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
@@ -69,6 +69,30 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
 /// link overflows it.
 pub fn needs_tokens(room: u64) -> bool {
     room < SMALLEST_SEGMENT
+}
+
+/// How many connections are to be expected at the busiest link of an exchange in an order that gives every link to `own`
+/// of them at a time. That is `own` unless a hash picks among links: all that may take such a link are then as many as
+/// the links between which it chooses have turns, and each is there by its share alone. No connection of the whole
+/// exchange, one for each pair of ranks, is expected to find more than this, itself included.
+fn with_strangers(wires: &mut Wires, on_node: &[u64], own: u64) -> u64 {
+    let nodes = on_node.len() as u32;
+    // Half-way around is far away wherever nodes are in the order of the network.
+    let far = (0..nodes).filter(|_| nodes > 1).flat_map(|node| wires.way(node, (node + nodes / 2) % nodes).links);
+    let share = far.map(|(_, share)| share).fold(1.0, f64::min);
+    let ranks: u64 = on_node.iter().sum();
+    let others = ((own as f64 / share).round() as u64).min(ranks).saturating_sub(1);
+    let pairs = (ranks * ranks) as f64;
+    // Of `others`, none is there, then one more each time, by the binomial distribution.
+    let mut exactly = (0..others).fold(1.0, |none, _| none * (1.0 - share));
+    let mut at_most = exactly;
+    let mut found = 0;
+    while found < others && pairs * (1.0 - at_most) >= 1.0 {
+        found += 1;
+        exactly *= (others - found + 1) as f64 / found as f64 * share / (1.0 - share);
+        at_most += exactly;
+    }
+    if share < 1.0 { found + 1 } else { own }
 }
 
 /// The most ranks that can send over one link at the same time, each to a receiver of its own.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::model::{Adapter, DirectedLink, Fabric};
+use super::model::{Adapter, DirectedLink, Fabric, Routing};
 use super::placement::Placement;
 use super::router::Router;
 
@@ -102,6 +102,15 @@ pub enum CheckError {
         /// Ranks placed.
         ranks: usize,
     },
+    /// More than a check takes on, where every message may take many links.
+    #[error(
+        "routing = \"ecmp\": with round '{label}' the transfers may take more than {MOST_WAYS} links, counted for \
+         each, which are too many to add up; check fewer ranks, or ask for a certificate alone (--certificate)"
+    )]
+    TooManyWays {
+        /// Label of the round.
+        label: String,
+    },
     /// A placement made for another fabric.
     #[error("rank {rank} is placed on host {host}, but the fabric has only {hosts} hosts")]
     UnknownHost {
@@ -117,19 +126,36 @@ pub enum CheckError {
 /// Most conflicts a report lists.
 const MAX_CONFLICTS: usize = 100_000;
 
+/// Links that hashed transfers of all rounds may take together at most: some ten seconds, and 1 GiB if all are of one
+/// round.
+const MOST_WAYS: usize = 1 << 25;
+
 /// Plays the rounds one after another. Transfers inside a host use no link. Two transfers of one round conflict when
 /// they share a directed link (host links included) that has fewer cables than transfers in that round; a pair counts
 /// once, however many links it shares. Where a hash picks among several ways, only the links that all of them have
 /// count. Takes O(total route length) plus the conflicts themselves.
+///
+/// # Errors
+/// A rank that is not placed, a host that the fabric does not have, or too many links where hashes pick them.
 pub fn check(fabric: &Fabric, placement: &Placement, rounds: &[Round]) -> Result<CheckReport, CheckError> {
+    check_within(fabric, placement, rounds, MOST_WAYS)
+}
+
+fn check_within(
+    fabric: &Fabric,
+    placement: &Placement,
+    rounds: &[Round],
+    most_ways: usize,
+) -> Result<CheckReport, CheckError> {
     check_hosts(fabric, placement)?;
     let adapters = placement.adapters(fabric);
     let mut router = Router::new(fabric);
     let mut uses: BTreeMap<DirectedLink, LinkUse> = BTreeMap::new();
     let mut report =
         CheckReport { rounds: rounds.len(), transfers: 0, links: Vec::new(), conflicts: Vec::new(), more: false };
+    let mut left = (fabric.routing() == Routing::Ecmp).then_some(most_ways);
     for (number, round) in rounds.iter().enumerate() {
-        let routes = routes(round, &adapters, &mut router)?;
+        let routes = routes(round, &adapters, &mut router, &mut left)?;
         report.transfers += routes.iter().filter(|r| !r.is_empty()).count();
         let mut on_link: BTreeMap<DirectedLink, Vec<(usize, f64)>> = BTreeMap::new();
         for (i, route) in routes.iter().enumerate() {
@@ -185,14 +211,23 @@ impl LinkUse {
     }
 }
 
-/// The links of every transfer of a round, with its share of each.
+/// The links of every transfer of a round, with its share of each; `left` more of them at most.
 fn routes(
     round: &Round,
     adapters: &[Adapter],
     router: &mut Router,
+    left: &mut Option<usize>,
 ) -> Result<Vec<Vec<(DirectedLink, f64)>>, CheckError> {
     let adapter = |rank| placed(adapters, &round.label, rank);
-    round.transfers.iter().map(|t| Ok(router.shares(adapter(t.from)?, adapter(t.to)?))).collect()
+    let route = |transfer: &Transfer| {
+        let shares = router.shares(adapter(transfer.from)?, adapter(transfer.to)?);
+        if let Some(left) = left {
+            let too_many = || CheckError::TooManyWays { label: round.label.clone() };
+            *left = left.checked_sub(shares.len()).ok_or_else(too_many)?;
+        }
+        Ok(shares)
+    };
+    round.transfers.iter().map(route).collect()
 }
 
 /// Whether the placement is one on this fabric.
@@ -230,4 +265,30 @@ fn sharing(
         }
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Generator, TierRates};
+
+    /// Between leaves there are two ways of two links, and every host has a link.
+    #[test]
+    fn ways_of_hashed_transfers_are_counted_up_to_a_limit() {
+        let tree = Generator::FatTree { ports: 4, levels: 2, hosts_per_leaf: None };
+        let report = |routing, most| {
+            let mut builder = tree.builder("tree", &TierRates::uniform(1.0, 1.0)).unwrap();
+            builder.set_routing(routing);
+            let fabric = builder.build().unwrap();
+            let placement = Placement::by_slot(&fabric, 8, 1).unwrap();
+            let round = |to| {
+                let transfers = vec![Transfer { from: 0, to, bytes: 1 }];
+                Round { label: format!("to {to}"), transfers }
+            };
+            check_within(&fabric, &placement, &[round(2), round(4)], most).map(|report| report.transfers)
+        };
+        assert_eq!(report(Routing::Ecmp, 12), Ok(2));
+        assert_eq!(report(Routing::Ecmp, 11), Err(CheckError::TooManyWays { label: "to 4".into() }));
+        assert_eq!(report(Routing::DModK, 0), Ok(2));
+    }
 }
