@@ -1,8 +1,8 @@
 //! In which order members stand in a two-tree, so that no two messages of a round meet on a link between switches.
 //!
 //! ```text
-//!   two leaves of two hosts           members 1 → 3 and 2 → 4 in one round, both by the link for 3 and 4
-//!                                     in the order 1, 3, 2, 4 the same places are hosts 1 → 2 and 3 → 4: no link
+//!   1 2 on one leaf, 3 4 on the next,     places 1 → 3 and 2 → 4 in one round: both messages take the link
+//!   one link from each to the other       in the order 1, 3, 2, 4 they are 1 → 2 and 3 → 4: no message takes it
 //! ```
 //! The members' own order comes first. Where it meets, places are exchanged at random, by numbers that are the same on
 //! all ranks: mostly what lessens the meetings, now and then what adds one (Metropolis' rule at a constant
@@ -45,7 +45,7 @@ impl Order {
     }
 
     /// Looks for an order of the members of `tree` in which nothing meets. `None` where their own order is one, and
-    /// where none is found in 16 · (m + 1)² exchanges.
+    /// where none is found in 16 · (m + 1)² exchanges, at most [`MOST_EXCHANGES`].
     ///
     /// It is a function of its arguments alone.
     pub fn search(tree: &TwoTree, ways: &Ways) -> Option<Self> {
@@ -55,7 +55,7 @@ impl Order {
         }
         let places = u64::from(tree.members());
         let mut draws = (0..).map(scrambled);
-        for _ in 0..16 * (places + 1).pow(2) {
+        for _ in 0..MOST_EXCHANGES.min(16 * (places + 1).pow(2)) {
             let mut draw = |below: u64| draws.next().unwrap_or_default() % below;
             let (a, b) = (1 + draw(places) as usize, 1 + draw(places) as usize);
             // Where neither sends or receives what meets another, there is nothing to gain.
@@ -75,6 +75,9 @@ impl Order {
         None
     }
 }
+
+/// Exchanges that are tried at most; on the networks where none is found they take some 50 ms.
+const MOST_EXCHANGES: u64 = 1 << 15;
 
 /// One exchange in so many that add a message too many to a link is kept.
 const RELUCTANCE: u64 = 28;
@@ -173,13 +176,16 @@ impl<'w> Standing<'w> {
     }
 }
 
-/// The orders that families of one size have been given, each known by its level and root.
+/// What a search has found.
+type Found = Option<Arc<Order>>;
+
+/// The orders that families of one size have been given, each known by two numbers: its level and root.
 #[derive(Debug, Default)]
-pub struct Orders(Mutex<HashMap<(u32, u32), Option<Arc<Order>>>>);
+pub struct Orders(Mutex<HashMap<(u32, u32), Found>>);
 
 impl Orders {
     /// That of a family, found if it is not known.
-    pub fn of(&self, family: (u32, u32), find: impl FnOnce() -> Option<Order>) -> Option<Arc<Order>> {
+    pub fn of(&self, family: (u32, u32), find: impl FnOnce() -> Option<Order>) -> Found {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(order) = known().get(&family) {
             return order.clone();
