@@ -45,7 +45,7 @@ impl Order {
     }
 
     /// Looks for an order of the members of `tree` in which nothing meets. `None` where their own order is one, and
-    /// where none is found in 16 · (m + 1)² exchanges, at most [`MOST_EXCHANGES`].
+    /// where none is found in 16 · (m + 1)² exchanges, at most 32 768.
     ///
     /// It is a function of its arguments alone.
     pub fn search(tree: &TwoTree, ways: &Ways) -> Option<Self> {
