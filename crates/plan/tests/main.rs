@@ -36,6 +36,7 @@ mod ring_bus;
 mod schedules;
 mod steps_together;
 mod task_groups;
+mod thesis_figures;
 mod timeline;
 mod torus_orders;
 mod worked_examples;
