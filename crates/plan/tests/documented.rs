@@ -11,8 +11,10 @@ use nagare_plan::fabric::{Fabric, Level, LevelChoice, SHIPPED, shipped};
 use nagare_plan::schedule::{Action, Program, Schedule};
 use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::support::document::{number, table, table_of};
+use crate::support::network;
 
 const FABRICS: &str = include_str!("../../../docs/fabrics.md");
 
@@ -142,6 +144,14 @@ fn the_thresholds_are_the_code_s() {
     let bytes = |cell: &str| 1024 * number::<u64>(cell.trim_end_matches(" KiB"));
     let documented: Vec<(String, String, u64, u64)> =
         table("collective").iter().map(|r| (r[0].clone(), r[1].clone(), bytes(&r[2]), bytes(&r[3]))).collect();
+    // A switch whose first host has a wide link, and those that come with Nagare.
+    let wide = "name = \"wide\"\nhosts = [\"n[0-4]\"]\nswitches = [\"s\"]\nbandwidth = 100\nlatency = 5\n\
+                [[link]]\nfrom = \"n0\"\nto = \"s\"\nbandwidth = 400\n[[link]]\nfrom = \"n[1-4]\"\nto = \"s\"\n";
+    let wide = Arc::new(Fabric::from_toml(wide, "wide").expect("valid"));
+    let fabrics = SHIPPED.iter().map(|&(name, _)| network::load(name)).chain([wide]);
+    let on =
+        |fabric: Arc<Fabric>| network::planner(&fabric, &network::place(&fabric, "by slot", fabric.host_count(), 1));
+    let networks: Vec<Planner> = fabrics.map(on).collect();
     let known: Vec<(String, String, u64, u64)> = DEFAULTS
         .iter()
         .map(|rule| {
@@ -149,7 +159,10 @@ fn the_thresholds_are_the_code_s() {
             assert_eq!(rule.prescription, Prescription::Fitting);
             let collective = rule.collective.expect("one collective");
             let able = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
-            let fit: Vec<&str> = able().filter(|spec| spec.fits.is_some()).map(|spec| spec.name).collect();
+            let fits_one = |spec: &&Spec| {
+                spec.fits.is_some_and(|fits| networks.iter().any(|planner| fits(planner.context(), collective)))
+            };
+            let fit: Vec<&str> = able().filter(fits_one).map(|spec| spec.name).collect();
             let by_time = able().any(|spec| spec.cost.is_some());
             let algorithm = match (by_time, fit.is_empty()) {
                 (true, _) => "by predicted time".to_owned(),

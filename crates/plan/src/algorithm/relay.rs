@@ -4,12 +4,12 @@
 //!   root ◄── node 1 ◄── node 2 ◄── node 3          node 1 sends its own blocks first, then node 2's, then node 3's:
 //!          1 2 3       2 3         3                the root's link is busy from the first moment to the last
 //! ```
-//! This applies the relay of the task groups (`tasks/relay.rs`) to every sender: each sends through the one scheduled
-//! before it, so no two messages ever wait for one link and no token is needed. Nodes follow one another as in a chain
-//! (see [`mod@super::chain`]), on a torus half of them on either way around, since one link of it is no faster than a
-//! part of the root's; only leaders talk between nodes, and the other ranks of a node hand their blocks to its leader.
-//! At most [`SLOTS`] blocks are in a relay's memory. A Scatter is the same backwards: the farthest block leaves first,
-//! and a node's own arrive last. Source: the thesis on contention-free communication in
+//! Each node sends through the one before it, so no two messages ever wait for one link and no token is needed. (In the
+//! thesis every task decides whether to go through another; where links are alike, that is never better.) Nodes follow
+//! one another as in a chain (see [`mod@super::chain`]), on a torus half of them on either way around, since one link of
+//! it is no faster than a part of the root's; only leaders talk between nodes, and the other ranks of a node hand their
+//! blocks to its leader. At most [`SLOTS`] blocks are in a relay's memory. A Scatter is the same backwards: the farthest
+//! block leaves first, and a node's own arrive last. Source: the thesis on contention-free communication in
 //! docs/provenance.md.
 
 use super::{Algorithm, Spec};

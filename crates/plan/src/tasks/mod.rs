@@ -3,6 +3,7 @@
 //! ```text
 //!   Routes ─► Tasks ─► Groups (per link: what must take turns) ─► Order ─► Tokens ─► algorithm::contention_free
 //!                         └─► greedy, or phases where that is far from the bound
+//!   Routes to one node ─► Tasks ─► Starts ─► algorithm::direct
 //! ```
 //! A *task* is everything one node sends to another in a collective. Two tasks that share a directed link conflict,
 //! unless the link carries both at once. Everything here is about nodes and links; ranks come in when plans are made.
@@ -14,8 +15,8 @@ mod greedy;
 mod groups;
 mod lanes;
 mod phases;
-mod relay;
 mod routes;
+mod starts;
 mod tokens;
 mod tree;
 
@@ -24,8 +25,8 @@ pub use greedy::{Preference, greedy};
 pub use groups::Groups;
 pub use lanes::{Lanes, Order};
 pub use phases::{NEAR, phases};
-pub use relay::relays;
 pub use routes::Routes;
+pub use starts::{Start, starts};
 pub use tokens::{Completion, Wait, Waits};
 pub use tree::tree_phases;
 
@@ -88,12 +89,6 @@ impl<'r> Tasks<'r> {
         Self::new(routes, tasks)
     }
 
-    /// Gather with `bytes` per rank at nodes of `ranks_of` ranks: every node to `root`, in the order of nodes.
-    pub fn gather(routes: &'r Routes, ranks_of: &[u32], bytes: u64, root: u32) -> Self {
-        let size = |node: u32| bytes.saturating_mul(u64::from(ranks_of[node as usize]));
-        Self::new(routes, (0..routes.nodes()).map(|from| Task { from, to: root, bytes: size(from) }))
-    }
-
     /// The routes they take.
     pub fn routes(&self) -> &'r Routes {
         self.routes
@@ -123,12 +118,6 @@ impl<'r> Tasks<'r> {
     /// Ticks its bytes take on the thinnest link of its route, `M / B`.
     pub fn transfer(&self, index: u32) -> u64 {
         self.transfer[index as usize]
-    }
-
-    /// Ticks that so many bytes take from one node to another.
-    pub fn transfer_of(&self, bytes: u64, (from, to): (u32, u32)) -> u64 {
-        let slowest = self.routes.links(from, to).iter().map(|&l| self.routes.per_byte(l)).fold(0.0, f64::max);
-        ticks(bytes, slowest, self.tick)
     }
 
     /// Bytes per nanosecond while it runs.

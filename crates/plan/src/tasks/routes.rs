@@ -1,14 +1,17 @@
-//! The links between every two nodes of a communicator, looked up once. Where connections are hashed over several ways,
+//! The links between every two nodes of a communicator, or to one of them, looked up once. Where connections are hashed over several ways,
 //! those that D-mod-K would take: tasks that take turns on them are never more than there are links in all.
 
 use crate::fabric::{DEFAULT_LATENCY_US, DirectedLink};
 use crate::topology::Wires;
+use std::ops::Range;
 
-/// Routes between all pairs of nodes. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely:
-/// only those on some route have a number.
+/// Routes to all nodes, or to one. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely: only
+/// those on some route have a number.
 #[derive(Clone, Debug)]
 pub struct Routes {
     nodes: u32,
+    /// The first node that routes lead to.
+    first_to: u32,
     /// The route of pair p is `links[first[p]..first[p + 1]]`.
     first: Vec<u32>,
     links: Vec<u32>,
@@ -20,17 +23,27 @@ pub struct Routes {
 impl Routes {
     /// The routes between nodes `0..nodes` over `wires`; O(nodes² · links of a route).
     pub fn new(wires: &mut Wires<'_>, nodes: u32) -> Self {
+        Self::towards(wires, nodes, 0..nodes)
+    }
+
+    /// The routes of nodes `0..nodes` to one of them, nothing else may be asked for; O(nodes · links of a route).
+    pub fn to(wires: &mut Wires<'_>, nodes: u32, to: u32) -> Self {
+        Self::towards(wires, nodes, to..to + 1)
+    }
+
+    fn towards(wires: &mut Wires<'_>, nodes: u32, tos: Range<u32>) -> Self {
         let mut dense = vec![u32::MAX; wires.count()];
         let mut routes = Self {
             nodes,
+            first_to: tos.start,
             first: vec![0],
             links: Vec::new(),
             per_byte: Vec::new(),
             link_latency: Vec::new(),
-            pair_latency: Vec::with_capacity(nodes as usize * nodes as usize),
+            pair_latency: Vec::with_capacity(tos.len() * nodes as usize),
         };
         let mut route: Vec<(u32, f64)> = Vec::new();
-        for to in 0..nodes {
+        for to in tos {
             // One destination's forwarding tables serve all sources.
             let tables = match &*wires {
                 Wires::Routed { fabric, nodes, .. } => Some(fabric.routes_to(nodes[to as usize])),
@@ -82,7 +95,7 @@ impl Routes {
     }
 
     /// The places of the route from one node to another, in order of the links; empty from a node to itself.
-    pub fn places(&self, from: u32, to: u32) -> std::ops::Range<usize> {
+    pub fn places(&self, from: u32, to: u32) -> Range<usize> {
         let pair = self.pair(from, to);
         self.first[pair] as usize..self.first[pair + 1] as usize
     }
@@ -113,6 +126,6 @@ impl Routes {
     }
 
     fn pair(&self, from: u32, to: u32) -> usize {
-        to as usize * self.nodes as usize + from as usize
+        (to - self.first_to) as usize * self.nodes as usize + from as usize
     }
 }

@@ -1,0 +1,184 @@
+//! Gather by turns: starts worked out by hand, and schedules of `direct` played on networks of one, two and three
+//! clusters, whose root has a link like all others or a wider one.
+
+use crate::support::document::table;
+use crate::support::network;
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::collective::Collective::Gather;
+use nagare_plan::cost::Segments;
+use nagare_plan::fabric::{Fabric, Placement, timeline};
+use nagare_plan::schedule::{Action, Schedule};
+use nagare_plan::tasks::{Routes, Task, Tasks, starts};
+use nagare_plan::topology::{Hierarchy, Topology, Wires};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+
+/// Clusters of eight hosts at 100 Mbit/s, whose switches are linked to one router. Host n0 and the first cluster's link
+/// have their own rates; the links between clusters have half of the latency each.
+fn clusters(clusters: usize, root_mbit: u32, between_mbit: u32, between_us: u32) -> Arc<Fabric> {
+    let last = 8 * clusters - 1;
+    let mut text = format!(
+        "name = \"clusters\"\nhosts = [\"n[0-{last}]\"]\nswitches = [\"r\", \"c[0-{}]\"]\nbandwidth = 100\nlatency = 5\n\
+         [[link]]\nfrom = \"n0\"\nto = \"c0\"\nbandwidth = {root_mbit}\n",
+        clusters - 1
+    );
+    for cluster in 0..clusters {
+        let (first, last) = (8 * cluster + usize::from(cluster == 0), 8 * cluster + 7);
+        let mbit = if cluster == 0 { root_mbit } else { between_mbit };
+        text += &format!("[[link]]\nfrom = \"n[{first}-{last}]\"\nto = \"c{cluster}\"\n");
+        text +=
+            &format!("[[link]]\nfrom = \"c{cluster}\"\nto = \"r\"\nbandwidth = {mbit}\nlatency = {}\n", between_us / 2);
+    }
+    Arc::new(Fabric::from_toml(&text, "clusters").expect("valid"))
+}
+
+/// One rank on every host.
+fn schedule(fabric: &Arc<Fabric>, root: u32) -> (Schedule, Placement) {
+    let placement = network::place(fabric, "by slot", fabric.host_count(), 1);
+    let planner = network::planner(fabric, &placement);
+    (planner.schedule(Gather, Algorithm::Direct, root).expect("implemented"), placement)
+}
+
+/// The picture of `tasks/starts.rs`.
+#[test]
+fn starts_by_hand() {
+    let mut text = "name = \"picture\"\nhosts = [\"root\", \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\"]\n\
+                    switches = [\"s\", \"t\"]\nbandwidth = 100\nlatency = 5\n\
+                    [[link]]\nfrom = \"root\"\nto = \"s\"\nbandwidth = 300\n\
+                    [[link]]\nfrom = \"t\"\nto = \"s\"\n"
+        .to_owned();
+    for (host, switch) in ["a", "b", "c", "d", "e", "f"].map(|h| (h, "s")).into_iter().chain([("g", "t"), ("h", "t")]) {
+        text += &format!("[[link]]\nfrom = \"{host}\"\nto = \"{switch}\"\n");
+    }
+    let fabric = Arc::new(Fabric::from_toml(&text, "picture").expect("valid"));
+    let planner = network::planner(&fabric, &network::place(&fabric, "by slot", 9, 1));
+    let topology = planner.topology();
+    let hierarchy = Hierarchy::new(topology);
+    let node = |name: &str| hierarchy.node_of(fabric.find_host(name).expect("a host").0);
+    let routes = Routes::to(&mut Wires::new(topology, &hierarchy), 9, node("root"));
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let tasks = Tasks::new(&routes, names.map(|from| Task { from: node(from), to: node("root"), bytes: 1 }));
+    let (starts, end) = starts(&tasks);
+    let one = tasks.transfer(0);
+    let found: Vec<(String, u64, Vec<&str>)> = starts
+        .iter()
+        .map(|s| {
+            let follows = s.follows.iter().map(|&task| names[task as usize]).collect();
+            (names[s.task as usize].to_owned(), s.tick / one, follows)
+        })
+        .collect();
+    let by_hand = [
+        ("g", 0, vec![]),
+        ("a", 0, vec![]),
+        ("b", 0, vec![]),
+        ("c", 1, vec!["a"]),
+        ("d", 1, vec!["b"]),
+        ("e", 1, vec!["g"]),
+        ("f", 2, vec!["c"]),
+        ("h", 2, vec!["d"]),
+    ];
+    let started = |list: &[(String, u64, Vec<&str>)]| -> Vec<(String, u64)> {
+        list.iter().map(|(name, tick, _)| (name.clone(), *tick)).collect()
+    };
+    let by_hand: Vec<(String, u64, Vec<&str>)> =
+        by_hand.into_iter().map(|(name, tick, follows)| (name.to_owned(), tick, follows)).collect();
+    assert_eq!(started(&found), started(&by_hand));
+    assert_eq!(end, 3 * one);
+    // Every start takes over from one task that ended then, and no two from the same.
+    let mut followed: Vec<&str> = found.iter().flat_map(|(.., follows)| follows.iter().copied()).collect();
+    followed.sort_unstable();
+    followed.dedup();
+    assert_eq!(followed.len(), 5);
+    assert!(found.iter().all(|(_, tick, follows)| follows.len() == usize::from(*tick > 0)));
+}
+
+/// The table of docs/algorithms.md: the busiest link is busy nearly all the time, whatever is wide or thin. Two senders
+/// at a time, as on networks whose rates nobody knows, would leave most of a wide root's link idle.
+#[test]
+fn the_busiest_link_is_busy() {
+    let documented = table("network");
+    let wan2x8 = network::load("wan2x8");
+    let networks = [
+        &wan2x8,
+        &clusters(1, 400, 100, 1000),
+        &clusters(2, 100, 100, 1000),
+        &clusters(3, 100, 100, 1000),
+        &clusters(3, 1000, 100, 1000),
+        &clusters(3, 1000, 400, 1000),
+    ];
+    let of_nodes =
+        |fabric: &Arc<Fabric>| Planner::new(Topology::of_nodes((0..fabric.host_count() as u32).collect()).unwrap());
+    let played = networks.map(|fabric| {
+        let placement = network::place(fabric, "by slot", fabric.host_count(), 1);
+        [network::planner(fabric, &placement), of_nodes(fabric)].map(|planner| {
+            let schedule = planner.schedule(Gather, Algorithm::Direct, 0).expect("implemented");
+            let ratio = timeline(&schedule, fabric, placement.hosts(), MIB, None).expect("played").ratio();
+            format!("{ratio:.2}")
+        })
+    });
+    assert!(documented.iter().map(|row| &row[1..]).eq(played.iter().map(|ratios| &ratios[..])), "{played:?}");
+}
+
+/// On trees what is under way at a time never needs more than twice what a link carries: the senders whose turn it is,
+/// and those after them.
+#[test]
+fn at_most_two_turns_at_a_time() {
+    let tree = network::load("tree8");
+    // From a wide host alone more may come than a thin one's link carries.
+    for (fabric, roots) in [(&clusters(2, 400, 100, 10), 0..1), (&clusters(3, 1000, 400, 10), 0..1), (&tree, 0..8)] {
+        for root in roots {
+            let (schedule, placement) = schedule(fabric, root);
+            let run = timeline(&schedule, fabric, placement.hosts(), MIB, None).expect("played");
+            for link in run.links {
+                let demand = link.overloads.iter().map(|overload| overload.demand).fold(0.0, f64::max);
+                assert!(demand <= 2.0 + 1e-9, "{} {root}: {} → {}: {demand}", fabric.name(), link.from, link.to);
+            }
+        }
+    }
+}
+
+/// The predicted time is what playing takes, but for latencies, and those who start together have the same step.
+#[test]
+fn the_predicted_time_is_the_played_one() {
+    for fabric in [clusters(2, 400, 100, 10), clusters(3, 1000, 400, 10), clusters(3, 1000, 100, 10)] {
+        let (schedule, placement) = schedule(&fabric, 0);
+        let played = timeline(&schedule, &fabric, placement.hosts(), MIB, None).expect("played").finish;
+        let planner = network::planner(&fabric, &placement);
+        let hierarchy = Hierarchy::new(planner.topology());
+        let nodes = hierarchy.node_count();
+        let routes = Routes::to(&mut Wires::new(planner.topology(), &hierarchy), nodes, 0);
+        let tasks = Tasks::new(&routes, (0..nodes).map(|from| Task { from, to: 0, bytes: MIB }));
+        let (starts, end) = starts(&tasks);
+        // Played bytes are those on the wire.
+        let predicted = end as f64 * tasks.tick() * 1e-9 * 1448.0 / 1514.0;
+        assert!((0.95..=1.1).contains(&(played / predicted)), "{played}, predicted {predicted}");
+        let mut at_a_time: BTreeMap<u32, usize> = BTreeMap::new();
+        for plan in &schedule.plans[1..] {
+            let send = plan.hops.iter().find(|hop| hop.action == Action::Send).expect("a block");
+            *at_a_time.entry(send.round.step).or_default() += 1;
+        }
+        let mut ticks: BTreeMap<u64, usize> = BTreeMap::new();
+        starts.iter().for_each(|start| *ticks.entry(start.tick).or_default() += 1);
+        assert!(at_a_time.into_values().eq(ticks.into_values()));
+    }
+}
+
+/// A default where some host, as a root, has room for several senders; not where all hosts are alike.
+#[test]
+fn where_it_is_a_default() {
+    let fitting = |fabric: &Arc<Fabric>| {
+        let placement = network::place(fabric, "by slot", fabric.host_count(), 1);
+        network::planner(fabric, &placement).fitting(Gather, 64 << 10, Segments::AtMost(64 << 10))
+    };
+    assert_eq!(fitting(&clusters(1, 400, 100, 10)), Some(Algorithm::Direct));
+    assert_eq!(fitting(&clusters(3, 1000, 100, 1000)), Some(Algorithm::Direct));
+    // Wider, but what comes is no more than one link brings.
+    assert_eq!(fitting(&clusters(1, 150, 100, 10)), None);
+    for name in ["wan2x8", "star16", "tree8", "mlfm36", "fattree"] {
+        assert_eq!(fitting(&network::load(name)), None, "{name}");
+    }
+    assert_eq!(fitting(&network::load("torus16")), Some(Algorithm::Relay));
+}
