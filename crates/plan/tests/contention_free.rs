@@ -6,7 +6,7 @@ use crate::support::network;
 use nagare_plan::algorithm::{contention_free, contention_free_stages};
 use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::execute::{Pacing, play};
-use nagare_plan::fabric::{Fabric, Generator, Placement, TierRates};
+use nagare_plan::fabric::{Fabric, Generator, Placement, TierRates, timeline};
 use nagare_plan::pattern::{Exchange, ExchangeOptions, Pace};
 use nagare_plan::schedule::{Action, Schedule};
 use nagare_plan::topology::{Hierarchy, Topology};
@@ -20,13 +20,16 @@ const STRICT: Pace = Pace::Tokens { window: 1 };
 const BYTES: u64 = 600_000;
 
 fn schedule(topology: &Topology, pace: Pace) -> Schedule {
-    let exchange = Exchange::new(topology, &Hierarchy::new(topology), ExchangeOptions { pace, bytes: BYTES });
+    of_exchange(topology, &Exchange::new(topology, &Hierarchy::new(topology), ExchangeOptions { pace, bytes: BYTES }))
+}
+
+fn of_exchange(topology: &Topology, exchange: &Exchange) -> Schedule {
     Schedule {
         collective: Alltoall,
         algorithm: "contention_free".into(),
         root: 0,
-        stages: contention_free_stages(&exchange),
-        plans: (0..topology.ranks()).map(|rank| contention_free(&exchange, rank)).collect(),
+        stages: contention_free_stages(exchange),
+        plans: (0..topology.ranks()).map(|rank| contention_free(exchange, rank)).collect(),
     }
 }
 
@@ -135,6 +138,39 @@ fn without_tokens_so_many_sends_of_a_rank_are_under_way() {
                     None => assert!(waits.iter().all(|w| !sends.contains(w))),
                 }
             }
+        }
+    }
+}
+
+/// One order for all sizes, made for long blocks: played with blocks of 4 to 64 KiB it takes little longer than one made
+/// for that size, on long and fast links far less, since a short block's latencies hide what bytes the links have to
+/// carry.
+#[test]
+fn the_order_for_long_blocks_serves_short_ones() {
+    let clusters = |mbit: u32| {
+        let text = format!(
+            "name = \"clusters\"\nhosts = [\"n[0-15]\"]\nswitches = [\"c[0-1]\"]\nbandwidth = {mbit}\nlatency = 5\n\
+             [[link]]\nfrom = \"n[0-7]\"\nto = \"c0\"\n[[link]]\nfrom = \"n[8-15]\"\nto = \"c1\"\n\
+             [[link]]\nfrom = \"c0\"\nto = \"c1\"\nlatency = 5000\n"
+        );
+        Arc::new(Fabric::from_toml(&text, "clusters").expect("valid"))
+    };
+    let shipped = ["tree8-shallow", "star16-shallow", "wan2x8", "torus16"].map(network::load);
+    for (fabric, longest) in
+        [(&clusters(100), 1.0), (&clusters(1000), 0.25)].into_iter().chain(shipped.iter().map(|f| (f, 1.0)))
+    {
+        let placement = network::place(fabric, "by slot", fabric.host_count(), 1);
+        let topology = network::planner(fabric, &placement);
+        let topology = topology.topology();
+        let time = |planned: u64, bytes: u64| {
+            let options = ExchangeOptions { pace: STRICT, bytes: planned };
+            let schedule = of_exchange(topology, &Exchange::new(topology, &Hierarchy::new(topology), options));
+            timeline(&schedule, fabric, placement.hosts(), bytes, None).expect("played").finish
+        };
+        for bytes in [4 << 10, 16 << 10, 64 << 10] {
+            let relative = time(ExchangeOptions::default().bytes, bytes) / time(bytes, bytes);
+            let most = if bytes == 64 << 10 { longest } else { 1.1 };
+            assert!(relative <= most + 1e-9, "{} {bytes}: {relative}", fabric.name());
         }
     }
 }
