@@ -40,9 +40,10 @@ pub fn starts(tasks: &Tasks<'_>) -> (Vec<Start>, u64) {
     let shared = |link: u32| (0..tasks.len() as u32).all(|task| links(task).any(|other| other == link));
     // A link that all use does not tell them apart.
     let apart: Vec<bool> = (0..free.len() as u32).map(|link| !shared(link)).collect();
-    let (mut starts, mut tick): (Vec<Start>, u64) = (Vec::with_capacity(waiting.len()), 0);
+    let (mut starts, mut tick) = (Vec::with_capacity(waiting.len()), 0);
     // Tasks under way with their ends, and those that end now with what is left of their rates.
-    let (mut running, mut ended): (Vec<(u64, u32)>, Vec<(u32, f64)>) = (Vec::new(), Vec::new());
+    let mut running: Vec<(u64, u32)> = Vec::new();
+    let mut ended: Vec<(u32, f64)> = Vec::new();
     loop {
         loop {
             let fits = |&task: &u32| links(task).all(|link| free[link as usize] >= tasks.rate(task));
