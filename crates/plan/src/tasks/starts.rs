@@ -71,20 +71,23 @@ pub fn starts(tasks: &Tasks<'_>) -> (Vec<Start>, u64) {
 }
 
 /// Takes `rate` of what the tasks that have ended leave, most of all of those that share most links, and says whose it
-/// is.
+/// is; where others have taken all of that, the one that shares most links.
 fn left_by(ended: &mut [(u32, f64)], rate: f64, shares: impl Fn(u32) -> usize) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..ended.len()).filter(|&at| ended[at].1 > 0.0).collect();
+    let mut order: Vec<usize> = (0..ended.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(shares(ended[at].0)));
     let (mut missing, mut whose) = (rate, Vec::new());
-    for at in order {
-        if missing <= rate * EQUAL {
-            break;
-        }
+    for &at in &order {
         let (task, left) = &mut ended[at];
+        if missing <= rate * EQUAL || *left <= rate * EQUAL {
+            continue;
+        }
         let taken = left.min(missing);
         missing -= taken;
-        *left = if *left - taken <= rate * EQUAL { 0.0 } else { *left - taken };
+        *left -= taken;
         whose.push(*task);
+    }
+    if whose.is_empty() {
+        whose.extend(order.first().map(|&at| ended[at].0));
     }
     whose
 }
