@@ -16,7 +16,7 @@ use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::memory::Buffer;
 use crate::real::Real;
 use mpi::ffi::{MPI_Datatype, MPI_Op};
-use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Transport};
+use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Synchronous, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 use std::ptr;
@@ -192,15 +192,17 @@ impl Transport for MpiTransport<'_> {
     }
 
     #[inline]
-    fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Failure> {
+    fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Failure> {
         let mut address = self.address(from);
         let line = &mut self.lines[hop as usize];
         let (real, comm, datatype) = (self.real, self.channel.private.comm, self.buffers.datatype);
+        let first = if synchronous == Synchronous::All { real.mpi.issend } else { real.mpi.isend };
+        let last = if synchronous == Synchronous::None { real.mpi.isend } else { real.mpi.issend };
         let mut left = from.units;
         loop {
             let (units, tag) = line.cut(left);
             left -= units;
-            let start = if synchronous && left == 0 { real.mpi.issend } else { real.mpi.isend };
+            let start = if left == 0 { last } else { first };
             let mut request = real.handles.request_null;
             // SAFETY: the place lies within a buffer that `new` was promised to be valid, and the executor does not
             // write to it before the request is complete.

@@ -1,6 +1,6 @@
 //! Copies inside a rank: what is sent before the next of them, and which are left out.
 
-use nagare_plan::execute::{Completed, Credits, Executor, Fault, Label, Pacing, Place, Region, Transport};
+use nagare_plan::execute::{Completed, Credits, Executor, Fault, Label, Pacing, Place, Region, Synchronous, Transport};
 use nagare_plan::schedule::{Action, Hop, Parts, Program, Rank, RankPlan, Round, Space};
 
 /// What was done, in order: the regions and first units of both sides.
@@ -29,7 +29,7 @@ impl Transport for Noted {
         Ok(())
     }
     fn open(&mut self, _: u32, _: Rank, _: Label) {}
-    fn send(&mut self, hop: u32, from: Place, _: bool) -> Result<(), Fault> {
+    fn send(&mut self, hop: u32, from: Place, _: Synchronous) -> Result<(), Fault> {
         self.done.push(Sent(from.region, from.start));
         self.complete.push(hop);
         Ok(())

@@ -5,8 +5,8 @@ use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm};
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::{
-    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, Region, ThreadTransport, Traffic, Transport,
-    World,
+    Completed, Credits, Executor, Fault, Label, Layout, Pacing, Place, Region, Synchronous, ThreadTransport, Traffic,
+    Transport, World,
 };
 use nagare_plan::schedule::{Action, Hop, Parts, Program, ProgramError, Rank, RankPlan, Round, Run, Space};
 use nagare_plan::topology::Topology;
@@ -297,7 +297,7 @@ fn combination_is_in_plan_order_whatever_arrives_first() {
             Ok(())
         }
         fn open(&mut self, _: u32, _: Rank, _: Label) {}
-        fn send(&mut self, _: u32, _: Place, _: bool) -> Result<(), Fault> {
+        fn send(&mut self, _: u32, _: Place, _: Synchronous) -> Result<(), Fault> {
             Ok(())
         }
         fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {

@@ -39,6 +39,7 @@ mod task_groups;
 mod thesis_figures;
 mod timeline;
 mod torus_orders;
+mod turns;
 mod worked_examples;
 mod xor;
 

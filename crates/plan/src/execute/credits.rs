@@ -64,19 +64,35 @@ impl Counts {
     /// these are, and whether the last of them is that one.
     #[inline]
     pub fn spend(&mut self, counters: [u32; 2], every: u64, most: u64) -> (u64, bool) {
-        let before = counters.map(|counter| self.sent[counter as usize]);
-        let left = every.saturating_sub(before[0].max(before[1])).max(1);
+        let [stream, peer] = counters;
+        let left = every.saturating_sub(self.sent[stream as usize].max(self.sent[peer as usize])).max(1);
         if left <= most {
             self.confirm(counters);
             return (left, true);
         }
-        counters.iter().for_each(|&counter| self.sent[counter as usize] += most);
+        self.count(counters, most);
         (most, false)
+    }
+
+    /// Counts so many segments in both, of which none must be synchronous.
+    #[inline]
+    pub fn count(&mut self, [stream, peer]: [u32; 2], segments: u64) {
+        self.sent[stream as usize] += segments;
+        self.sent[peer as usize] += segments;
+    }
+
+    /// How many segments can be counted in both before one must be synchronous, if so many streams to the peer start as
+    /// many each.
+    #[inline]
+    pub fn unconfirmed(&self, [stream, peer]: [u32; 2], every: u64, streams: u64) -> u64 {
+        let left = |counter: u32| every.saturating_sub(1).saturating_sub(self.sent[counter as usize]);
+        left(stream).min(left(peer) / streams)
     }
 
     /// Takes note of a synchronous segment.
     #[inline]
-    pub fn confirm(&mut self, counters: [u32; 2]) {
-        counters.iter().for_each(|&counter| self.sent[counter as usize] = 0);
+    pub fn confirm(&mut self, [stream, peer]: [u32; 2]) {
+        self.sent[stream as usize] = 0;
+        self.sent[peer as usize] = 0;
     }
 }

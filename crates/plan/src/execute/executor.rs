@@ -107,6 +107,12 @@ impl<'p> Executor<'p> {
         owns.clear();
         streams.clear();
         streams.extend(plan.hops.iter().zip(&program.dependencies).map(stream));
+        if !in_place {
+            for stream in streams.iter_mut().filter(|stream| stream.kind == Kind::Send) {
+                stream.is_harmless = stream.source == Source::Input;
+                stream.has_followers &= !stream.is_harmless;
+            }
+        }
         if has_output && !in_place {
             for (stream, dependencies) in streams.iter_mut().zip(&program.dependencies) {
                 // What nobody has combined yet is nowhere but in the contribution.
@@ -200,7 +206,7 @@ impl<'p> Executor<'p> {
                     self.resume(hop, transport)?;
                 }
                 Kind::Send if will_be_done < stream.quiet => stream.done = will_be_done,
-                Kind::Send => (0..count).for_each(|_| self.is_sent(hop)),
+                Kind::Send => self.is_sent(hop, count.into()),
                 Kind::Recv => {
                     if will_be_done < stream.quiet {
                         stream.done = will_be_done;
@@ -251,9 +257,12 @@ impl<'p> Executor<'p> {
         let before = stream.done;
         stream.done += count;
         let finished = stream.finished();
-        if let (Some(bounds), true) = (&mut self.bounds, stream.kind != Kind::Send) {
-            bounds.received(hop, stream.segments_between(before, stream.done).1);
-        }
+        let in_step = match &mut self.bounds {
+            Some(bounds) if stream.kind != Kind::Send => {
+                bounds.received(hop, stream.segments_between(before, stream.done).1)
+            }
+            _ => false,
+        };
         if stream.has_followers {
             for &follower in &self.program.dependencies[hop as usize].followers {
                 self.make_due(follower);
@@ -262,7 +271,7 @@ impl<'p> Executor<'p> {
         if finished {
             self.finish(hop);
         }
-        if self.bounds.is_some() {
+        if in_step {
             self.bring_into_step();
         }
     }
@@ -337,9 +346,10 @@ impl<'p> Executor<'p> {
         data.iter().fold(u64::MAX, |until, &d| until.min(self.streams[d as usize].done_until(start)))
     }
 
-    /// Whether the hops that `hop` waits for are done with these units.
+    /// How many segments of `hop` the hops that it waits for are done with, of which it has begun so many.
     #[inline]
-    pub(super) fn is_free(&self, hop: u32, start: u64, units: u64) -> bool {
-        self.free_until(hop, start) >= start + units
+    pub(super) fn free_segments(&self, hop: u32, begun: u64) -> u64 {
+        let stream = &self.streams[hop as usize];
+        stream.segments_before(self.free_until(hop, stream.segment(begun).0))
     }
 }

@@ -46,11 +46,13 @@ impl Bounds {
         self.ahead.push(Reverse(hop));
     }
 
-    /// Takes note of units received by `hop`.
-    pub fn received(&mut self, hop: u32, units: u64) {
+    /// Takes note of units received by `hop`; whether sends may have come into step by that.
+    #[inline]
+    pub fn received(&mut self, hop: u32, units: u64) -> bool {
         if hop < self.in_step {
             self.behind -= units;
         }
+        hop < self.in_step && self.behind <= self.flow.behind
     }
 
     /// A send that has come into step; `next`: the first hop of the list that nobody works on yet.
@@ -69,21 +71,22 @@ impl Bounds {
         })
     }
 
-    /// Takes note of a segment that is sent; whether it is to be confirmed.
-    pub fn start(&mut self, units: u64) -> bool {
+    /// Takes note of units that are sent.
+    #[inline]
+    pub fn start(&mut self, units: u64) {
         self.under_way += units;
-        self.confirms(units)
     }
 
-    /// Takes note that its send is complete; whether it was to be confirmed.
-    pub fn complete(&mut self, units: u64) -> bool {
+    /// Takes note that their sends are complete.
+    #[inline]
+    pub fn complete(&mut self, units: u64) {
         self.under_way -= units;
-        self.confirms(units)
     }
 
-    /// Whether so many units more may be under way.
-    pub fn has_room(&self, units: u64) -> bool {
-        self.under_way + units <= self.flow.unconfirmed
+    /// Units that may be under way besides.
+    #[inline]
+    pub fn room(&self) -> u64 {
+        self.flow.unconfirmed.saturating_sub(self.under_way)
     }
 
     /// The first unfinished send among the hops before `next`, which never waits for those after it, whose receivers

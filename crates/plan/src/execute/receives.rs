@@ -65,31 +65,43 @@ impl Executor<'_> {
     pub(super) fn combine<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
         loop {
             let stream = &self.streams[hop as usize];
-            let segment = stream.done;
-            let (start, units) = stream.segment(segment);
-            if segment == stream.arrived || !self.is_free(hop, start, units) {
+            let (first, arrived) = (stream.done, stream.arrived);
+            if first == arrived {
                 return Ok(());
             }
-            let arrived = stream.landing(segment, (start, units), self.ring);
-            if stream.own.0 < stream.own.1 {
-                for own in stream.own.0..stream.own.1 {
-                    if let Some((input, staged)) = self.owns[own as usize].within(start, units) {
-                        let start = staged.start.wrapping_add(stream.moved);
-                        transport.reduce(input, Place { region: stream.region, start, ..staged })?;
-                    }
+            let end = arrived.min(self.free_segments(hop, first));
+            if end <= first {
+                return Ok(());
+            }
+            for segment in first..end {
+                self.combine_one(hop, segment, transport)?;
+            }
+            self.is_done_with(hop, end - first);
+        }
+    }
+
+    /// Combines a segment that has arrived.
+    #[inline]
+    fn combine_one<T: Transport>(&self, hop: u32, segment: u64, transport: &mut T) -> Result<(), T::Error> {
+        let stream = &self.streams[hop as usize];
+        let (start, units) = stream.segment(segment);
+        if stream.own.0 < stream.own.1 {
+            for own in stream.own.0..stream.own.1 {
+                if let Some((input, staged)) = self.owns[own as usize].within(start, units) {
+                    let start = staged.start.wrapping_add(stream.moved);
+                    transport.reduce(input, Place { region: stream.region, start, ..staged })?;
                 }
-                self.is_done_with(hop, 1);
-                continue;
             }
-            let running = self.locate(self.program.dependencies[hop as usize].source, segment, start, units);
-            if running.region == Region::Stage && !stream.is_direct {
-                transport.reduce(arrived, running)?;
-            } else if stream.is_direct || !self.has_output {
-                transport.reduce(running, arrived)?;
-            } else {
-                transport.reduce(arrived, Place { region: Region::Output, start, units })?;
-            }
-            self.is_done_with(hop, 1);
+            return Ok(());
+        }
+        let arrived = stream.landing(segment, (start, units), self.ring);
+        let running = self.locate(stream.source, segment, start, units);
+        if running.region == Region::Stage && !stream.is_direct {
+            transport.reduce(arrived, running)
+        } else if stream.is_direct || !self.has_output {
+            transport.reduce(running, arrived)
+        } else {
+            transport.reduce(arrived, Place { region: Region::Output, start, units })
         }
     }
 
@@ -109,7 +121,7 @@ impl Executor<'_> {
     /// Has a copy or a shuffle done that is ready.
     pub(super) fn offer_copy<T: Transport>(&mut self, hop: u32, transport: &T) {
         let (start, end) = transport.units(self.hop(hop).parts, self.program.plan.parts);
-        if self.is_free(hop, start, end - start) {
+        if self.free_until(hop, start) >= end {
             self.streams[hop as usize].is_open = false;
             self.copies.push(Reverse(hop));
         }

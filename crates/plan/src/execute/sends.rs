@@ -1,37 +1,54 @@
 //! The sends of an executor: which is next, and whether it may start.
 
 use super::executor::Executor;
-use super::ready::{Key, key, of_key};
+use super::ready::{Key, key, of_key, run_before};
 use super::stream::{NONE, Standing};
-use super::transport::{Place, Region, Transport};
+use super::transport::{Place, Region, Synchronous, Transport};
 use crate::schedule::{Hop, Source};
 
 impl Executor<'_> {
     /// Adds a send to those that are ready if its next segment has its data.
     #[inline]
     pub(super) fn make_ready(&mut self, hop: u32) {
-        let stream = &self.streams[hop as usize];
-        if stream.standing == Standing::Idle {
-            let (start, units) = stream.segment(stream.posted);
-            if self.is_free(hop, start, units) {
-                self.queue(hop, units);
-            }
+        if self.streams[hop as usize].standing == Standing::Idle && self.has_data(hop) {
+            self.queue(hop);
         }
     }
 
-    /// Puts a send whose next segment, of so many units, has its data where it waits for its turn.
+    /// Whether the next segment of a send, if there is one, has its data.
     #[inline]
-    fn queue(&mut self, hop: u32, units: u64) {
+    fn has_data(&mut self, hop: u32) -> bool {
+        let stream = &self.streams[hop as usize];
+        if stream.posted == stream.segments {
+            return false;
+        }
+        let free = self.free_segments(hop, stream.posted);
         let stream = &mut self.streams[hop as usize];
-        let key = key(stream.turn, stream.posted, hop);
-        stream.standing = Standing::Ready;
+        stream.free = free;
+        stream.posted < free
+    }
+
+    /// Puts a send whose next segment has its data where it waits for its turn.
+    fn queue(&mut self, hop: u32) {
+        let stream = &mut self.streams[hop as usize];
         match &mut self.bounds {
             // A token has what it waits for in its plan, and others wait for it.
             Some(bounds) if self.program.plan.hops[hop as usize].parts.count > 0 && !bounds.is_in_step(hop) => {
                 stream.standing = Standing::Ahead;
                 bounds.hold(hop);
             }
-            Some(bounds) if bounds.confirms(units) => bounds.ready.push(key),
+            _ => self.stand(hop),
+        }
+    }
+
+    /// Gives a send its place among those that are ready.
+    #[inline]
+    pub(super) fn stand(&mut self, hop: u32) {
+        let stream = &mut self.streams[hop as usize];
+        stream.standing = Standing::Ready;
+        let key = key(stream.turn, stream.posted, hop);
+        match &mut self.bounds {
+            Some(bounds) if bounds.confirms(stream.segment(stream.posted).1) => bounds.ready.push(key),
             _ => self.ready.push(key),
         }
     }
@@ -40,72 +57,102 @@ impl Executor<'_> {
     #[inline]
     pub(super) fn send<T: Transport>(&mut self, transport: &mut T) -> Result<(), T::Error> {
         while let Some(hop) = self.next_send() {
-            self.send_some(hop, transport)?;
+            self.send_in_turns(hop, transport)?;
         }
         Ok(())
     }
 
-    /// Starts the next segment of `hop`, which has credit, and those after it as long as no other send is ready.
-    fn send_some<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
-        let dependencies = &self.program.dependencies[hop as usize];
-        if self.streams[hop as usize].posted == 0 {
-            self.open(hop, transport);
-        }
-        // What it sends from the input, if it does.
-        let (own, end) = self.streams[hop as usize].own;
-        let own = if own < end { own } else { NONE };
-        let is_alone = self.bounds.is_none() && self.ready.is_empty();
-        // One after another in memory; scratch segments are not.
-        let is_run = is_alone && !matches!(dependencies.source, Source::ScratchOf(_));
+    /// Starts the next segment of `hop`, which has credit, and those after it until another send goes first.
+    pub(super) fn send_some<T: Transport>(&mut self, hop: u32, transport: &mut T) -> Result<(), T::Error> {
         let stream = &self.streams[hop as usize];
-        let ready = stream.segments_before(self.free_until(hop, stream.segment(stream.posted).0));
+        let first_of_others = match &self.bounds {
+            Some(bounds) => self.ready.first().min(bounds.ready.first()),
+            None => self.ready.first(),
+        };
+        let run = run_before(key(stream.turn, stream.posted, hop), first_of_others);
+        let until = stream.posted.saturating_add(run);
+        self.open_at_first(hop, transport);
         loop {
             let stream = &mut self.streams[hop as usize];
-            let peer = &mut self.peers[dependencies.connection as usize];
+            let peer = &mut self.peers[stream.connection as usize];
             let first = stream.posted;
-            let confirms = self.bounds.as_mut().is_some_and(|bounds| bounds.start(stream.segment(first).1));
-            let most = if is_run { ready - first } else { 1 };
+            // One after another in memory; scratch segments are not.
+            let is_run = !matches!(stream.source, Source::ScratchOf(_));
+            let most = if is_run { until.min(stream.free) - first } else { 1 };
             let counters = [stream.counter, peer.counter];
-            let (count, synchronous) = if confirms || peer.unconfirmed >= 2 {
-                self.counts.confirm(counters);
-                (1, true)
-            } else {
-                self.counts.spend(counters, self.every, most)
+            let (count, synchronous) = match &self.bounds {
+                Some(bounds) if bounds.confirms(stream.segment(first).1) => {
+                    self.counts.confirm(counters);
+                    (stream.alike(first, most, bounds.room()), Synchronous::All)
+                }
+                _ if peer.unconfirmed >= 2 => {
+                    self.counts.confirm(counters);
+                    (1, Synchronous::Last)
+                }
+                _ => match self.counts.spend(counters, self.every, most) {
+                    (count, true) => (count, Synchronous::Last),
+                    (count, false) => (count, Synchronous::None),
+                },
             };
             stream.posted += count;
-            if synchronous {
-                peer.unconfirmed += 1;
-                if !confirms {
+            match synchronous {
+                Synchronous::None => {}
+                Synchronous::Last => {
+                    peer.unconfirmed += 1;
                     stream.expect_confirmation();
+                    stream.be_quiet(self.bounds.is_some());
                 }
-                stream.be_quiet(self.bounds.is_some());
+                Synchronous::All => peer.unconfirmed += count as u32,
             }
             let has_credit = peer.unconfirmed < 2;
             let posted = stream.posted;
-            let is_last = posted == stream.segments;
             let (start, units) = stream.segments_between(first, posted);
-            let from = match self.owns.get(own as usize) {
-                Some(own) => {
-                    own.within(start, units).map_or(Place { region: Region::Input, start: 0, units }, |own| own.0)
-                }
-                None => self.locate(dependencies.source, first, start, units),
-            };
-            transport.send(hop, from, synchronous)?;
-            let stream = &mut self.streams[hop as usize];
-            if is_last || posted == ready {
-                stream.standing = Standing::Idle;
-                stream.is_open &= !is_last;
-                return Ok(());
+            if let Some(bounds) = &mut self.bounds {
+                bounds.start(units);
             }
-            if !has_credit || !is_alone {
-                let units = stream.segment(posted).1;
-                self.queue(hop, units);
+            let from = self.sent_from(hop, first, (start, units));
+            transport.send(hop, from, synchronous)?;
+            let ends = posted == self.streams[hop as usize].free;
+            if ends || !has_credit || posted >= until || self.bounds.is_some() {
+                self.go_on_later(hop);
                 return Ok(());
             }
         }
     }
 
+    /// Gives a send that has started segments its place among those that are ready, if it is one of them.
+    #[inline]
+    pub(super) fn go_on_later(&mut self, hop: u32) {
+        let stream = &self.streams[hop as usize];
+        if stream.posted < stream.free || self.has_data(hop) {
+            self.stand(hop);
+            return;
+        }
+        let stream = &mut self.streams[hop as usize];
+        stream.standing = Standing::Idle;
+        stream.is_open &= stream.posted < stream.segments;
+    }
+
+    /// Where the segments of a send from `first` on are, of these units.
+    #[inline]
+    pub(super) fn sent_from(&self, hop: u32, first: u64, (start, units): (u64, u64)) -> Place {
+        let stream = &self.streams[hop as usize];
+        if stream.own.0 == stream.own.1 {
+            return self.locate(stream.source, first, start, units);
+        }
+        // What is not copied to the staging space.
+        let own = self.owns[stream.own.0 as usize].within(start, units);
+        own.map_or(Place { region: Region::Input, start: 0, units }, |own| own.0)
+    }
+
     /// Has the transport know a send, before its first message, and where its segments are counted.
+    #[inline]
+    pub(super) fn open_at_first<T: Transport>(&mut self, hop: u32, transport: &mut T) {
+        if self.streams[hop as usize].posted == 0 {
+            self.open(hop, transport);
+        }
+    }
+
     fn open<T: Transport>(&mut self, hop: u32, transport: &mut T) {
         let Hop { peer, tag, .. } = *self.hop(hop);
         let stream = &mut self.streams[hop as usize];
@@ -121,7 +168,10 @@ impl Executor<'_> {
             if confirmed.is_some() {
                 return confirmed;
             }
-            let next = self.ready.pop()?;
+            let next = self.ready.pop();
+            if next == Key::MAX {
+                return None;
+            }
             if let Some(hop) = self.admit(next) {
                 return Some(hop);
             }
@@ -130,13 +180,13 @@ impl Executor<'_> {
 
     /// The send of that place in the order, if it has credit; if not, it is parked.
     #[inline]
-    fn admit(&mut self, next: Key) -> Option<u32> {
+    pub(super) fn admit(&mut self, next: Key) -> Option<u32> {
         let (hop, segment) = of_key(next);
         let stream = &mut self.streams[hop as usize];
         if stream.standing != Standing::Ready || stream.posted != segment {
             return None;
         }
-        let peer = &mut self.peers[self.program.dependencies[hop as usize].connection as usize];
+        let peer = &mut self.peers[stream.connection as usize];
         if peer.has_credit(hop, stream.posted == stream.done) {
             return Some(hop);
         }
@@ -156,19 +206,21 @@ impl Executor<'_> {
 
     /// The first of the sends that are confirmed one by one, if it goes before `plain` and may be under way.
     #[inline]
-    fn next_confirmed(&mut self, plain: Option<Key>) -> Option<u32> {
+    fn next_confirmed(&mut self, plain: Key) -> Option<u32> {
         let hops = &self.program.plan.hops;
         loop {
-            let first = self.bounds.as_ref()?.ready.first()?;
+            let first = self.bounds.as_ref()?.ready.first();
+            if first == Key::MAX {
+                return None;
+            }
             let (hop, segment) = of_key(first);
             if !self.is_next(hop, segment) {
                 self.bounds.as_mut()?.ready.pop();
                 continue;
             }
             let bounds = self.bounds.as_mut()?;
-            let goes_first = plain.is_none_or(|plain| first < plain);
-            if bounds.has_room(self.streams[hop as usize].segment(segment).1) {
-                return goes_first.then(|| {
+            if self.streams[hop as usize].segment(segment).1 <= bounds.room() {
+                return (first < plain).then(|| {
                     bounds.ready.pop();
                     hop
                 });
@@ -183,41 +235,50 @@ impl Executor<'_> {
         }
     }
 
-    /// Takes note that the transfer of another segment is complete.
+    /// Takes note that the transfers of so many more segments are complete.
     #[inline]
-    pub(super) fn is_sent(&mut self, hop: u32) {
-        self.is_done_with(hop, 1);
+    pub(super) fn is_sent(&mut self, hop: u32, count: u64) {
+        self.is_done_with(hop, count);
         let stream = &mut self.streams[hop as usize];
-        let segment = stream.done - 1;
-        let mut confirmed = stream.is_confirmed(segment);
+        let mut confirmed = stream.confirmed();
         if let Some(bounds) = &mut self.bounds {
-            confirmed |= bounds.complete(stream.segment(segment).1);
+            let (first, last) = (stream.done - count, stream.done - 1);
+            bounds.complete(stream.segments_between(first, stream.done).1);
+            let confirms = |segment| u32::from(bounds.confirms(stream.segment(segment).1));
+            confirmed += (count - 1) as u32 * confirms(first) + confirms(last);
         }
-        if confirmed {
-            self.is_confirmed(hop);
+        if confirmed > 0 {
+            self.is_confirmed(hop, confirmed);
         }
         let stream = &mut self.streams[hop as usize];
         stream.be_quiet(self.bounds.is_some());
-        if stream.standing == Standing::Parked && stream.done == stream.posted {
-            let peer = &self.peers[self.program.dependencies[hop as usize].connection as usize];
-            if peer.has_credit(hop, true) {
-                self.unpark(hop);
-            }
+        if stream.standing == Standing::Parked
+            && stream.done == stream.posted
+            && self.peers[stream.connection as usize].has_credit(hop, true)
+        {
+            self.unpark(hop);
         }
     }
 
-    /// Takes note of a confirmation from the peer of `hop`.
-    fn is_confirmed(&mut self, hop: u32) {
-        let connection = self.program.dependencies[hop as usize].connection as usize;
-        self.peers[connection].unconfirmed -= 1;
-        if self.peers[connection].unconfirmed < 2 {
-            let mut parked = std::mem::take(&mut self.peers[connection].parked);
-            for hop in parked.drain(..) {
-                self.streams[hop as usize].is_listed = false;
-                self.unpark(hop);
-            }
-            self.peers[connection].parked = parked;
+    /// Takes note of so many confirmations from the peer of `hop`.
+    #[inline]
+    fn is_confirmed(&mut self, hop: u32, count: u32) {
+        let connection = self.streams[hop as usize].connection as usize;
+        let peer = &mut self.peers[connection];
+        peer.unconfirmed -= count;
+        if peer.unconfirmed < 2 && !peer.parked.is_empty() {
+            self.unpark_all(connection);
         }
+    }
+
+    /// Lets the sends of a connection that were parked look for credit again.
+    fn unpark_all(&mut self, connection: usize) {
+        let mut parked = std::mem::take(&mut self.peers[connection].parked);
+        for hop in parked.drain(..) {
+            self.streams[hop as usize].is_listed = false;
+            self.unpark(hop);
+        }
+        self.peers[connection].parked = parked;
     }
 
     /// Lets a send that was parked, if it is one, look for credit again.
@@ -231,7 +292,7 @@ impl Executor<'_> {
 
     /// Another send takes the place of `hop`, which has finished, among the first to its peer.
     pub(super) fn let_another_be_first(&mut self, hop: u32) {
-        let connection = self.program.dependencies[hop as usize].connection as usize;
+        let connection = self.streams[hop as usize].connection as usize;
         let finished = |hop: u32| self.streams[hop as usize].finished();
         let first = self.peers[connection].finish(hop, &self.program.connections[connection], finished);
         if first != NONE && self.streams[first as usize].posted == self.streams[first as usize].done {

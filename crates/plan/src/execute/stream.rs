@@ -1,7 +1,7 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
 use super::transport::{Label, Place, Region};
-use crate::schedule::{Action, Dependencies, Hop, Space};
+use crate::schedule::{Action, Dependencies, Hop, Source, Space};
 
 /// No hop, no segment.
 pub(super) const NONE: u32 = u32::MAX;
@@ -36,6 +36,12 @@ pub(super) struct Stream {
     /// Whether others go on when this one is done with a segment, and whether this one waits for others so.
     pub has_followers: bool,
     pub waits_for_data: bool,
+    /// Whether it reads nothing but the contribution, in a buffer that is never written: nobody waits for it segment by
+    /// segment.
+    pub is_harmless: bool,
+    /// Of a send: where its data is, and its connection. Of a combination: what it is combined with.
+    pub source: Source,
+    pub connection: u32,
     /// First unit and one past the last.
     begin: u64,
     end: u64,
@@ -45,6 +51,8 @@ pub(super) struct Stream {
     pub segments: u64,
     /// Segments handed to the transport.
     pub posted: u64,
+    /// Of a send: segments whose data is known to be there.
+    pub free: u64,
     /// Of a combination: segments that have arrived.
     pub arrived: u64,
     /// Segments that are finished: combined, or transferred.
@@ -105,11 +113,15 @@ impl Stream {
             },
             has_followers: !dependencies.followers.is_empty(),
             waits_for_data: !dependencies.data.is_empty(),
+            is_harmless: false,
+            source: dependencies.source,
+            connection: dependencies.connection,
             begin,
             end,
             length,
             segments,
             posted: 0,
+            free: 0,
             arrived: 0,
             done: 0,
             quiet: 0,
@@ -179,7 +191,7 @@ impl Stream {
     /// Up to which unit, of those from `start` on, none is left to this hop.
     #[inline]
     pub fn done_until(&self, start: u64) -> u64 {
-        let is_past = self.end <= start || self.finished();
+        let is_past = self.end <= start || self.finished() || self.is_harmless;
         if is_past { u64::MAX } else { self.begin + self.done * self.length }
     }
 
@@ -206,14 +218,23 @@ impl Stream {
         self.unconfirmed[free] = Some(self.posted - 1);
     }
 
-    /// Whether the completion of `segment` is a confirmation that was waited for.
+    /// How many of the confirmations that are waited for the segments are that are done.
     #[inline]
-    pub fn is_confirmed(&mut self, segment: u64) -> bool {
-        let confirmed = self.unconfirmed[0] == Some(segment);
-        if confirmed {
+    pub fn confirmed(&mut self) -> u32 {
+        let mut confirmed = 0;
+        while self.unconfirmed[0].is_some_and(|segment| segment < self.done) {
             self.unconfirmed = [self.unconfirmed[1], None];
+            confirmed += 1;
         }
         confirmed
+    }
+
+    /// How many segments from `first` on are as long as that one, at most `most`, and have no more than `room` units
+    /// together; at least that one.
+    #[inline]
+    pub fn alike(&self, first: u64, most: u64, room: u64) -> u64 {
+        let full = (self.end - self.begin) / self.length;
+        most.min(full.saturating_sub(first)).min(room / self.length).max(1)
     }
 
     /// Works out how long completions need nothing but counting; `bounded`: by the bounds of an exchange.

@@ -4,7 +4,7 @@
 //! exactly if it contains every contribution once.
 
 use super::layout::Layout;
-use super::transport::{Completed, Label, Place, Region, Transport};
+use super::transport::{Completed, Label, Place, Region, Synchronous, Transport};
 use crate::schedule::{Parts, Rank};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -288,10 +288,14 @@ impl Transport for ThreadTransport {
         self.lines.insert(hop, Line { peer, label, started: 0, reported: 0, finished, wanted });
     }
 
-    fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Fault> {
+    fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Fault> {
         let segments: Vec<Place> = self.segments(hop, from)?;
-        let last = segments.len() - 1;
-        segments.into_iter().enumerate().try_for_each(|(at, from)| self.send_one(hop, from, synchronous && at == last))
+        let first = match synchronous {
+            Synchronous::None => segments.len(),
+            Synchronous::Last => segments.len() - 1,
+            Synchronous::All => 0,
+        };
+        segments.into_iter().enumerate().try_for_each(|(at, from)| self.send_one(hop, from, at >= first))
     }
 
     fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {

@@ -31,6 +31,17 @@ pub struct Place {
 /// The hops of the operations that a [`Transport::poll`] found complete, and how many of each.
 pub type Completed = Vec<(u32, u32)>;
 
+/// Which of several segments must not complete before their receivers have started the matching receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronous {
+    /// None.
+    None,
+    /// The last.
+    Last,
+    /// Every one.
+    All,
+}
+
 /// What a message and its receive must have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
@@ -64,11 +75,10 @@ pub trait Transport {
     fn open(&mut self, hop: u32, peer: Rank, label: Label);
 
     /// Starts the sends of the next segments of `hop`, one or more, which lie one after another: a message for each.
-    /// `synchronous`: the last of them must not complete before the receiver has started the matching receive.
     ///
     /// # Errors
     /// Of the library underneath.
-    fn send(&mut self, hop: u32, from: Place, synchronous: bool) -> Result<(), Self::Error>;
+    fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Self::Error>;
 
     /// Starts the receives of the next segments of `hop`, one or more, which come to lie one after another.
     ///
