@@ -99,27 +99,28 @@ impl MpiTransport<'_> {
     }
 
     /// Takes note of so many requests that a poll has found complete.
-    #[inline]
+    #[inline(always)]
     pub(super) fn complete(&mut self, done: usize, completed: &mut Completed) -> Result<(), Failure> {
         let Self { real, buffers, lines, requests, .. } = self;
         let mut nth = 0;
         while nth < done {
             let hop = requests.stream(nth);
             let line = &mut lines[hop as usize];
-            while nth < done {
-                let (index, status) = requests.found(nth);
-                if !line.queue.has(index) {
-                    break;
-                }
-                let before = line.queue.before(index);
-                if line.receives {
+            if line.receives {
+                for (index, status) in requests.found(nth..done) {
+                    if !line.queue.has(index) {
+                        break;
+                    }
+                    let before = line.queue.before(index);
                     let units = if u64::from(before) + 1 == line.left { line.last_units } else { line.units };
                     if line.doubt.is_some() || !has(real, buffers, units, status) {
                         judge(real, buffers, line, (units, before == 0), status)?;
                     }
+                    line.queue.complete(before);
+                    nth += 1;
                 }
-                line.queue.complete(before);
-                nth += 1;
+            } else {
+                nth += line.queue.complete_all(requests.places(nth..done));
             }
             let reported = requests.report(&mut line.queue);
             line.left -= u64::from(reported);

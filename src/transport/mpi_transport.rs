@@ -170,7 +170,7 @@ impl Transport for MpiTransport<'_> {
         let segments = stream.div_ceil(segment.max(1)).max(1);
         let (units, last_units) = (segment.min(stream), stream - (segments - 1) * segment);
         let tag = self.tag(label, units);
-        let line = Line {
+        let mut line = Line {
             rank: peer,
             peer: self.channel.private.rank(peer),
             label,
@@ -185,7 +185,10 @@ impl Transport for MpiTransport<'_> {
             queue: Queue::EMPTY,
         };
         match self.lines.get_mut(hop as usize) {
-            Some(before) => *before = line,
+            Some(before) => {
+                line.queue = std::mem::replace(&mut before.queue, Queue::EMPTY).emptied();
+                *before = line;
+            }
             // What lies between is not asked for before it is opened.
             None => self.lines.resize(hop as usize + 1, line),
         }

@@ -12,6 +12,7 @@ use crate::real::Real;
 use mpi::ffi::{MPI_Request, MPI_Status};
 use std::collections::VecDeque;
 use std::ffi::c_int;
+use std::ops::Range;
 
 /// Requests of a stream that are shown to the library: segments arrive in twos and threes.
 const SHOWN: u32 = 4;
@@ -53,6 +54,13 @@ impl Queue {
     /// Without any.
     pub const EMPTY: Self = Self { place: NONE, oldest: 0, shown: 0, complete: 0, later: VecDeque::new() };
 
+    /// The same for another stream, in the memory of this one.
+    pub fn emptied(self) -> Self {
+        let mut later = self.later;
+        later.clear();
+        Self { later, ..Self::EMPTY }
+    }
+
     /// How many requests of the stream that have not been reported are older than the one at `index` in the front.
     #[inline]
     pub fn before(&self, index: u32) -> u32 {
@@ -69,6 +77,20 @@ impl Queue {
     #[inline]
     pub fn complete(&mut self, before: u32) {
         self.complete |= 1 << before;
+    }
+
+    /// Takes note that those in the front are complete which are of the stream, up to the first that is not: how many.
+    #[inline]
+    pub fn complete_all(&mut self, places: &[c_int]) -> usize {
+        let mut count = 0;
+        for &index in places {
+            if !self.has(index as u32) {
+                break;
+            }
+            self.complete(self.before(index as u32));
+            count += 1;
+        }
+        count
     }
 
     /// Which of the place's requests comes `nth` after the oldest.
@@ -166,10 +188,16 @@ impl Requests {
         self.owners[self.finished[nth] as usize / SHOWN as usize]
     }
 
-    /// Where the request is in the front that [`Self::test`] found complete as number `nth`, with its status.
+    /// Where the requests are in the front that [`Self::test`] found complete, those of the numbers `which`.
     #[inline]
-    pub fn found(&self, nth: usize) -> (u32, &MPI_Status) {
-        (self.finished[nth] as u32, &self.statuses[nth])
+    pub fn places(&self, which: Range<usize>) -> &[c_int] {
+        &self.finished[which]
+    }
+
+    /// The same, with their statuses.
+    #[inline]
+    pub fn found(&self, which: Range<usize>) -> impl Iterator<Item = (u32, &MPI_Status)> {
+        self.places(which.clone()).iter().map(|&index| index as u32).zip(&self.statuses[which])
     }
 
     /// Takes out the requests of a stream that are complete, up to the first that is not: how many.
@@ -178,13 +206,14 @@ impl Requests {
         let front = &mut self.front[queue.place as usize];
         let reported = queue.complete.trailing_ones();
         queue.complete >>= reported;
-        for nth in 0..reported {
-            // The place of the oldest becomes that of the youngest.
-            match queue.later.pop_front() {
-                Some(request) => front[queue.at(nth)] = request,
-                None => queue.shown -= 1,
-            }
+        // The place of the oldest becomes that of the youngest.
+        let mut moved = 0;
+        while moved < reported {
+            let Some(request) = queue.later.pop_front() else { break };
+            front[queue.at(moved)] = request;
+            moved += 1;
         }
+        queue.shown -= reported - moved;
         queue.oldest = (queue.oldest + reported) % SHOWN;
         if queue.shown == 0 {
             self.owners[queue.place as usize] = NONE;

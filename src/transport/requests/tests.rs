@@ -67,13 +67,13 @@ fn the_oldest_are_shown_and_reported_in_the_order_of_their_starts() {
                 requests.front.as_flattened_mut()[place] = null();
                 requests.finished[nth] = place as c_int;
                 assert_eq!(requests.stream(nth) as usize, stream);
-                assert_eq!(requests.found(nth).0, place as u32);
+                assert_eq!(requests.found(nth..nth + 1).next().map(|found| found.0), Some(place as u32));
                 assert!(queues[stream].has(place as u32), "seed {seed}");
                 assert_eq!(queues[stream].before(place as u32) as usize, at, "seed {seed}");
-                queues[stream].complete(at as u32);
                 model[stream][at].1 = true;
             }
             requests.under_way -= some;
+            assert_eq!(queues[stream].complete_all(requests.places(0..some)), some);
             let reported = requests.report(&mut queues[stream]);
             let mut expected = 0;
             while model[stream].front().is_some_and(|&(_, complete)| complete) {
