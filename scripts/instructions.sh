@@ -26,35 +26,36 @@ per_call() {
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
-# The MPI library's instructions are left out, and start-up and the first call cancel in the difference of 25 calls and
-# 5. Looks for messages in vain, as many as the machine has other things to do, are counted apart, with what a rank does
-# between them.
+# The MPI library's instructions are left out, and start-up and the first call cancel in the differences: 25 calls of 1
+# MiB less 5 for a segment with its share of the call, 25 calls of 4 MiB less 25 of 1 MiB for one at the margin. Looks
+# for messages in vain, as many as the machine has other things to do, are counted apart, with what ranks do between.
 segments() { # family algorithm collective ranks topology
-    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 calls ints=$((1 << 18))
-    [[ $collective == all[tg]* ]] && ints=$((ints / ranks))
-    for calls in 5 25; do
+    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 run
+    for run in 5.1 25.1 25.4; do
+        local ints=$((${run#*.} << 18))
+        [[ $collective == all[tg]* ]] && ints=$((ints / ranks))
         rm -f "$work"/process.*
         NAGARE_TOPOLOGY=$topology NAGARE_ALGORITHM=$collective=$algorithm NAGARE_SEGMENT=8K NAGARE_WAIT=pause \
             "mpirun.$family" -np "$ranks" env LD_PRELOAD="$library" valgrind --tool=callgrind \
-            --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" "$ints" >"$work/log" 2>&1 ||
+            --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "${run%.*}" "$ints" \
+            >"$work/log" 2>&1 ||
             { cat "$work/log" >&2; exit 1; }
-        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | sort >"$work/calls.$calls"
+        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | sort >"$work/run.$run"
     done
-    join "$work/calls.5" "$work/calls.25" | while
-        read -r kind _ sent received own looks vain _ all_sent all_received all_own all_looks all_vain
-    do
-        sent=$((all_sent - sent)) received=$((all_received - received)) own=$((all_own - own))
-        looks=$((all_looks - looks)) vain=$((all_vain - vain))
-        # Of what does both: of a segment sent and one received.
-        local each=$((own / (sent + received)))
-        [[ $kind == both ]] && each=$((2 * own / (sent + received)))
-        printf '%-8s %-18s %-10s %5d %-9s %8d %8d %12d %8d %8d %12d\n' "$family" "$algorithm" "$collective" "$ranks" \
-            "$kind" "$sent" "$received" "$own" $each $looks $vain
-    done
+    join "$work/run.5.1" "$work/run.25.1" | join - "$work/run.25.4" |
+        awk -v row="$(printf '%-8s %-18s %-10s %5d' "$family" "$algorithm" "$collective" "$ranks")" '{
+            # Of ranks that do both: of a segment sent and one received.
+            each = $1 == "both" ? 2 : 1
+            segments = $9 + $10 - $3 - $4
+            margin = ($17 - $11) / ($15 + $16 - $9 - $10)
+            printf "%s %-9s %8d %8d %8.0f %8.0f %8.0f %8d %12d\n", row, $1, $9 - $3, $10 - $4,
+                each * ($11 - $5) / segments, each * margin, ($11 - $5 - segments * margin) / 20 / $2,
+                $12 - $6, $13 - $7
+        }'
 }
 segment_table() {
-    printf '%-8s %-18s %-10s %5s %-9s %8s %8s %12s %8s %8s %12s\n' \
-        MPI algorithm collective ranks these sent received instructions each "in vain" instructions
+    printf '%-8s %-18s %-10s %5s %-9s %8s %8s %8s %8s %8s %8s %12s\n' \
+        MPI algorithm collective ranks these sent received each margin "a call" "in vain" instructions
     for family in openmpi mpich; do
         library=$PWD/target/$family/release/libnagare.so
         [[ -f $library ]] || continue
