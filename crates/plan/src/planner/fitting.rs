@@ -1,0 +1,155 @@
+//! Which algorithm fits a call, by the network's properties and by predicted times, and which others are worth trying.
+
+use super::Planner;
+use crate::algorithm::{ALGORITHMS, Algorithm, Spec};
+use crate::choice;
+use crate::collective::Collective;
+use crate::cost::{self, Prediction, Segments};
+
+/// The same as [`choice::usual`] where all nodes are on one switch: below, the library's own algorithms, which share no
+/// link there either, are often as fast. Measured on star16.
+const fn usual_on_one_switch(collective: Collective) -> u64 {
+    match collective {
+        Collective::Allreduce => 128 << 10,
+        collective if collective.has_blocks_of_all() => 8 << 10,
+        _ => 0,
+    }
+}
+
+/// Most ranks for which Nagare carries out Allgather and Reduce_scatter by default: a plan has a part for every slice
+/// of every block.
+const MOST_BLOCKS: u32 = 1 << 15;
+
+/// Predicted times within this ratio of the least count as equal: Nagare takes the first in the table, which depends
+/// least on overlap.
+const ALIKE: f64 = 1.02;
+
+/// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
+/// noise, no other jobs and no processors.
+const WORTH_TRYING: f64 = 1.5;
+
+/// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
+const PREFERRED: f64 = 0.95;
+
+/// The same where nothing but predictions speaks for ours: below the usual thresholds, where messages count for more
+/// than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
+/// predicted (docs/benchmarks.md, "Below the thresholds").
+const FAR: f64 = 0.6;
+
+/// Most algorithms to measure in the calls of a program.
+const MOST_TRIED: usize = 3;
+
+/// What fits a call, and its prediction where times were compared.
+pub(super) type Fitting = Option<(Algorithm, Option<Prediction>)>;
+
+impl Planner {
+    /// The algorithm with the least predicted time for a vector of `bytes`, with that time and its segment; where times
+    /// are alike, the first in the table. Where a fabric tells all links, but not what messages cost, predictions are
+    /// made for both ends of the range of that cost, and the algorithm is taken that loses the least to the best one at
+    /// the end where it loses more. `None` if Nagare does not choose by predicted time for this collective.
+    pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
+        let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
+        let predicted = candidates.filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));
+        let all: Vec<(Algorithm, Prediction)> = predicted.collect();
+        let best = cost::best_times(all.iter().map(|&(_, prediction)| prediction));
+        let knows_links = self.topology().network().is_some();
+        let weight = |p: Prediction| if knows_links { p.regret(best) } else { p.time };
+        let least = all.iter().map(|&(_, prediction)| weight(prediction)).fold(f64::INFINITY, f64::min);
+        all.into_iter().find(|&(_, prediction)| weight(prediction) <= least * ALIKE)
+    }
+
+    /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI
+    /// library's own are as fast as the links allow.
+    pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
+        self.fitting_predicted(collective, bytes, segments).map(|(algorithm, _)| algorithm)
+    }
+
+    /// The same, with its predicted time and segment where times were compared.
+    pub fn fitting_predicted(
+        &self,
+        collective: Collective,
+        bytes: u64,
+        segments: Segments,
+    ) -> Option<(Algorithm, Option<Prediction>)> {
+        self.fitted.answer((collective, bytes, segments), || self.fit(collective, bytes, segments))
+    }
+
+    fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
+        if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
+            return None;
+        }
+        let fits = |spec: &&Spec| {
+            spec.collectives.contains(&collective)
+                && spec.fits.is_some_and(|fits| fits(self.context_of(spec.algorithm), collective))
+        };
+        if let Some(spec) = ALGORITHMS.iter().find(fits) {
+            return (bytes >= choice::usual(collective)).then_some((spec.algorithm, None));
+        }
+        if self.is_short(collective, bytes) {
+            return self.far_faster(collective, bytes, segments);
+        }
+        self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
+    }
+
+    /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
+    pub fn is_short(&self, collective: Collective, bytes: u64) -> bool {
+        let one_switch = || self.context().grouped().depth_between_nodes() < 2 && self.context().line().lanes() == 1;
+        bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
+    }
+
+    /// For a reduction, what is predicted to be far faster than the library's own. What only moves data is the
+    /// library's below the usual sizes, since measured calls alone tell about it.
+    fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
+        if !collective.reduces() {
+            return None;
+        }
+        let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
+        self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
+    }
+
+    /// Whether an algorithm of ours with this `prediction` is predicted to be far faster than the library's own,
+    /// whatever messages cost; `false` where it is not known what that does.
+    pub fn is_far_faster(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
+        let [cheapest, dearest] = self.topology().message_range();
+        let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
+        let stock = |times| self.stock_time_where(collective, bytes, times);
+        ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
+    }
+
+    /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
+    /// to take little longer, and of exchanges, which nothing predicts, the next in the table. Empty where none fits.
+    pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
+        let Some(fitting) = self.fitting(collective, bytes, segments) else { return Vec::new() };
+        let rows = || ALGORITHMS.iter().filter(|spec| spec.algorithm != fitting);
+        let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
+        let mut others: Vec<(f64, Algorithm)> =
+            rows().filter_map(|spec| Some((time(spec.algorithm)?, spec.algorithm))).collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
+        others.retain(|&(time, _)| time <= least * WORTH_TRYING);
+        let exchanges = rows().filter(|spec| spec.senders.is_some() && spec.collectives.contains(&collective));
+        let exchange = exchanges.map(|spec| spec.algorithm).take(1);
+        // What is predicted to take the same to the last bit does the same: on two nodes all trees are a chain.
+        let mut seen: Vec<f64> = time(fitting).into_iter().collect();
+        others.retain(|&(time, _)| {
+            let is_new = !seen.contains(&time);
+            seen.push(time);
+            is_new
+        });
+        let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
+        [fitting].into_iter().chain(others).chain(exchange).collect()
+    }
+
+    /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
+    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
+    /// nobody has said how fast links are, it must be on slow links too.
+    pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
+        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
+        let [cheapest, _] = self.topology().message_range();
+        let on_slow_links = || {
+            let stock = self.stock_time_where(collective, bytes, cheapest);
+            stock.is_none_or(|stock| prediction.ends[0] <= stock * PREFERRED)
+        };
+        prediction.time <= stock * PREFERRED && (cheapest == 1.0 || on_slow_links())
+    }
+}
