@@ -1,6 +1,6 @@
 //! Whether a class of calls has taken so long that trying other ways than the MPI library's is worth what it costs.
 
-use super::EXCESS;
+use super::settling::EXCESS;
 use std::time::Duration;
 
 /// Nanoseconds that calls of a class must have taken on some rank before anything is tried: of a program that ends soon

@@ -8,54 +8,22 @@
 //!                           b is dropped  settled: a     looked at again, at 64, 256, 1024 … calls
 //! ```
 //!
-//! Between these looks the settled way is measured now and then, so that it is left soon where it has become slow
-//! (`watch.rs`). Before all that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A
-//! measured call begins with all ranks together, so that a rank that comes late is not taken for a slow algorithm, and
-//! costs what it costs the slowest rank.
+//! `looks.rs` says which of these calls are measured, `settling.rs` what is dropped and settled on. Between the looks
+//! the settled way is measured now and then, so that it is left soon where it has become slow (`watch.rs`). Before all
+//! that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A measured call begins with
+//! all ranks together, so that a rank that comes late is not taken for a slow algorithm, and costs what it costs the
+//! slowest rank.
 
 mod earning;
+mod looks;
 mod samples;
+mod settling;
 mod watch;
 
 pub use earning::{Earning, Verdict};
+use looks::FIRST_LOOK;
 use samples::Samples;
 use watch::Watch;
-
-/// Measured calls at most before a way is settled on.
-const TRIALS: u32 = 12;
-
-/// Rounds at most before a way is settled on.
-const ROUNDS: u32 = 3;
-
-/// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure, since connections are opened in it; the library has two in the first round, unless it is
-/// [`CLEAR`]ly slower.
-const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
-
-/// Slower by this ratio than the library in the first round, a way speaks for the others of ours too, which were
-/// predicted to be much like it or slower: they are not tried until calls have earned the time for it.
-const HOPELESS: f64 = 1.4;
-
-/// Where the library's first sample is slower by this ratio than one of ours, the next is taken at so many calls:
-/// programs with fewer long calls are spared it, and an unlucky first sample does little harm.
-const CLEAR: f64 = 1.5;
-const SECOND_SAMPLE: u64 = 8;
-
-/// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
-/// so many of its calls; then those that are not known to be faster are tried no further.
-const EXCESS: f64 = 2.0;
-
-/// Of what the first way, the MPI library, takes, another may take at most this to be preferred.
-const PREFERRED: f64 = 0.97;
-
-/// The first look after settling, in calls; each later one is so many times as many calls after the beginning.
-const FIRST_LOOK: u64 = 64;
-const LATER_LOOKS: u64 = 4;
-
-/// Of the time that calls have taken, looks at other ways may have cost at most this; while there are ways with fewer
-/// than three samples, which may have been unlucky, so much more.
-const REGRET: f64 = 0.02;
-const DOUBT: f64 = 0.08;
 
 /// A settled way that takes this many times what it took, twice, is no longer known: all are tried again.
 const DRIFT: f64 = 1.5;
@@ -218,116 +186,9 @@ impl Trials {
         Some(settled)
     }
 
-    /// Plans measured calls, if any are due.
-    fn plan(&mut self) {
-        match self.settled {
-            None if self.rounds == 0 && self.ways.len() > 1 => {
-                // Where calls are few and long, the first of them counts.
-                self.queue = [1, 0].into_iter().chain(2..self.ways.len()).chain([0]).collect();
-            }
-            None => self.queue = self.tried().collect(),
-            Some(settled) if self.calls >= self.look => {
-                self.look = self.calls.saturating_mul(LATER_LOOKS);
-                let doubtful = |way: &Way| way.samples.count() < 3;
-                let share = REGRET + if self.ways.iter().any(doubtful) { DOUBT } else { 0.0 };
-                let mut budget = self.reference * self.calls as f64 * share - self.regret;
-                let close = self.reference * DROPPED[ROUNDS as usize - 1];
-                let worth = |way: usize| {
-                    way == 0 || !self.ways[way].dropped || doubtful(&self.ways[way]) || self.time(way) <= close
-                };
-                let affordable = |way: &usize| {
-                    let cost = (self.expected(*way) - self.reference).max(0.0);
-                    // Its second sample is only postponed.
-                    let is_taken = cost <= budget || *way == 0 && self.ways[0].samples.count() == 1;
-                    budget -= if is_taken { cost } else { 0.0 };
-                    is_taken
-                };
-                let others = (0..self.ways.len()).filter(|&way| way != settled && worth(way));
-                let others: Vec<usize> = others.filter(affordable).collect();
-                self.queue = others.into_iter().chain([settled]).collect();
-            }
-            Some(settled) if self.calls >= self.watch.next() => self.queue.push(settled),
-            Some(_) => {}
-        }
-    }
-
     /// The ways that are not dropped.
     fn tried(&self) -> impl Iterator<Item = usize> + '_ {
         self.ways.iter().enumerate().filter(|(_, way)| !way.dropped).map(|(at, _)| at)
-    }
-
-    /// After the last measured call of a round, or of a look.
-    fn conclude(&mut self) {
-        if self.settled.is_some() {
-            match self.drifts {
-                0 => self.settle(),
-                // Once may be chance.
-                1 => self.watch.at_once(self.calls),
-                _ => {
-                    let (calls, look, banked) = (self.calls, self.look, self.saved());
-                    let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
-                    let ways = self.ways.iter().map(anew).collect();
-                    *self = Self { ways, calls, look, banked, ..Self::new(self.ways.len()) };
-                }
-            }
-            return;
-        }
-        let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
-        let ratio = DROPPED[self.rounds.min(ROUNDS - 1) as usize];
-        for way in 0..self.ways.len() {
-            self.ways[way].dropped |= self.time(way) > least * ratio;
-        }
-        self.rounds += 1;
-        let left = self.tried().count() as u32;
-        if left < 2 || self.rounds == ROUNDS || self.measured + left > TRIALS {
-            if self.ways[0].samples.count() == 1 {
-                self.look = SECOND_SAMPLE;
-            }
-            self.settle();
-        }
-    }
-
-    /// After a measured call before a way is settled on: what has cost too much, or is much like what has, is tried no
-    /// further.
-    fn give_up_dear_ones(&mut self, way: usize, time: f64) {
-        let library = self.time(0);
-        if way != 0 && library.is_finite() {
-            self.excess += (time / library - 1.0).max(0.0);
-        }
-        let is_hopeless = |way: &Way| way.samples.typical().is_some_and(|time| time > library * HOPELESS);
-        if self.excess <= EXCESS && !(self.rounds == 0 && self.ways[1..].iter().any(is_hopeless)) {
-            return;
-        }
-        let slow: Vec<usize> = self.queue.iter().copied().filter(|&way| way != 0 && self.time(way) > library).collect();
-        slow.into_iter().for_each(|way| self.ways[way].dropped = true);
-        let ways = &self.ways;
-        self.queue.retain(|&way| !ways[way].dropped);
-    }
-
-    /// After a measured call of the first round: where the library is clearly slower, it is tried no further.
-    fn spare_the_library(&mut self) {
-        let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
-        if self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR {
-            self.ways[0].dropped = true;
-            self.queue.retain(|&way| way != 0);
-        }
-    }
-
-    fn settle(&mut self) {
-        let others = (1..self.ways.len()).filter(|&way| self.ways[way].samples.count() > 0);
-        let best = others.min_by(|&a, &b| self.time(a).total_cmp(&self.time(b)));
-        let preferred = best.filter(|&way| self.time(way) <= self.time(0) * PREFERRED);
-        let settled = preferred.unwrap_or(0);
-        self.reference = self.time(settled);
-        self.watch.calm(self.calls, self.reference);
-        self.settled = Some(settled);
-    }
-
-    /// What a call of that way would take: if it was never measured, what the best of ours took.
-    fn expected(&self, way: usize) -> f64 {
-        let known = |way: usize| self.ways[way].samples.typical();
-        let best = || (1..self.ways.len()).filter_map(known).fold(f64::INFINITY, f64::min);
-        known(way).unwrap_or_else(best)
     }
 
     fn time(&self, way: usize) -> f64 {

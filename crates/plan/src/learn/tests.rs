@@ -1,3 +1,4 @@
+use super::settling::TRIALS;
 use super::*;
 use proptest::prelude::*;
 use std::time::Duration;

@@ -1,0 +1,103 @@
+//! When a way is tried no further, and which one is settled on.
+
+use super::{Trials, Way};
+
+/// Measured calls at most before a way is settled on.
+pub(super) const TRIALS: u32 = 12;
+
+/// Rounds at most before a way is settled on.
+const ROUNDS: u32 = 3;
+
+/// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
+/// the least sure, since connections are opened in it; the library has two in the first round, unless it is
+/// [`CLEAR`]ly slower.
+const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
+
+/// A dropped way is looked at again only if it is slower than the settled one by at most this ratio.
+pub(super) const STILL_CLOSE: f64 = DROPPED[ROUNDS as usize - 1];
+
+/// Where a way of ours is slower than the library by this ratio in the first round, the others of ours are not tried
+/// either until calls have earned the time for it: they were predicted to be much like it or slower.
+const HOPELESS: f64 = 1.4;
+
+/// Where the library's first sample is slower by this ratio than one of ours, its second is taken only after so many
+/// calls: programs with fewer long calls are spared it, and an unlucky first sample does little harm.
+const CLEAR: f64 = 1.5;
+const SECOND_SAMPLE: u64 = 8;
+
+/// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
+/// so many of its calls; then those that are not known to be faster are tried no further.
+pub(super) const EXCESS: f64 = 2.0;
+
+/// Of what the first way, the MPI library, takes, another may take at most this to be preferred.
+const PREFERRED: f64 = 0.97;
+
+impl Trials {
+    /// After the last measured call of a round, or of a look.
+    pub(super) fn conclude(&mut self) {
+        if self.settled.is_some() {
+            match self.drifts {
+                0 => self.settle(),
+                // Once may be chance.
+                1 => self.watch.at_once(self.calls),
+                _ => {
+                    let (calls, look, banked) = (self.calls, self.look, self.saved());
+                    let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
+                    let ways = self.ways.iter().map(anew).collect();
+                    *self = Self { ways, calls, look, banked, ..Self::new(self.ways.len()) };
+                }
+            }
+            return;
+        }
+        let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
+        let ratio = DROPPED[self.rounds.min(ROUNDS - 1) as usize];
+        for way in 0..self.ways.len() {
+            self.ways[way].dropped |= self.time(way) > least * ratio;
+        }
+        self.rounds += 1;
+        let left = self.tried().count() as u32;
+        if left < 2 || self.rounds == ROUNDS || self.measured + left > TRIALS {
+            if self.ways[0].samples.count() == 1 {
+                self.look = SECOND_SAMPLE;
+            }
+            self.settle();
+        }
+    }
+
+    /// After a measured call before a way is settled on: what has cost too much, or is much like what has, is tried no
+    /// further.
+    pub(super) fn give_up_dear_ones(&mut self, way: usize, time: f64) {
+        let library = self.time(0);
+        if way != 0 && library.is_finite() {
+            self.excess += (time / library - 1.0).max(0.0);
+        }
+        let is_hopeless = |way: &Way| way.samples.typical().is_some_and(|time| time > library * HOPELESS);
+        if self.excess <= EXCESS && !(self.rounds == 0 && self.ways[1..].iter().any(is_hopeless)) {
+            return;
+        }
+        let slow: Vec<usize> = self.queue.iter().copied().filter(|&way| way != 0 && self.time(way) > library).collect();
+        slow.into_iter().for_each(|way| self.ways[way].dropped = true);
+        let ways = &self.ways;
+        self.queue.retain(|&way| !ways[way].dropped);
+    }
+
+    /// After a measured call of the first round: where the library is clearly slower, it is tried no further.
+    pub(super) fn spare_the_library(&mut self) {
+        let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
+        if self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR {
+            self.ways[0].dropped = true;
+            self.queue.retain(|&way| way != 0);
+        }
+    }
+
+    /// Settles on the fastest way, on the library's where none of ours is clearly faster.
+    fn settle(&mut self) {
+        let others = (1..self.ways.len()).filter(|&way| self.ways[way].samples.count() > 0);
+        let best = others.min_by(|&a, &b| self.time(a).total_cmp(&self.time(b)));
+        let preferred = best.filter(|&way| self.time(way) <= self.time(0) * PREFERRED);
+        let settled = preferred.unwrap_or(0);
+        self.reference = self.time(settled);
+        self.watch.calm(self.calls, self.reference);
+        self.settled = Some(settled);
+    }
+}
