@@ -1,7 +1,8 @@
 //! Whether no two messages of any round meet on a link, for schedules too large to keep whole.
 
 use super::check::{CheckError, check_hosts, placed};
-use super::model::{DirectedLink, Fabric};
+use super::ids::DirectedLink;
+use super::model::Fabric;
 use super::placement::Placement;
 use super::router::Router;
 use serde::Serialize;

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::model::{Adapter, DirectedLink, Fabric, Routing};
+use super::ids::{Adapter, DirectedLink};
+use super::model::{Fabric, Routing};
 use super::placement::Placement;
 use super::router::Router;
 

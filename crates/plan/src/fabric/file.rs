@@ -25,21 +25,25 @@
 //! "n[4-7]" = "s0"
 //! ```
 //! or, in place of hosts, switches and links, `[generator]` with a `kind` and its parameters
-//! ([`Generator`]); `bandwidth` and `latency` are then given there, as one number or one per tier.
+//! ([`Generator`](super::Generator)); `bandwidth` and `latency` are then given there, as one number or one per tier.
+//!
+//! `file/raw.rs`: the file as it is written; `file/listed.rs`, `file/generated.rs`: its two forms; `file/write.rs`: a
+//! fabric as such a file.
 
-use std::collections::HashSet;
+mod generated;
+mod listed;
+mod raw;
+mod write;
+
 use std::ops::Range;
 
 use toml::Spanned;
 
-use super::build::{FabricBuilder, LinkRate, MAX_NODES};
 use super::error::{BuildError, FabricError};
-use super::file_raw::{OneOrMore, RawFile, RawGenerator, RawLink, RawRoutes};
-use super::generator::{Generator, TierRates};
 use super::level_choice::LevelChoice;
 use super::model::{Fabric, MessageCost, Routing};
-use super::names::{PatternError, expand};
 use crate::quoted::{cut, quoted};
+use raw::RawFile;
 
 /// Longest text [`Fabric::from_toml`] accepts.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
@@ -162,177 +166,5 @@ impl Reader<'_> {
             return Err(self.error(Some(given.span()), message));
         }
         Ok(name.clone())
-    }
-
-    /// With a generator the explicit lists have no meaning.
-    fn generator_alone(&self, raw: &RawFile) -> Result<(), FabricError> {
-        let first = |list: &[Spanned<String>]| list.first().map(Spanned::span);
-        let given = [
-            ("hosts", first(&raw.hosts)),
-            ("switches", first(&raw.switches)),
-            ("link", raw.link.first().map(Spanned::span)),
-            ("bandwidth", raw.bandwidth.as_ref().map(Spanned::span)),
-            ("latency", raw.latency.as_ref().map(Spanned::span)),
-            ("torus", raw.torus.as_ref().map(Spanned::span)),
-        ];
-        for (key, span) in given {
-            if span.is_some() {
-                let message = format!(
-                    "'{key}' beside [generator]; expected only name, queue, message_latency, message_gap, routing, \
-                     levels and routes beside it"
-                );
-                return Err(self.error(span, message));
-            }
-        }
-        Ok(())
-    }
-
-    fn listed(
-        &self,
-        raw: &RawFile,
-        name: &str,
-        declared: &mut Vec<(String, Range<usize>)>,
-    ) -> Result<FabricBuilder, FabricError> {
-        if raw.hosts.is_empty() {
-            let message = "no hosts; expected hosts = [\"n[0-7]\", ...] or a [generator] table";
-            return Err(self.error(None, message));
-        }
-        let mut b = FabricBuilder::new(name);
-        for (list, host) in [(&raw.hosts, true), (&raw.switches, false)] {
-            for pattern in list {
-                for name in self.at(pattern.span(), expand(pattern.as_ref()))? {
-                    let add = if host { b.host(&name) } else { b.switch(&name) };
-                    self.at(pattern.span(), add)?;
-                    declared.push((name, pattern.span()));
-                }
-            }
-        }
-        for link in &raw.link {
-            self.link(&mut b, raw, link)?;
-        }
-        Ok(b)
-    }
-
-    fn link(&self, b: &mut FabricBuilder, raw: &RawFile, link: &Spanned<RawLink>) -> Result<(), FabricError> {
-        let l = link.as_ref();
-        let default = |value: &Option<Spanned<f64>>| value.as_ref().map(|v| *v.as_ref());
-        let Some(mbit) = l.bandwidth.or(default(&raw.bandwidth)) else {
-            let message = "the link has no bandwidth; expected bandwidth = Mbit/s here or at the top of the file";
-            return Err(self.error(Some(link.span()), message));
-        };
-        let latency_us = l.latency.or(default(&raw.latency));
-        let rate = LinkRate {
-            mbit,
-            latency_us: latency_us.unwrap_or(super::DEFAULT_LATENCY_US),
-            parallel: l.parallel.unwrap_or(1),
-        };
-        let ends = [self.expand_all(&l.from)?, self.expand_all(&l.to)?];
-        for (names, place) in ends.iter().zip([&l.from, &l.to]) {
-            let mut seen = HashSet::new();
-            if let Some(again) = names.iter().find(|name| !seen.insert(*name)) {
-                // Two links of a host are two adapters, and nobody says that in such a way.
-                return Err(self.error(Some(place.span()), format!("'{again}' is in the list twice; expected it once")));
-            }
-        }
-        for from in &ends[0] {
-            for to in &ends[1] {
-                b.link(from, to, rate).map_err(|e| {
-                    let at_to = matches!(&e, BuildError::UnknownName(name) if name == to);
-                    let end = if at_to { &l.to } else { &l.from };
-                    self.error(Some(end.span()), e)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn expand_all(&self, names: &Spanned<OneOrMore<String>>) -> Result<Vec<String>, FabricError> {
-        let mut all = Vec::new();
-        for pattern in &names.as_ref().0 {
-            all.extend(self.at(names.span(), expand(pattern))?);
-            // A list of a few bytes for each pattern could ask for more than all memory.
-            if all.len() > MAX_NODES {
-                return Err(self.error(Some(names.span()), PatternError::TooMany(quoted(pattern))));
-            }
-        }
-        if all.is_empty() {
-            return Err(self.error(Some(names.span()), "no names; expected at least one"));
-        }
-        Ok(all)
-    }
-
-    fn routes(&self, b: &mut FabricBuilder, switch: &Spanned<String>, table: &RawRoutes) -> Result<(), FabricError> {
-        for (hosts, next) in table {
-            for host in self.at(hosts.span(), expand(hosts.as_ref()))? {
-                b.route(switch.as_ref(), &host, next.as_ref()).map_err(|e| {
-                    let at_switch = match &e {
-                        BuildError::RoutesOfHost(_) => true,
-                        BuildError::UnknownName(name) => name == switch.as_ref(),
-                        _ => false,
-                    };
-                    let key = if at_switch { switch } else { hosts };
-                    self.error(Some(key.span()), e)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn generated(&self, raw: &Spanned<RawGenerator>, name: &str) -> Result<FabricBuilder, FabricError> {
-        let g = raw.as_ref();
-        let kind = g.kind.as_ref().as_str();
-        let takes: &[&str] = match kind {
-            "star" => &["hosts"],
-            "tree" => &["children"],
-            "fat-tree" => &["ports", "levels", "hosts_per_leaf"],
-            "mlfm" => &["ports"],
-            "torus" => &["dims", "hosts_per_switch"],
-            _ => {
-                let message = format!("unknown generator '{kind}'; expected star, tree, fat-tree, mlfm or torus");
-                return Err(self.error(Some(g.kind.span()), message));
-            }
-        };
-        let given = [
-            ("hosts", g.hosts.as_ref().map(Spanned::span)),
-            ("children", g.children.as_ref().map(Spanned::span)),
-            ("ports", g.ports.as_ref().map(Spanned::span)),
-            ("levels", g.levels.as_ref().map(Spanned::span)),
-            ("hosts_per_leaf", g.hosts_per_leaf.as_ref().map(Spanned::span)),
-            ("dims", g.dims.as_ref().map(Spanned::span)),
-            ("hosts_per_switch", g.hosts_per_switch.as_ref().map(Spanned::span)),
-        ];
-        for (key, span) in given {
-            if span.is_some() && !takes.contains(&key) {
-                let takes = takes.join(", ");
-                let message = format!(
-                    "'{key}' is not a parameter of the {kind} generator; expected {takes}, bandwidth or latency"
-                );
-                return Err(self.error(span, message));
-            }
-        }
-        let missing = || {
-            let message = format!("the {kind} generator has no {0}; expected {0} = ...", takes[0]);
-            self.error(Some(g.kind.span()), message)
-        };
-        let number = |value: &Option<Spanned<u32>>| value.as_ref().map(|v| *v.as_ref());
-        let list = |value: &Option<Spanned<Vec<u32>>>| value.as_ref().map(|v| v.as_ref().clone());
-        let generator = match kind {
-            "star" => Generator::Star { hosts: number(&g.hosts).ok_or_else(missing)? },
-            "tree" => Generator::Tree { children: list(&g.children).ok_or_else(missing)? },
-            "fat-tree" => Generator::FatTree {
-                ports: number(&g.ports).ok_or_else(missing)?,
-                levels: g.levels.as_ref().map_or(3, |tiers| tiers.as_ref().0),
-                hosts_per_leaf: number(&g.hosts_per_leaf),
-            },
-            "mlfm" => Generator::Mlfm { ports: number(&g.ports).ok_or_else(missing)? },
-            _ => Generator::Torus {
-                dims: list(&g.dims).ok_or_else(missing)?,
-                hosts_per_switch: number(&g.hosts_per_switch).unwrap_or(1),
-            },
-        };
-        let values = |v: &Spanned<OneOrMore<f64>>| v.as_ref().0.clone();
-        let rates =
-            TierRates { mbit: values(&g.bandwidth), latency_us: g.latency.as_ref().map_or_else(Vec::new, values) };
-        self.at(g.kind.span(), generator.builder(name, &rates))
     }
 }

@@ -10,8 +10,9 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 use super::error::BuildError;
+use super::ids::NodeId;
 use super::level_choice::LevelChoice;
-use super::model::{Fabric, NodeId};
+use super::model::Fabric;
 use crate::quoted::quoted;
 
 /// Tiers of switches that are looked at; no machine has more levels, and every one takes memory for all hosts.

@@ -4,7 +4,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::groups::Level;
-use super::model::{Adapter, Fabric, HostId, adapter_of};
+use super::ids::{Adapter, HostId, adapter_of};
+use super::model::Fabric;
 
 /// The host of every rank.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use super::model::{Adapter, DirectedLink, Fabric, NodeId, Routing};
+use super::ids::{Adapter, DirectedLink, NodeId};
+use super::model::{Fabric, Routing};
 use super::routing::{Shortest, pick};
 use crate::scrambled;
 

@@ -20,7 +20,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::error::BuildError;
-use super::model::{Adapter, DirectedLink, Fabric, HostId, NodeId, Routing};
+use super::ids::{Adapter, DirectedLink, HostId, NodeId};
+use super::model::{Fabric, Routing};
 
 const FAR: u32 = u32::MAX;
 /// What a hop counts in [`Shortest::far`].

@@ -6,7 +6,7 @@
 
 use super::Overload;
 use super::flows::Flows;
-use crate::fabric::model::{DirectedLink, HostId};
+use crate::fabric::ids::{DirectedLink, HostId};
 
 /// Stretches shorter than a nanosecond are rounding.
 const SHORTEST: f64 = 1e-3;

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use super::super::model::{DirectedLink, HostId};
+use super::super::ids::{DirectedLink, HostId};
 
 /// Flows that end within a picosecond end together, whatever rounding says; microseconds.
 const SAME: f64 = 1e-6;

@@ -25,7 +25,8 @@ use thiserror::Error;
 
 use self::order::Order;
 use self::player::Player;
-use super::model::{Adapter, DirectedLink, Fabric};
+use super::ids::{Adapter, DirectedLink};
+use super::model::Fabric;
 use crate::schedule::{Parts, ProgramError, Rank, Schedule, Space};
 
 /// A stretch of time in which more is on its way to a link than it can carry.

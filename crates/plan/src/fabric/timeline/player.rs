@@ -8,7 +8,8 @@ use super::busy::Busy;
 use super::flows::{Flows, Way};
 use super::order::{Order, Ready};
 use super::{LinkTime, Timeline, TimelineError};
-use crate::fabric::model::{Adapter, DirectedLink, Fabric};
+use crate::fabric::ids::{Adapter, DirectedLink};
+use crate::fabric::model::Fabric;
 use crate::fabric::router::Router;
 use crate::schedule::Rank;
 

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde::{Serialize, Serializer};
 
-use super::model::{Fabric, NodeId, Routing};
+use crate::fabric::ids::NodeId;
+use crate::fabric::model::{Fabric, Routing};
 
 #[derive(Serialize)]
 struct Listed<'f> {
