@@ -1,0 +1,161 @@
+use super::*;
+use crate::collective::Collective;
+use crate::fabric::{Fabric, HostId};
+use crate::stock::{Library, Stock};
+use crate::topology::Topology;
+use std::sync::Arc;
+
+const FREE: Limits = Limits { segment: None, window: None, message: 4096 };
+
+/// 16 ranks on four nodes.
+fn planner() -> Planner {
+    Planner::new(Topology::of_nodes((0..16).map(|rank| rank / 4).collect()).expect("a topology"))
+}
+
+fn decide(rules: &str, collective: Collective, bytes: u64, limits: &Limits) -> Result<Decision, Reason> {
+    let rules = Rules::parse(rules).expect("rules");
+    Decision::new(&planner(), &rules, &Call { collective, bytes, ranks: 16, nodes: 4 }, limits, false)
+}
+
+#[test]
+fn a_prediction_is_that_of_what_runs() {
+    let free = decide("bcast=chain", Collective::Bcast, 1 << 20, &FREE).expect("forced");
+    let expected = planner().predicted(Collective::Bcast, Algorithm::Chain, 1 << 20, Segments::AtMost(4096));
+    assert!(expected.is_some());
+    assert_eq!(free, Decision { algorithm: Algorithm::Chain, prediction: expected });
+    let chosen = decide("", Collective::Bcast, 1 << 20, &FREE).expect("fitting");
+    let of = |algorithm| planner().predicted(Collective::Bcast, algorithm, 1 << 20, Segments::AtMost(4096));
+    assert_eq!(chosen.prediction, of(chosen.algorithm));
+}
+
+#[test]
+fn an_exchange_takes_as_long_as_a_host_s_link_is_busy() {
+    let call = Call { collective: Collective::Alltoall, bytes: 1 << 20, ranks: 16, nodes: 4 };
+    let decision = decide("", call.collective, call.bytes, &FREE).expect("fitting");
+    assert_eq!(decision.prediction, None);
+    // 48 blocks at 10 Gbit/s.
+    let link_busy = 48.0 * f64::from(1 << 20) * 0.8;
+    let time = decision.time(&planner(), &call);
+    assert!((link_busy..1.1 * link_busy).contains(&time), "{time} {link_busy}");
+    let bcast = Call { collective: Collective::Bcast, ..call };
+    let decision = decide("", bcast.collective, bcast.bytes, &FREE).expect("fitting");
+    assert_eq!(decision.time(&planner(), &bcast), decision.prediction.expect("predicted").time);
+}
+
+/// 16 nodes of which nothing else is known, beside Open MPI: what is predicted to be clearly faster than its own is
+/// preferred.
+#[test]
+fn what_is_not_clearly_faster_than_the_library_is_the_library_s() {
+    let decide = |bytes, most_both_ways, is_measured| {
+        let topology = Topology::of_nodes((0..16).collect()).expect("a topology");
+        let planner = Planner::new(topology).with_stock(Stock::new(Library::OpenMpi4, most_both_ways));
+        let call = Call { collective: Collective::Allreduce, bytes, ranks: 16, nodes: 16 };
+        let limits = Limits { message: 65280, ..FREE };
+        Decision::new(&planner, &Rules::default(), &call, &limits, is_measured).map(|decision| decision.algorithm)
+    };
+    assert_eq!(decide(256 << 10, 65280, false), Ok(Algorithm::HalvingDoubling));
+    assert_eq!(decide(4 << 20, 65280, false), Ok(Algorithm::Ring));
+    // Where exchanges do not take turns, Rabenseifner's algorithm is as fast on one switch.
+    assert_eq!(decide(256 << 10, u64::MAX, false), Err(Reason::Faster));
+    assert!(decide(256 << 10, u64::MAX, true).is_ok(), "measured calls tell");
+}
+
+/// So many hosts of 100 Mbit/s on one switch, and Open MPI where the library is known.
+fn star(hosts: u32, is_known: bool) -> Planner {
+    let links = format!("[[link]]\nfrom = \"n[0-{}]\"\nto = \"s\"\nbandwidth = 100\nlatency = 5\n", hosts - 1);
+    let text = format!("queue = 128\nhosts = [\"n[0-{}]\"]\nswitches = [\"s\"]\n{links}", hosts - 1);
+    let fabric = Arc::new(Fabric::from_toml(&text, "star").expect("a fabric"));
+    let topology = Topology::of_nodes((0..hosts).collect()).expect("a topology");
+    let placed: Vec<HostId> = (0..hosts).map(HostId).collect();
+    let planner = Planner::new(topology.on_network(fabric, &placed));
+    if is_known { planner.with_stock(Stock::new(Library::OpenMpi4, 65280)) } else { planner }
+}
+
+/// On seven, nine or thirteen hosts of 100 Mbit/s the library's own steps, made for powers of two, are predicted to
+/// take about twice as long as shifts, whatever messages cost; on eight they are as fast.
+#[test]
+fn below_the_usual_sizes_what_is_far_faster_runs() {
+    let decide = |hosts: u32, collective, bytes, is_known| {
+        let planner = star(hosts, is_known);
+        let call = Call { collective, bytes, ranks: hosts, nodes: hosts };
+        let limits = Limits { message: 65280, ..FREE };
+        Decision::new(&planner, &Rules::default(), &call, &limits, false).map(|decision| decision.algorithm)
+    };
+    for bytes in [16 << 10, 32 << 10] {
+        for hosts in [7, 9, 13] {
+            let what = (hosts, bytes);
+            assert_eq!(decide(hosts, Collective::Allreduce, bytes, true), Ok(Algorithm::HalvingDoubling), "{what:?}");
+            let unknown = decide(hosts, Collective::Allreduce, bytes, false);
+            assert_eq!(unknown, Err(Reason::Small), "{what:?}: nobody knows what the library does");
+        }
+        assert_eq!(decide(8, Collective::Allreduce, bytes, true), Err(Reason::Small), "{bytes}");
+    }
+    assert_eq!(decide(9, Collective::Allreduce, 8 << 10, true), Err(Reason::Small), "messages may cost more");
+    assert_eq!(decide(9, Collective::Allreduce, (8 << 10) - 1, true), Err(Reason::Small));
+    assert_eq!(decide(9, Collective::Allgather, 4 << 10, true), Err(Reason::Small), "measured, not predicted");
+}
+
+/// As predicted, a Bcast of 64 KiB takes Open MPI 4.1 more than twice as long as ours, an Allreduce of 128 KiB,
+/// whose steps are the same among eight, as long.
+#[test]
+fn calls_begin_with_what_is_far_faster() {
+    let begins = |collective, bytes, is_known| {
+        let (planner, limits) = (star(8, is_known), Limits { message: 65280, ..FREE });
+        let call = Call { collective, bytes, ranks: 8, nodes: 8 };
+        let decision = Decision::new(&planner, &Rules::default(), &call, &limits, true).expect("ours");
+        decision.is_far_faster(&planner, &call)
+    };
+    assert!(begins(Collective::Bcast, 64 << 10, true));
+    assert!(!begins(Collective::Bcast, 64 << 10, false), "nobody knows what the library does");
+    assert!(!begins(Collective::Allreduce, 128 << 10, true));
+    assert!(!begins(Collective::Alltoall, 64 << 10, true), "nothing predicts exchanges");
+}
+
+/// What is predicted of the library decides about sums alone, but for what calls begin with: of all else measured
+/// calls tell, and where nobody measures, what runs is what ran before anything was predicted.
+#[test]
+fn what_the_library_takes_to_move_data_decides_nothing() {
+    let moving = Collective::ALL.into_iter().filter(|collective| !collective.reduces());
+    let mut faster = 0;
+    for (collective, nodes) in moving.flat_map(|collective| [2, 8, 16].map(|nodes| (collective, nodes))) {
+        let ranks = nodes * 2;
+        let planner = || Planner::new(Topology::of_nodes((0..ranks).map(|rank| rank / 2).collect()).expect("nodes"));
+        for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich] {
+            let beside = planner().with_stock(Stock::new(library, 65280));
+            for bytes in (10..24).map(|power| 1 << power) {
+                let call = Call { collective, bytes, ranks, nodes };
+                let limits = Limits { message: 65280, ..FREE };
+                let decide = |planner: &Planner, is_measured| {
+                    Decision::new(planner, &Rules::default(), &call, &limits, is_measured)
+                };
+                let alone = decide(&planner(), false);
+                assert_eq!(decide(&beside, false), alone, "{library:?} {call:?}");
+                assert_eq!(decide(&beside, true), alone, "{library:?} {call:?}");
+                let stock = beside.stock_time(collective, bytes).expect("predicted");
+                let ours = alone.ok().and_then(|decision| decision.prediction);
+                faster += u32::from(ours.is_some_and(|ours| ours.time > stock));
+            }
+        }
+    }
+    assert!(faster > 0, "the predictions of the library matter somewhere");
+}
+
+#[test]
+fn reasons_are_those_of_the_rules() {
+    assert_eq!(decide("bcast=stock", Collective::Bcast, 1 << 20, &FREE), Err(Reason::Asked));
+    assert_eq!(decide("", Collective::Bcast, 1, &FREE), Err(Reason::Small));
+}
+
+#[test]
+fn elements_are_never_split_and_the_user_s_word_holds() {
+    let told = Limits { segment: Some(1000), window: Some(3), message: 4096 };
+    let decision = decide("reduce=chain", Collective::Reduce, 1 << 20, &told).expect("forced");
+    let pacing = |limits, unit| decision.pacing(&planner(), limits, 1 << 20, unit);
+    assert_eq!(pacing(&told, 24), Pacing { segment: 41, window: 3, flow: None });
+    assert_eq!(pacing(&told, 3000), Pacing { segment: 1, window: 3, flow: None }, "an element is larger");
+    let exchange = decide("alltoall=xor", Collective::Alltoall, 1 << 16, &told).expect("forced");
+    let pacing = exchange.pacing(&planner(), &told, 1 << 16, 1);
+    assert_eq!((pacing.segment, pacing.window), (1000, 3));
+    assert!(pacing.flow.is_none_or(|flow| flow.confirmed <= 1000), "{pacing:?}");
+    assert!(exchange.pacing(&planner(), &FREE, 1 << 16, 1).segment <= FREE.most());
+}
