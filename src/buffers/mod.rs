@@ -10,4 +10,5 @@ pub mod device;
 pub mod memory;
 pub mod numbers;
 pub mod packed;
+pub mod side;
 mod typemap;

@@ -5,8 +5,8 @@
 
 use super::arguments::Arguments;
 use super::sides::Sides;
-use crate::buffers::blocks::Side;
 use crate::buffers::datatype::{self, Shape};
+use crate::buffers::side::Side;
 use crate::comm::learning::{Beginning, Class, Unasked};
 use crate::comm::placement::Placement;
 use crate::comm::record::Communicator;

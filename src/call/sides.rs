@@ -1,9 +1,10 @@
 //! The blocks of a call: where they are in the buffers, by count and place of each rank.
 
 use super::arguments::{Arguments, Form};
-use crate::buffers::blocks::{Blocks, Side};
+use crate::buffers::blocks::Blocks;
 use crate::buffers::contents::extent;
 use crate::buffers::datatype::Typed;
+use crate::buffers::side::Side;
 use crate::comm::record::Communicator;
 use crate::real::Real;
 use mpi::ffi::MPI_Datatype;
