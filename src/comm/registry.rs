@@ -6,15 +6,19 @@
 //!                   MPI_Comm_free ─► delete ─┘         the handle's value may come again, but not before that
 //! ```
 
+mod all;
+mod closing;
+
+pub use all::{close, kinds, learned, open};
+pub use closing::Closing;
+
 use super::duplicates::DUPLICATES;
 use super::record::Communicator;
 use super::witness::Witness;
 use crate::boundary::panics::guard;
-use crate::boundary::thread_list::ThreadList;
 use crate::real::Real;
-use crate::report::kinds::Kinds;
-use crate::report::learned::Learned;
 use crate::world::shim::{Shim, shim};
+use closing::is_closing;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
@@ -50,33 +54,6 @@ pub fn deletions() -> u64 {
     DELETIONS.load(Ordering::Acquire)
 }
 
-thread_local! {
-    /// Handles of the communicators that this thread is freeing. Another thread may be given such a handle for one that
-    /// it makes.
-    static CLOSING: ThreadList<usize> = const { ThreadList::new() };
-}
-
-/// A communicator that the program is freeing in this thread.
-pub struct Closing(usize);
-
-impl Closing {
-    /// From now on, until what is returned is dropped, this thread's calls on `comm` are the library's: its attributes
-    /// are deleted one after another, ours among them, and the callbacks of others may call collectives. All ranks are
-    /// in the function that frees it, so all do alike.
-    pub fn new(comm: MPI_Comm) -> Self {
-        let handle = comm.0 as usize;
-        CLOSING.with(|list| list.change(|closing| closing.push(handle)));
-        RECENT.set(NO_RECENT);
-        Self(handle)
-    }
-}
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        CLOSING.with(|list| list.change(|closing| closing.retain(|&handle| handle != self.0)));
-    }
-}
-
 /// The attribute key, and the communicators that have a record.
 struct Registry {
     keyval: OnceCell<c_int>,
@@ -93,64 +70,6 @@ static REGISTRY: Registry = Registry {
     attaching: Mutex::new(()),
     witness: OnceCell::new(),
 };
-
-/// Opens the world for calls: collective over it. Makes what handles are tested with; no communicator is made later,
-/// inside a call.
-pub fn open(shim: &Shim) {
-    let enabled = shim.setup().config.enable;
-    if let Some(witness) = enabled.then(|| Witness::new(shim.real)).flatten() {
-        // The world is entered once.
-        let _ = REGISTRY.witness.set(witness);
-    }
-    shim.open();
-}
-
-/// Leaves the world, at the start of its finalisation: collective over it, when no call asks for a record any more.
-/// Frees all private communicators that are left, the key, and what the ranks of the world have in common.
-pub fn close(shim: &Shim) {
-    let Some(world) = shim.leave_world() else { return };
-    let real = shim.real;
-    for address in DUPLICATES.take() {
-        // SAFETY: an address is listed only while the record it belongs to is alive: `delete` takes it out first.
-        let record = unsafe { &*(address as *const Communicator) };
-        record.free_private(real);
-    }
-    if let Some(witness) = REGISTRY.witness.get() {
-        witness.free(real);
-    }
-    if let Some(&(mut keyval)) = REGISTRY.keyval.get() {
-        // SAFETY: our key, freed once; the library keeps it until the last record is deleted.
-        unsafe { (real.mpi.comm_free_keyval)(&raw mut keyval) };
-    }
-    world.free(real);
-}
-
-/// What the calls so far have taught, also those on communicators that are freed.
-pub fn learned(shim: &Shim) -> Vec<Learned> {
-    let known = REGISTRY.known.read();
-    // SAFETY: an address is known only while the record it belongs to is alive, and it is taken out under this lock.
-    let records = known.values().map(|&address| unsafe { &*(address as *const Communicator) });
-    shim.learned.with(records.flat_map(Communicator::learned))
-}
-
-/// The timed calls so far by kinds of communicators, also on those that are freed. `at_end`: no other thread is inside
-/// the library any more.
-pub fn kinds(shim: &Shim, at_end: bool) -> Kinds {
-    let known = REGISTRY.known.read();
-    let mut kinds = shim.statistics.kinds();
-    for &address in known.values() {
-        // SAFETY: as above.
-        let record = unsafe { &*(address as *const Communicator) };
-        let add = |kind, calls: &_| kinds.add(Some(kind), calls);
-        if at_end {
-            // SAFETY: the communicator lives, since the record is an attribute of it.
-            unsafe { record.counted.tell_last(shim.real, (record.handle, record.size), add) };
-        } else {
-            record.counted.tell(record.size, add);
-        }
-    }
-    kinds
-}
 
 impl Registry {
     fn keyval(&self, real: &Real) -> Result<c_int, c_int> {
@@ -253,7 +172,7 @@ unsafe fn look_up<'a>(shim: &Shim, comm: MPI_Comm) -> Result<&'a Communicator, R
     if !shim.is_open() {
         return Err(Reason::Outside);
     }
-    if CLOSING.with(|list| list.read(|closing| closing.contains(&(comm.0 as usize)))) {
+    if is_closing(comm) {
         return Err(Reason::BeingFreed);
     }
     let known = REGISTRY.known.read().get(&(comm.0 as usize)).copied();
