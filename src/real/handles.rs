@@ -1,11 +1,21 @@
-//! Predefined handles and sentinels of the two families.
+//! Predefined handles of the two families, their classes (`handles/classes.rs`), and sentinels
+//! (`handles/sentinels.rs`).
 //!
 //! Open MPI's handles are addresses of objects in the library, so they are looked up there. MPICH's are integers that
 //! its ABI fixes (MPICH ABI compatibility initiative; the same from 3.1 to 5.0), so they are constants.
 
+mod classes;
+mod sentinels;
+
+pub use classes::{OpClass, TypeClass};
+pub use sentinels::{ANY_SOURCE, ANY_TAG, IN_PLACE, PROC_NULL, STATUS_IGNORE, TAG_UB};
+
+use classes::Classes;
 use libloading::os::unix::Library;
-use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Op, MPI_Request, MPI_Status};
-use std::ffi::{c_int, c_void};
+use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Op, MPI_Request};
+#[cfg(mpi_family = "mpich")]
+use std::ffi::c_int;
+use std::ffi::c_void;
 
 /// A handle as a program passes it, whatever its MPI family: wide enough for Open MPI's pointers, and passed in the
 /// same register as MPICH's integers. Narrowed only when the library is known to be of the family this build is for, so
@@ -35,44 +45,6 @@ macro_rules! raw {
 
 raw!(MPI_Comm, MPI_Datatype, MPI_Op);
 
-/// What a predefined operation needs to know about a type (MPI 4.0 section 6.9.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TypeClass {
-    /// C integers.
-    Integer,
-    /// Fortran integers: not for the logical operations.
-    FortranInteger,
-    /// Floating point.
-    Float,
-    /// Fortran LOGICAL and C `_Bool`.
-    Logical,
-    /// Complex.
-    Complex,
-    /// `MPI_BYTE`.
-    Byte,
-    /// `MPI_AINT`, `MPI_OFFSET`, `MPI_COUNT`.
-    Address,
-    /// Pairs of a value and an index.
-    Pair,
-}
-
-/// Predefined operations by what they accept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OpClass {
-    /// MAX, MIN.
-    Order,
-    /// SUM, PROD.
-    Arithmetic,
-    /// LAND, LOR, LXOR.
-    Logical,
-    /// BAND, BOR, BXOR.
-    Bitwise,
-    /// MINLOC, MAXLOC.
-    Location,
-    /// REPLACE and NO_OP: not for collectives.
-    OneSided,
-}
-
 /// Predefined objects of the library in the process.
 pub struct Handles {
     /// `MPI_COMM_WORLD`.
@@ -100,24 +72,6 @@ pub struct Handles {
     ops: Classes<OpClass>,
 }
 
-/// Classes of predefined handles, in the order of these: they are looked up in every call.
-struct Classes<C>(Vec<(usize, C)>);
-
-impl<C: Copy> Classes<C> {
-    /// Two names may be of one handle, and the later one says its class.
-    fn new(mut classes: Vec<(usize, C)>) -> Self {
-        classes.reverse();
-        classes.sort_by_key(|class| class.0);
-        classes.dedup_by_key(|class| class.0);
-        Self(classes)
-    }
-
-    fn of(&self, handle: usize) -> Option<C> {
-        let found = self.0.binary_search_by_key(&handle, |class| class.0);
-        found.ok().map(|at| self.0[at].1)
-    }
-}
-
 impl Handles {
     /// Class of a predefined type, `None` for any other.
     pub fn type_class(&self, datatype: MPI_Datatype) -> Option<TypeClass> {
@@ -140,29 +94,6 @@ pub fn is_datatype(datatype: MPI_Datatype) -> bool {
 /// Whether a handle is that of an operation; see [`is_datatype`].
 pub fn is_op(op: MPI_Op) -> bool {
     cfg!(mpi_family = "openmpi") || op.0 as usize >> 26 & 0xf == 6
-}
-
-impl TypeClass {
-    /// Whether predefined operations give the same bits in whatever order they combine: not where results are rounded,
-    /// nor where a NaN decides by its place.
-    pub fn is_exact(self) -> bool {
-        matches!(self, Self::Integer | Self::FortranInteger | Self::Logical | Self::Byte | Self::Address)
-    }
-}
-
-impl OpClass {
-    /// Whether the standard defines the operation on types of that class.
-    pub fn accepts(self, class: TypeClass) -> bool {
-        use TypeClass::{Address, Byte, Complex, Float, FortranInteger, Integer, Logical, Pair};
-        match self {
-            Self::Order => matches!(class, Integer | FortranInteger | Float | Address),
-            Self::Arithmetic => matches!(class, Integer | FortranInteger | Float | Complex | Address),
-            Self::Logical => matches!(class, Integer | Logical),
-            Self::Bitwise => matches!(class, Integer | FortranInteger | Byte | Address),
-            Self::Location => class == Pair,
-            Self::OneSided => false,
-        }
-    }
 }
 
 macro_rules! handle {
@@ -279,29 +210,3 @@ impl Handles {
 unsafe impl Send for Handles {}
 // SAFETY: as above; the maps are never changed.
 unsafe impl Sync for Handles {}
-
-/// `MPI_IN_PLACE`.
-#[cfg(mpi_family = "openmpi")]
-pub const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
-/// `MPI_IN_PLACE`.
-#[cfg(mpi_family = "mpich")]
-pub const IN_PLACE: *const c_void = std::ptr::without_provenance(usize::MAX);
-
-/// `MPI_PROC_NULL`.
-pub const PROC_NULL: c_int = if cfg!(mpi_family = "openmpi") { -2 } else { -1 };
-
-/// `MPI_ANY_SOURCE`.
-pub const ANY_SOURCE: c_int = if cfg!(mpi_family = "openmpi") { -1 } else { -2 };
-
-/// `MPI_ANY_TAG`.
-pub const ANY_TAG: c_int = -1;
-
-/// `MPI_TAG_UB`.
-pub const TAG_UB: c_int = if cfg!(mpi_family = "openmpi") { 0 } else { 0x6440_0001 };
-
-/// `MPI_STATUS_IGNORE`, also `MPI_STATUSES_IGNORE`.
-#[cfg(mpi_family = "openmpi")]
-pub const STATUS_IGNORE: *mut MPI_Status = std::ptr::null_mut();
-/// `MPI_STATUS_IGNORE`, also `MPI_STATUSES_IGNORE`.
-#[cfg(mpi_family = "mpich")]
-pub const STATUS_IGNORE: *mut MPI_Status = std::ptr::without_provenance_mut(1);
