@@ -1,5 +1,5 @@
-//! A random MPI program as data: statements of threads. The text form is in `text.rs`, what makes one valid in
-//! `valid.rs`.
+//! A random MPI program as data: statements of threads. `write.rs`, `read.rs`: its text; `valid.rs`: what makes one
+//! valid.
 
 use super::tables::{Kind, Type};
 use super::what::What;

@@ -1,9 +1,9 @@
 //! Random programs: a pure function of a seed, a number and the settings.
 //!
-//! Statements are proposed at random and taken if they are valid where they stand, so that what comes out is valid as a
-//! whole.
+//! Statements are proposed at random (`calls.rs`, `comms.rs`) and taken if they are valid where they stand, so that
+//! what comes out is valid as a whole.
 
-use super::case::{Action, Case, Make, Message, Statement};
+use super::case::{Action, Case, Message, Statement};
 use super::settings::Settings;
 use super::sizes;
 use super::valid::{Known, State};
@@ -36,8 +36,8 @@ const SERIES: u32 = 1;
 pub(super) struct Generator<'a> {
     pub(super) random: Pcg64,
     pub(super) settings: &'a Settings,
-    state: State,
-    case: Case,
+    pub(super) state: State,
+    pub(super) case: Case,
     /// Bytes that may still be moved.
     pub(super) budget: u64,
     /// The next number of a communicator, call or message.
@@ -59,7 +59,7 @@ impl Generator<'_> {
     }
 
     /// Takes a statement if it is valid here.
-    fn take(&mut self, thread: u32, action: Action) -> bool {
+    pub(super) fn take(&mut self, thread: u32, action: Action) -> bool {
         let statement = Statement { thread, action };
         let valid = self.state.apply(&statement).is_ok();
         if valid {
@@ -82,87 +82,12 @@ impl Generator<'_> {
         items.get(index).copied()
     }
 
-    fn shuffled(&mut self, mut items: Vec<u32>) -> Vec<u32> {
-        for last in (1..items.len()).rev() {
-            let other = self.below(last as u32 + 1) as usize;
-            items.swap(last, other);
-        }
-        items
-    }
-
     /// A communicator of the thread; the younger ones more often.
-    fn comm(&mut self, thread: u32) -> Option<(u64, Known)> {
+    pub(super) fn comm(&mut self, thread: u32) -> Option<(u64, Known)> {
         let ids = self.state.comms_of(thread);
         let young = &ids[ids.len().saturating_sub(2)..];
         let id = if self.chance(60) { self.pick(young)? } else { self.pick(&ids)? };
         Some((id, self.state.comm(id)?.clone()))
-    }
-
-    fn make(&mut self, thread: u32) {
-        if self.state.comms_of(thread).len() > 6 {
-            return self.free(thread);
-        }
-        let Some((of, known)) = self.comm(thread) else { return };
-        let make = self.how(&known);
-        let id = self.next;
-        self.take(thread, Action::Comm { id, of, make });
-    }
-
-    fn how(&mut self, of: &Known) -> Make {
-        let ranks = of.most();
-        match self.below(if of.grid.is_some() { 14 } else { 10 }) {
-            0..2 => Make::Dup,
-            2 => Make::Idup,
-            3..5 => {
-                let ways = 1 + self.below(3);
-                let colors = (0..ranks).map(|_| if self.chance(8) { None } else { Some(self.below(ways)) });
-                let colors = colors.collect();
-                let keys = match self.below(3) {
-                    0 => (0..ranks).rev().collect(),
-                    1 => vec![7; ranks as usize],
-                    _ => self.shuffled((0..ranks).collect()),
-                };
-                Make::Split { colors, keys }
-            }
-            5 | 6 => {
-                let first = 1 + self.below(of.least());
-                let second = 1 + self.below(of.least() / first);
-                let dims = if self.chance(30) { vec![first * second] } else { vec![first, second] };
-                let periods = dims.iter().map(|_| self.chance(50)).collect();
-                Make::Cart { dims, periods, reorder: self.chance(50) }
-            }
-            7 | 8 => {
-                let all = self.shuffled((0..of.least()).collect());
-                let count = 1 + self.below(of.least()) as usize;
-                let some = all[..count].to_vec();
-                if self.chance(50) { Make::Group(some) } else { Make::Create(some) }
-            }
-            9 => Make::Merge { low: 1 + self.below(of.least().saturating_sub(1)), high: self.chance(50) },
-            _ => Make::Sub(of.grid.iter().flatten().map(|_| self.chance(60)).collect()),
-        }
-    }
-
-    fn free(&mut self, thread: u32) {
-        let own: Vec<u64> =
-            self.state.comms_of(thread).into_iter().filter(|&c| c >= u64::from(self.case.threads)).collect();
-        if let Some(id) = self.pick(&own) {
-            let disconnect = self.chance(20);
-            self.take(thread, Action::Free { id, disconnect });
-        }
-    }
-
-    /// Communicators that are made, used and freed at once: libraries give their handles out again.
-    fn burst(&mut self, thread: u32) {
-        let Some((of, known)) = self.comm(thread) else { return };
-        for _ in 0..2 + self.below(3) {
-            let id = self.next;
-            let make = self.how(&known);
-            if self.take(thread, Action::Comm { id, of, make }) {
-                self.call_on(thread, id);
-                let disconnect = self.chance(20);
-                self.take(thread, Action::Free { id, disconnect });
-            }
-        }
     }
 
     fn call(&mut self, thread: u32) {
@@ -171,7 +96,7 @@ impl Generator<'_> {
         }
     }
 
-    fn call_on(&mut self, thread: u32, comm: u64) {
+    pub(super) fn call_on(&mut self, thread: u32, comm: u64) {
         let Some(known) = self.state.comm(comm).cloned() else { return };
         let Some(what) = self.what() else { return };
         let start = self.chance(10) && comm != self.newest_of_burst();
@@ -243,8 +168,8 @@ impl Generator<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::case::Shape;
+    use super::super::read::read_cases;
     use super::super::tables::{Kind, Type};
-    use super::super::text::read_cases;
     use super::super::valid::check;
     use super::super::what::What;
     use super::*;

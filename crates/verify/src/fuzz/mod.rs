@@ -48,13 +48,15 @@
 //!
 //! ```text
 //!   seed ──► settings.rs  ranks, machine, algorithms, segment, … ──┐
-//!     └────► generate.rs  cases ──► text.rs ──► run.rs  one job ───┴──► summary.rs  what ran how often
+//!     └────► generate.rs  cases ──► write.rs ─► run.rs  one job ───┴──► summary.rs  what ran how often
 //!                                                 └─ wrong ──► alone, without Nagare ──► shrink.rs ──► replay.rs: file
 //! ```
 
 mod calls;
 mod case;
+mod comms;
 mod generate;
+mod read;
 mod replay;
 mod run;
 mod settings;
@@ -62,9 +64,9 @@ mod shrink;
 mod sizes;
 mod summary;
 mod tables;
-mod text;
 mod valid;
 mod what;
+mod write;
 
 use crate::record::{self, Row};
 use anyhow::{Context, Result, bail, ensure};

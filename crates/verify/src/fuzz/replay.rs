@@ -8,8 +8,8 @@
 //! ```
 
 use super::case::Case;
+use super::read::read_cases;
 use super::settings::Settings;
-use super::text::read_cases;
 use anyhow::{Context, Result, bail};
 
 /// The text of such a file.
