@@ -8,7 +8,6 @@
 //! all ranks: mostly what lessens the meetings, now and then what adds one (Metropolis' rule at a constant
 //! temperature).
 
-use super::TwoTree;
 use crate::scrambled;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,16 +43,17 @@ impl Order {
         member.map(|member| self.place_of[member as usize])
     }
 
-    /// Looks for an order of the members of `tree` in which nothing meets. `None` where their own order is one, and
+    /// Looks for an order of `members` besides the root in which nothing meets. `edges` are those of both trees: a place,
+    /// the one above it and the colour. `None` where their own order is one, and
     /// where none is found in 16 · (m + 1)² exchanges, at most 32 768.
     ///
     /// It is a function of its arguments alone.
-    pub fn search(tree: &TwoTree, ways: &Ways) -> Option<Self> {
-        let mut standing = Standing::new(tree, ways);
+    pub fn search(members: u32, edges: &[(u32, u32, u32)], ways: &Ways) -> Option<Self> {
+        let mut standing = Standing::new(members, edges, ways);
         if standing.over == 0 {
             return None;
         }
-        let places = u64::from(tree.members());
+        let places = u64::from(members);
         let mut draws = (0..).map(scrambled);
         for _ in 0..MOST_EXCHANGES.min(16 * (places + 1).pow(2)) {
             let mut draw = |below: u64| draws.next().unwrap_or_default() % below;
@@ -105,12 +105,11 @@ struct Standing<'w> {
 }
 
 impl<'w> Standing<'w> {
-    fn new(tree: &TwoTree, ways: &'w Ways) -> Self {
-        let places = tree.members() as usize + 1;
+    fn new(members: u32, edges: &[(u32, u32, u32)], ways: &'w Ways) -> Self {
+        let places = members as usize + 1;
         let mut messages = Vec::with_capacity(4 * places);
-        for (t, place) in (0..2).flat_map(|t| (1..places).map(move |place| (t, place))) {
-            let edge = tree.parent(t, place as u32);
-            let (parent, colour) = (edge.peer.unwrap_or(0) as usize, edge.colour as usize);
+        for &(place, parent, colour) in edges {
+            let [place, parent, colour] = [place, parent, colour].map(|number| number as usize);
             messages.push(Message { from: place, to: parent, round: 2 * colour });
             messages.push(Message { from: parent, to: place, round: 2 * colour + 1 });
         }

@@ -115,7 +115,14 @@ impl TwoTree {
     /// The order in which a family stands in this tree, where its own is not the one: what [`Order::search`] finds on
     /// the family's `ways`, which are worked out once. `family` tells families apart.
     pub fn order(&self, family: (u32, u32), ways: impl FnOnce() -> Option<Ways>) -> Option<Arc<Order>> {
-        self.orders.of(family, || Order::search(self, &ways()?))
+        let edges = (0..2).flat_map(|tree| (1..=self.members).map(move |place| (tree, place))).map(|(tree, place)| {
+            let edge = self.parent(tree, place);
+            (place, edge.peer.unwrap_or(0), edge.colour)
+        });
+        self.orders.of(family, || {
+            let ways = ways()?;
+            Order::search(self.members, &edges.collect::<Vec<_>>(), &ways)
+        })
     }
 
     /// Number of members besides the root.
