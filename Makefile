@@ -6,7 +6,7 @@
 # make slurm    Slurm's plugin, target/nagare_spank.so, which `make install` then installs too; needs slurm/spank.h
 # make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
 # make test     installs what the tests need, and runs what must pass before a change lands; under ten minutes
-# make test-all the tests that take long as well
+# make test-all the tests that take long as well, and all cases of the others
 # make check    formatting, lints, documentation, generated files
 # make bench    the tables and plots of docs/benchmarks/tables.md; more than an hour
 # make bench-unknown   networks drawn at random, which nothing was fitted to, as series of calls; two hours

@@ -35,7 +35,8 @@ pub struct Facts {
     node: u64,
     /// Core, in an order that is the same on all ranks of the node.
     core: u64,
-    /// Largest eager message within the node and between nodes, bytes ([`EagerLimits`](crate::real::eager::EagerLimits)).
+    /// Largest eager message within the node and between nodes, bytes
+    /// ([`EagerLimits`](crate::real::eager::EagerLimits)).
     eager_local: u32,
     eager_remote: u32,
     /// Number of levels.

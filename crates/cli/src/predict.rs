@@ -94,7 +94,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             sizes.iter().filter(|s| s.begins.reason == Some(reason)).map(|s| bytes(s.begins.bytes)).collect();
         let _ = writeln!(text, "stock at {}: {reason}", of.join(", "));
     }
-    text += &untold(args.collective, &sizes);
+    text += &untold(args.collective, &sizes, &planner);
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -121,15 +121,16 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
 }
 
 /// Why rows have no times.
-fn untold(collective: Collective, sizes: &[Size]) -> String {
+fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
     let rows = ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective)).filter(is_untold);
     let (unlike, rows): (Vec<&Spec>, Vec<&Spec>) = rows.partition(|spec| spec.cost.is_some());
-    let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.into_iter().partition(|spec| spec.fits.is_some());
+    let fits = |spec: &&Spec| spec.fits.is_some_and(|fits| fits(planner.context_of(spec.algorithm), collective));
+    let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.into_iter().partition(fits);
     let mut text = String::new();
     for (specs, why) in [
         (by_network, "chosen by the network, not by predicted time"),
-        (forced, "never what a job begins with, unless NAGARE_ALGORITHM says so"),
+        (forced, "not what a job begins with here, unless NAGARE_ALGORITHM says so"),
         (unlike, "not predicted here: the same as another row, or too much to look at"),
     ] {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();

@@ -35,8 +35,9 @@ fn exchanges_have_a_choice() {
     assert_eq!(row("two_level_ring")[1..], ["-", "- *"]);
     assert!(row("stock")[1].ends_with(" *") && !row("stock")[2].ends_with('*'), "{text}");
     for line in [
-        "two_level_ring, contention_free: chosen by the network, not by predicted time",
-        "xor, aggregated, ring_exchange: never what a job begins with, unless NAGARE_ALGORITHM says so",
+        "two_level_ring: chosen by the network, not by predicted time",
+        "xor, contention_free, aggregated, ring_exchange: not what a job begins with here, unless NAGARE_ALGORITHM \
+         says so",
     ] {
         // Lines of the terminal end where it does.
         let shown = text.split_whitespace().collect::<Vec<_>>().join(" ");

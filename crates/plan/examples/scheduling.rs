@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p nagare-plan --example scheduling [most nodes]
 //! ```
-//! Times include routes, groups, the choice among orders and the tokens; one rank per host, 64 KiB per pair.
+//! Times include routes, groups, the choice among orders and the tokens; one rank per host, 1 MiB per pair.
 
 use nagare_plan::fabric::{Fabric, Generator, HostId, Placement, SHIPPED, TierRates, shipped};
 use nagare_plan::tasks::{Groups, Lanes, Preference, Routes, Tasks, Waits, choose, greedy};
@@ -31,7 +31,7 @@ fn show(name: &str, fabric: Fabric, hosts: &[HostId]) {
     let start = Instant::now();
     let routes = Routes::new(&mut Wires::new(&topology, &hierarchy), nodes);
     let looked_up = start.elapsed().as_secs_f64() * 1e3;
-    let tasks = Tasks::alltoall(&routes, &vec![1; nodes as usize], 64 << 10);
+    let tasks = Tasks::alltoall(&routes, &vec![1; nodes as usize], 1 << 20);
     let groups = Groups::new(&tasks);
     let sequence = greedy(&tasks, &groups, Preference::Synchronisation);
     let ordered = start.elapsed().as_secs_f64() * 1e3;

@@ -142,9 +142,9 @@ fn without_tokens_so_many_sends_of_a_rank_are_under_way() {
     }
 }
 
-/// One order for all sizes, made for long blocks: played with blocks of 4 to 64 KiB it takes little longer than one made
-/// for that size, on long and fast links far less, since a short block's latencies hide what bytes the links have to
-/// carry.
+/// One order for all sizes, made for long blocks: played with blocks of 4 to 64 KiB it takes little longer than one
+/// made for that size, on long and fast links far less, since a short block's latencies hide what bytes the links have
+/// to carry.
 #[test]
 fn the_order_for_long_blocks_serves_short_ones() {
     let clusters = |mbit: u32| {

@@ -307,8 +307,8 @@ fn a_certificate_promises_nothing_that_a_hash_decides() {
     assert_eq!(certified(&[&leaf, &incast]), (1, 1, Some((1, (0, 8), (4, 8), down))));
 }
 
-/// The fewest connections that one of `pairs` connections is not expected to exceed where it meets each of `others` with
-/// probability `share`: by the binomial distribution, its coefficients from Pascal's triangle.
+/// The fewest connections that one of `pairs` connections is not expected to exceed where it meets each of `others`
+/// with probability `share`: by the binomial distribution, its coefficients from Pascal's triangle.
 fn most_expected(pairs: f64, others: usize, share: f64) -> u64 {
     let mut row = vec![1.0];
     for _ in 0..others {

@@ -6,9 +6,10 @@ use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::Gather;
-use nagare_plan::cost::Segments;
+use nagare_plan::cost::{Meeting, Segments, room};
+use nagare_plan::execute::play;
 use nagare_plan::fabric::{Fabric, Placement, timeline};
-use nagare_plan::schedule::{Action, Schedule};
+use nagare_plan::schedule::{Action, Pacing, Schedule};
 use nagare_plan::tasks::{Routes, Task, Tasks, starts};
 use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use std::collections::BTreeMap;
@@ -21,8 +22,8 @@ const MIB: u64 = 1 << 20;
 fn clusters(clusters: usize, root_mbit: u32, between_mbit: u32, between_us: u32) -> Arc<Fabric> {
     let last = 8 * clusters - 1;
     let mut text = format!(
-        "name = \"clusters\"\nhosts = [\"n[0-{last}]\"]\nswitches = [\"r\", \"c[0-{}]\"]\nbandwidth = 100\nlatency = 5\n\
-         [[link]]\nfrom = \"n0\"\nto = \"c0\"\nbandwidth = {root_mbit}\n",
+        "name = \"clusters\"\nhosts = [\"n[0-{last}]\"]\nswitches = [\"r\", \"c[0-{}]\"]\nbandwidth = 100\n\
+         latency = 5\nqueue = 128\n[[link]]\nfrom = \"n0\"\nto = \"c0\"\nbandwidth = {root_mbit}\n",
         clusters - 1
     );
     for cluster in 0..clusters {
@@ -181,4 +182,39 @@ fn where_it_is_a_default() {
         assert_eq!(fitting(&network::load(name)), None, "{name}");
     }
     assert_eq!(fitting(&network::load("torus16")), Some(Algorithm::Relay));
+}
+
+/// Wide roots and thin ones, several ranks on a host, hosts in an order that follows no switch, and a part of them.
+#[test]
+fn every_block_arrives_whatever_the_root() {
+    for fabric in [clusters(3, 1000, 100, 1000), clusters(2, 400, 50, 1000)] {
+        let places = [(fabric.host_count(), 1), (2 * fabric.host_count(), 2), (11, 1), (11, 3)];
+        for (ranks, per_host) in places {
+            let placement = network::place(&fabric, "by slot", ranks, per_host);
+            let shuffled = Placement::from_hosts(network::shuffled(placement.hosts().to_vec()));
+            for placement in [placement, shuffled] {
+                let planner = network::planner(&fabric, &placement);
+                for root in [0, 1, ranks as u32 / 2, ranks as u32 - 1] {
+                    let schedule = planner.schedule(Gather, Algorithm::Direct, root).expect("implemented");
+                    for units in [1, 7] {
+                        let pacing = Pacing { segment: 3, window: 2, flow: None };
+                        assert_eq!(play(&schedule, units, pacing, true), Ok(()), "{ranks} {per_host} root {root}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All who may send at a time share the queue before the root: twice as many hosts as its link carries, or all ranks.
+#[test]
+fn what_is_under_way_fits_the_root_s_queue() {
+    for (root_mbit, per_host, senders) in [(100, 1, 2), (100, 3, 6), (250, 1, 4), (300, 2, 12), (1000, 1, 16)] {
+        let fabric = clusters(2, root_mbit, 1000, 1000);
+        let placement = network::place(&fabric, "by slot", 16 * per_host, per_host);
+        let planner = network::planner(&fabric, &placement);
+        let hierarchy = Hierarchy::new(planner.topology());
+        let found = room(planner.topology(), &hierarchy, Meeting::ToOne);
+        assert_eq!(found, (128 * 1448 / senders).min(96 << 10), "{root_mbit} Mbit/s, {per_host} ranks per host");
+    }
 }

@@ -31,6 +31,7 @@ mod level_choice;
 mod mesh_orders;
 mod mirrored;
 mod numa_nodes;
+mod overwritten;
 mod pictures;
 mod ring_bus;
 mod schedules;

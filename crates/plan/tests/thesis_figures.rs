@@ -63,8 +63,8 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Figures 4.5 and 4.6: of an Alltoall on four hosts and two switches 4 · 4 = 16 tasks, of which the four from a host to
-/// itself take no link; ten groups, one for each direction of each link; and any two tasks of a group are in order.
+/// Figures 4.5 and 4.6: of an Alltoall on four hosts and two switches 4 · 4 = 16 tasks, of which the four from a host
+/// to itself take no link; ten groups, one for each direction of each link; and any two tasks of a group are in order.
 #[test]
 fn sixteen_tasks_in_ten_groups() {
     let fabric = fabric(4, &links("a-s0 b-s0 c-s1 d-s1 s0-s1", 100.0, |_| 1.0));
@@ -205,10 +205,10 @@ fn five_policies() {
     assert!((1.3..=1.9).contains(&most), "{most}");
 }
 
-/// Figure 6.7: 64 hosts, 14 on a switch of a tree, are scheduled for latencies and rates of links that are each wrong by
-/// up to a share r. An Alltoall takes 5 to 50 % longer in the thesis, which does not tell the size; so does one of 100
-/// KB per pair here. It ends in any case, and what it costs falls with the size: a wrong order makes tasks wait for more
-/// tokens from afar, and shorter ones wait longer relative to what they take.
+/// Figure 6.7: 64 hosts, 14 on a switch of a tree, are scheduled for latencies and rates of links that are each wrong
+/// by up to a share r. An Alltoall takes 5 to 50 % longer in the thesis, which does not tell the size; so does one of
+/// 100 KB per pair here. It ends in any case, and what it costs falls with the size: a wrong order makes tasks wait for
+/// more tokens from afar, and shorter ones wait longer relative to what they take.
 #[test]
 fn wrong_rates() {
     let hosts = 64;

@@ -1,7 +1,7 @@
 //! In which order an executor starts the segments of several sends that are ready at once.
 
 use nagare_plan::execute::{Completed, Credits, Executor, Fault, Label, Pacing, Place, Synchronous, Transport};
-use nagare_plan::schedule::{Action, Hop, Parts, Program, Rank, RankPlan, Round};
+use nagare_plan::schedule::{Action, Flow, Hop, Parts, Program, Rank, RankPlan, Round};
 
 /// Units of each part, in segments of one unit.
 const SEGMENTS: u64 = 20;
@@ -9,29 +9,39 @@ const SEGMENTS: u64 = 20;
 /// A message: of which hop, its first unit, and whether it is synchronous.
 type Sent = (u32, u64, bool);
 
-/// Every message is received once the executor waits.
-#[derive(Default)]
+/// Every message is received once the executor looks for what is complete.
 struct Noted {
+    /// Units of a part, and of a segment.
+    part: u64,
+    segment: u64,
     sent: Vec<Sent>,
-    under_way: Vec<u32>,
+    opened: Vec<u32>,
+    /// Hops with the units of their messages, and the most units at a time.
+    under_way: Vec<(u32, u64)>,
+    most: u64,
 }
 
 impl Transport for Noted {
     type Error = Fault;
     fn units(&self, parts: Parts, _: u32) -> (u64, u64) {
-        (u64::from(parts.first) * SEGMENTS, u64::from(parts.end()) * SEGMENTS)
+        (u64::from(parts.first) * self.part, u64::from(parts.end()) * self.part)
     }
     fn reserve(&mut self, _: u32, _: u64, _: u64) -> Result<(), Fault> {
         Ok(())
     }
-    fn open(&mut self, _: u32, _: Rank, _: Label) {}
+    fn open(&mut self, hop: u32, _: Rank, _: Label) {
+        assert!(!self.opened.contains(&hop), "hop {hop} is opened twice");
+        self.opened.push(hop);
+    }
     fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Fault> {
-        for unit in from.start..from.start + from.units {
-            let is_last = unit + 1 == from.start + from.units;
-            let confirmed = synchronous == Synchronous::All || synchronous == Synchronous::Last && is_last;
+        let end = from.start + from.units;
+        for unit in (from.start..end).step_by(self.segment as usize) {
+            let units = self.segment.min(end - unit);
+            let confirmed = synchronous == Synchronous::All || synchronous == Synchronous::Last && unit + units == end;
             self.sent.push((hop, unit, confirmed));
-            self.under_way.push(hop);
+            self.under_way.push((hop, units));
         }
+        self.most = self.most.max(self.under_way.iter().map(|(_, units)| units).sum());
         Ok(())
     }
     fn recv(&mut self, _: u32, _: Place) -> Result<(), Fault> {
@@ -43,14 +53,19 @@ impl Transport for Noted {
     fn copy(&mut self, _: Place, _: Place) -> Result<(), Fault> {
         Ok(())
     }
-    fn poll(&mut self, _: bool, completed: &mut Completed) -> Result<(), Fault> {
-        completed.extend(self.under_way.drain(..).map(|hop| (hop, 1)));
+    fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Fault> {
+        if wait && self.under_way.is_empty() {
+            return Err(Fault::Stalled(0));
+        }
+        let mut hops: Vec<u32> = self.under_way.drain(..).map(|(hop, _)| hop).collect();
+        hops.sort_unstable();
+        completed.extend(hops.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)));
         Ok(())
     }
 }
 
-/// What rank 0 sends: a part to each of these, with that turn.
-fn sent(to: &[(Rank, u32)], window: u64) -> Vec<Sent> {
+/// What rank 0 does to send a part of so many units to each of these, with that turn.
+fn run(to: &[(Rank, u32)], part: u64, pacing: Pacing) -> Noted {
     let round = Round { stage: 0, step: 0 };
     let hops = (0..).zip(to).map(|(part, &(peer, turn))| Hop {
         action: Action::Send,
@@ -62,11 +77,17 @@ fn sent(to: &[(Rank, u32)], window: u64) -> Vec<Sent> {
         after: Vec::new(),
     });
     let program = Program::new(RankPlan::new(0, to.len() as u32, hops.collect()), true).unwrap();
-    let (mut credits, mut transport) = (Credits::default(), Noted::default());
-    let pacing = Pacing { segment: 1, window, flow: None };
+    let (opened, sent, under_way) = (Vec::new(), Vec::new(), Vec::new());
+    let mut transport = Noted { part, segment: pacing.segment, sent, opened, under_way, most: 0 };
+    let mut credits = Credits::default();
     let executor = Executor::new(&program, pacing, (true, true), &mut credits, &mut transport).unwrap();
     executor.run(&mut transport).unwrap();
-    transport.sent
+    transport
+}
+
+/// The messages in segments of one unit.
+fn sent(to: &[(Rank, u32)], window: u64) -> Vec<Sent> {
+    run(to, SEGMENTS, Pacing { segment: 1, window, flow: None }).sent
 }
 
 /// The order by definition: turn, then segment, then place in the list.
@@ -116,5 +137,25 @@ fn one_segment_in_half_a_window_is_confirmed_in_turns_too() {
                 }
             }
         }
+    }
+}
+
+/// In an exchange whole segments are all confirmed, and no more units are under way than its bounds allow; the last
+/// segment of a part is too short to be worth a confirmation.
+#[test]
+fn an_exchange_keeps_its_order_and_its_bounds() {
+    let to = [(1, 0), (2, 0), (3, 1), (4, 2)];
+    for (unconfirmed, segments) in [(5, 2), (7, 3), (2, 1)] {
+        let flow = Flow { unconfirmed, confirmed: 2, behind: 1000 };
+        let transport = run(&to, 21, Pacing { segment: 2, window: 1000, flow: Some(flow) });
+        let (short, whole): (Vec<Sent>, Vec<_>) = transport.sent.iter().partition(|(_, unit, _)| unit % 21 == 20);
+        assert_eq!((short.len(), whole.len()), (4, 40));
+        assert!(whole.iter().all(|&(.., confirmed)| confirmed));
+        let mut order: Vec<_> = (0..10).flat_map(|n| (0..4).map(move |hop| (to[hop].1, n, hop as u32))).collect();
+        order.sort_unstable();
+        let order = order.into_iter().map(|(_, n, hop)| (hop, u64::from(hop) * 21 + 2 * n));
+        assert_eq!(whole.iter().map(|&(hop, unit, _)| (hop, unit)).collect::<Vec<_>>(), order.collect::<Vec<_>>());
+        // As much as there is room for, not less.
+        assert!((2 * segments..=unconfirmed).contains(&transport.most), "{} of {unconfirmed}", transport.most);
     }
 }

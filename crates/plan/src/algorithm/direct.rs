@@ -3,15 +3,15 @@
 //! ```text
 //!   root    token→1   token→2   ⟨1 received⟩ token→3   ⟨2 received⟩ token→4 …
 //!   1, 2    ════════▶ ════════▶        a block received starts the sender after the next: the root's link never idles,
-//!                                      and at most two blocks meet in its queue
+//!                                      and what two have under way fits its queue
 //! ```
 //! Where the root's link carries k hosts at once, there are k such rows beside one another; a thin link that several
 //! hosts share is in one of them (`tasks/starts.rs`). A sender waits for what was received before that which leaves it
 //! its share of links. Ranks on the root's node need no link and no token. Where nothing else decides, nodes follow one
 //! another in hierarchy order, and so the senders behind a shared link. Source: the thesis on contention-free
-//! communication in docs/provenance.md. In a Scatter the root's own link keeps the order: it sends to one after another,
-//! to those that are farthest on the line first. Nobody but the two ends of a message knows its length, so that blocks
-//! may be of any size.
+//! communication in docs/provenance.md. In a Scatter the root's own link keeps the order: it sends to one after
+//! another, to those that are farthest on the line first. Nobody but the two ends of a message knows its length, so
+//! that blocks may be of any size.
 
 use super::{Algorithm, Senders, Spec};
 use crate::collective::Collective;
@@ -43,14 +43,14 @@ pub const SPEC: Spec = Spec {
         stages.iter().map(|&stage| stage.to_owned()).collect()
     },
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::TwoNodes, abreast: ABREAST }),
+    senders: Some(|_| Senders { meeting: Meeting::ToOne, abreast: ABREAST }),
     // Elsewhere the root's link is one that every order keeps busy.
     fits: Some(|context, collective| collective == Collective::Gather && gains(context)),
     cost: None,
 };
 
-/// Senders on other nodes whose starts are worked out, some milliseconds; of more, two at a time have their turn.
-const MOST_SENDERS: usize = 512;
+/// Senders on other nodes whose starts are worked out, within a millisecond; of more, two at a time have their turn.
+const MOST_SENDERS: usize = 128;
 
 /// Tags of blocks and of tokens.
 const BLOCK: u32 = 0;
@@ -117,6 +117,7 @@ fn turns(context: &Context, remote: &[Rank], home: u32) -> Vec<Sender> {
     let routes = Routes::to(&mut context.wires(), hierarchy.node_count(), home);
     let task = |&rank: &Rank| Task { from: hierarchy.node_of(rank), to: home, bytes: 1 };
     let starts = starts(&Tasks::new(&routes, remote.iter().map(task))).0;
+    debug_assert_eq!(starts.len(), remote.len(), "a sender without a start would wait for ever");
     let mut place_of = vec![0; remote.len()];
     (0..).zip(&starts).for_each(|(place, start)| place_of[start.task as usize] = place);
     let (mut tick, mut step) = (0, 0);

@@ -9,8 +9,8 @@
 //! level in one direction, a round one colour of a stage. With the flat hierarchy this is the plain two-tree.
 //!
 //! A rank is a member of exactly one family (the root: of none) and the root of the families of all narrower levels, so
-//! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P). Source: Japanese patent
-//! application JP2020-178181 (docs/provenance.md).
+//! a plan has at most 2·levels + 2 hops per direction and is made in O(levels · log P), but for the order of members.
+//! Source: Japanese patent application JP2020-178181 (docs/provenance.md).
 //!
 //! Members stand in the trees of a family in the order of their ranks, the root first. Where messages of a round would
 //! meet on a link between switches, they stand in another order in which none do, if one is found (`ways.rs`).

@@ -6,10 +6,10 @@
 //! ```
 //! Each node sends through the one before it, so no two messages ever wait for one link and no token is needed. (In the
 //! thesis every task decides whether to go through another; where links are alike, that is never better.) Nodes follow
-//! one another as in a chain (see [`mod@super::chain`]), on a torus half of them on either way around, since one link of
-//! it is no faster than a part of the root's; only leaders talk between nodes, and the other ranks of a node hand their
-//! blocks to its leader. At most [`SLOTS`] blocks are in a relay's memory. A Scatter is the same backwards: the farthest
-//! block leaves first, and a node's own arrive last. Source: the thesis on contention-free communication in
+//! one another as in a chain (see [`mod@super::chain`]), on a torus half of them on either way around, since one link
+//! of it is no faster than a part of the root's; only leaders talk between nodes, and the other ranks of a node hand
+//! their blocks to its leader. At most [`SLOTS`] blocks are in a relay's memory. A Scatter is the same backwards: the
+//! farthest block leaves first, and a node's own arrive last. Source: the thesis on contention-free communication in
 //! docs/provenance.md.
 
 use super::{Algorithm, Spec};

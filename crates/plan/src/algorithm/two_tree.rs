@@ -21,7 +21,8 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    // Without groups, and with one rank on each node, it is the grouped two-tree. Every rank has a plan.
+    // Without groups, and with one rank on each node, it is the grouped two-tree, but for who stands where. Every rank
+    // has a plan.
     cost: Some(|context, collective| {
         let differs = context.grouped().depth() > 1 && context.topology().ranks() <= MOST_RANKS;
         differs.then(|| SPEC.pipeline(context, collective, (Talkers::Ranks, Streams::Shared)))

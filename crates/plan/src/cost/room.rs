@@ -41,11 +41,13 @@ pub enum Meeting {
     TwoNodes,
     /// The ranks of one node, where the next waits for a token; and whom a hash is expected to bring.
     OneNode,
+    /// The ranks of twice as many nodes as the widest host's link carries at a time, which all send to one rank.
+    ToOne,
 }
 
 impl Meeting {
     /// Every way to meet.
-    pub const ALL: [Meeting; 3] = [Self::Anyone, Self::TwoNodes, Self::OneNode];
+    pub const ALL: [Meeting; 4] = [Self::Anyone, Self::TwoNodes, Self::OneNode, Self::ToOne];
 }
 
 /// Bytes that one rank may have under way, at most 96 KiB, which is also taken on more nodes than can be looked at.
@@ -59,10 +61,21 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     let senders = match meeting {
         Meeting::TwoNodes => with_strangers(&mut wires, &on_node, 2 * widest),
         Meeting::OneNode => with_strangers(&mut wires, &on_node, widest),
+        Meeting::ToOne => {
+            let at_a_time = 2 * widest * carried_at_a_time(&mut wires, nodes);
+            with_strangers(&mut wires, &on_node, at_a_time.min(topology.ranks().into()))
+        }
         Meeting::Anyone if nodes > super::MOST_PAIRED => return MOST,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+}
+
+/// How many of the thinnest hosts' links the widest one carries at a time.
+fn carried_at_a_time(wires: &mut Wires, nodes: u32) -> u64 {
+    let per_byte: Vec<f64> = (0..nodes).map(|node| wires.of_host(node)).collect();
+    let [least, most] = [f64::min, f64::max].map(|of| per_byte.iter().copied().reduce(of).unwrap_or(1.0));
+    (most / least * (1.0 + 1e-9)) as u64
 }
 
 /// Whether queues are too short for an exchange without tokens: even one small segment of every rank that can meet at a
@@ -71,10 +84,10 @@ pub fn needs_tokens(room: u64) -> bool {
     room < SMALLEST_SEGMENT
 }
 
-/// How many connections are to be expected at the busiest link of an exchange in an order that gives every link to `own`
-/// of them at a time. That is `own` unless a hash picks among links: all that may take such a link are then as many as
-/// the links between which it chooses have turns, and each is there by its share alone. No connection of the whole
-/// exchange, one for each pair of ranks, is expected to find more than this, itself included.
+/// How many connections are to be expected at the busiest link of an exchange in an order that gives every link to
+/// `own` of them at a time. That is `own` unless a hash picks among links: all that may take such a link are then as
+/// many as the links between which it chooses have turns, and each is there by its share alone. No connection of the
+/// whole exchange, one for each pair of ranks, is expected to find more than this, itself included.
 fn with_strangers(wires: &mut Wires, on_node: &[u64], own: u64) -> u64 {
     let nodes = on_node.len() as u32;
     // Half-way around is far away wherever nodes are in the order of the network.

@@ -346,7 +346,7 @@ impl<'p> Executor<'p> {
         data.iter().fold(u64::MAX, |until, &d| until.min(self.streams[d as usize].done_until(start)))
     }
 
-    /// How many segments of `hop` the hops that it waits for are done with, of which it has begun so many.
+    /// Up to which segment of `hop` its data is there, if it has begun so many.
     #[inline]
     pub(super) fn free_segments(&self, hop: u32, begun: u64) -> u64 {
         let stream = &self.streams[hop as usize];

@@ -10,12 +10,12 @@ use super::executor::Executor;
 use super::ready::{Key, of_key};
 use super::transport::{Synchronous, Transport};
 
-/// Sends of a round, at most: those of two trees to two children each.
+/// Sends that take turns, at most: those of two trees to two children each.
 const MOST: usize = 4;
 
 /// Sends whose next segment has the same number, in the order in which they start.
 #[derive(Debug)]
-struct Round {
+struct Turns {
     hops: [u32; MOST],
     count: usize,
 }
@@ -31,20 +31,20 @@ impl Executor<'_> {
         if self.bounds.is_some() || !is_of_round(self.ready.first(), place) {
             return self.send_some(hop, transport);
         }
-        let mut round = Round { hops: [hop; MOST], count: 1 };
-        while round.count < MOST && is_of_round(self.ready.first(), place) {
+        let mut turns = Turns { hops: [hop; MOST], count: 1 };
+        while turns.count < MOST && is_of_round(self.ready.first(), place) {
             let next = self.ready.pop();
             if let Some(hop) = self.admit(next) {
-                round.hops[round.count] = hop;
-                round.count += 1;
+                turns.hops[turns.count] = hop;
+                turns.count += 1;
             }
         }
-        self.send_round(&round, transport)
+        self.send_round(&turns, transport)
     }
 
     /// Starts as many segments of each as can go one after another, or some of the first alone.
-    fn send_round<T: Transport>(&mut self, round: &Round, transport: &mut T) -> Result<(), T::Error> {
-        let hops = &round.hops[..round.count];
+    fn send_round<T: Transport>(&mut self, turns: &Turns, transport: &mut T) -> Result<(), T::Error> {
+        let hops = &turns.hops[..turns.count];
         for &hop in hops {
             self.open_at_first(hop, transport);
         }

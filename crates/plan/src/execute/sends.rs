@@ -145,10 +145,10 @@ impl Executor<'_> {
         own.map_or(Place { region: Region::Input, start: 0, units }, |own| own.0)
     }
 
-    /// Has the transport know a send, before its first message, and where its segments are counted.
+    /// Has the transport know a send, once, before its first message, and where its segments are counted.
     #[inline]
     pub(super) fn open_at_first<T: Transport>(&mut self, hop: u32, transport: &mut T) {
-        if self.streams[hop as usize].posted == 0 {
+        if self.streams[hop as usize].counter == NONE {
             self.open(hop, transport);
         }
     }

@@ -218,7 +218,7 @@ impl Stream {
         self.unconfirmed[free] = Some(self.posted - 1);
     }
 
-    /// How many of the confirmations that are waited for the segments are that are done.
+    /// How many of the confirmations that were waited for have come, by the segments that are done.
     #[inline]
     pub fn confirmed(&mut self) -> u32 {
         let mut confirmed = 0;

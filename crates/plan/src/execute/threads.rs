@@ -182,10 +182,16 @@ impl ThreadTransport {
     ) -> Result<(), Fault> {
         let Some(line) = self.lines.get_mut(&hop) else { return Ok(()) };
         line.finished.insert(number);
+        let before = line.reported;
         while line.finished.remove(&line.reported) {
             line.reported += 1;
-            self.under_way -= 1;
-            completed.push((hop, 1));
+        }
+        let more = line.reported - before;
+        self.under_way -= more as usize;
+        match completed.iter_mut().find(|(other, _)| *other == hop) {
+            Some((_, count)) => *count += more as u32,
+            None if more > 0 => completed.push((hop, more as u32)),
+            None => {}
         }
         let from = line.peer;
         if let Some((data, into)) = data.zip(line.wanted.remove(&number)) {

@@ -12,7 +12,7 @@ const LONG: f64 = 20e6;
 
 /// What trials cost, in times that it takes the ranks to ask each other: a communicator of ours, an agreement for each
 /// measured call.
-const TRIALS: u64 = 20;
+const AGREEMENTS: u64 = 20;
 
 /// Of what calls have taken so far, these costs and [`EXCESS`] may be at most such a share, whenever the program ends;
 /// or these costs alone so much of a series of fifty.
@@ -116,7 +116,7 @@ impl Earning {
         self.asked += 1;
         let calls = (self.calls - 1).max(1) as f64;
         let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
-        let cost = in_calls(longest_asking.saturating_mul(TRIALS));
+        let cost = in_calls(longest_asking.saturating_mul(AGREEMENTS));
         let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
         let wanted = in_calls(EARNED).max(if is_little_of_fifty { 0.0 } else { (cost + EXCESS) / SHARE });
         if longest_asking > 0 && calls >= wanted {

@@ -1,12 +1,13 @@
-//! The links between every two nodes of a communicator, or to one of them, looked up once. Where connections are hashed over several ways,
-//! those that D-mod-K would take: tasks that take turns on them are never more than there are links in all.
+//! The links between every two nodes of a communicator, or to one of them, looked up once. Where connections are hashed
+//! over several ways, those that D-mod-K would take: tasks that take turns on them are never more than there are links
+//! in all.
 
 use crate::fabric::{DEFAULT_LATENCY_US, DirectedLink};
 use crate::topology::Wires;
 use std::ops::Range;
 
-/// Routes to all nodes, or to one. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely: only
-/// those on some route have a number.
+/// Routes to all nodes, or to one. Nodes are numbered as by [`crate::topology::Hierarchy::node_of`], links densely:
+/// only those on some route have a number.
 #[derive(Clone, Debug)]
 pub struct Routes {
     nodes: u32,

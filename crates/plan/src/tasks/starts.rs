@@ -4,13 +4,13 @@
 //!   root ◄──300── s ◄──100── a, b, c, d, e, f          first g, a and b: the link from t has most to do;
 //!                 s ◄──100── t ◄──100── g, h           then c, d and e, each when one of these is done; then f and h
 //! ```
-//! A task takes its own rate of every link on its way while it runs, and the next starts when that is free again. Next is
-//! the one with the most left to do on a link that not all tasks use. Groups, which an Alltoall is made of
-//! (`groups.rs`), are no measure here: each takes a share of the root's link for one sender, also where many senders are
-//! behind one thinner link, and the senders that are left over are one group, whatever the other groups have to do. Nor
-//! is what a token costs: all tokens come from the one node, so that every order waits for the same latencies. Source of
-//! bandwidths that are shared and of the largest remaining cost: the thesis on contention-free communication in
-//! docs/provenance.md.
+//! A task takes its own rate of every link on its way while it runs, and the next starts when that is free again. Next
+//! is the one with the most left to do on a link that not all tasks use. Groups, which an Alltoall is made of
+//! (`groups.rs`), are no measure here: each takes a share of the root's link for one sender, also where many senders
+//! are behind one thinner link, and the senders that are left over are one group, whatever the other groups have to do.
+//! Nor is what a token costs: all tokens come from the one node, so that every order waits for the same latencies.
+//! Source of bandwidths that are shared and of the largest remaining cost: the thesis on contention-free communication
+//! in docs/provenance.md.
 
 use super::Tasks;
 use super::groups::EQUAL;
@@ -27,8 +27,8 @@ pub struct Start {
     pub follows: Vec<u32>,
 }
 
-/// The starts of all tasks, earliest first, and the tick in which the last byte has left. All tasks go to one node, over
-/// at least one link. O(tasks² · links of a route).
+/// The starts of all tasks, earliest first, and the tick in which the last byte has left. All tasks go to one node,
+/// over at least one link. O(tasks² · links of a route).
 pub fn starts(tasks: &Tasks<'_>) -> (Vec<Start>, u64) {
     let routes = tasks.routes();
     let links = |task: u32| tasks.places(task).map(|place| routes.link(place));

@@ -21,6 +21,8 @@ pub struct Ways {
     pub links: Vec<Vec<u32>>,
     /// Messages that every link carries at the same time: its cables.
     pub cables: Vec<u32>,
+    /// Exchanges that may be tried.
+    pub exchanges: u64,
 }
 
 /// Who stands where. The root stays where it is.
@@ -43,9 +45,9 @@ impl Order {
         member.map(|member| self.place_of[member as usize])
     }
 
-    /// Looks for an order of `members` besides the root in which nothing meets. `edges` are those of both trees: a place,
-    /// the one above it and the colour. `None` where their own order is one, and
-    /// where none is found in 16 · (m + 1)² exchanges, at most 32 768.
+    /// Looks for an order of `members` besides the root in which nothing meets. `edges` are those of both trees: a
+    /// place, the one above it and the colour. `None` where their own order is one, and where none is found in
+    /// 16 · (m + 1)² exchanges, at most [`Ways::exchanges`].
     ///
     /// It is a function of its arguments alone.
     pub fn search(members: u32, edges: &[(u32, u32, u32)], ways: &Ways) -> Option<Self> {
@@ -55,7 +57,7 @@ impl Order {
         }
         let places = u64::from(members);
         let mut draws = (0..).map(scrambled);
-        for _ in 0..MOST_EXCHANGES.min(16 * (places + 1).pow(2)) {
+        for _ in 0..ways.exchanges.min(16 * (places + 1).pow(2)) {
             let mut draw = |below: u64| draws.next().unwrap_or_default() % below;
             let (a, b) = (1 + draw(places) as usize, 1 + draw(places) as usize);
             // Where neither sends or receives what meets another, there is nothing to gain.
@@ -75,9 +77,6 @@ impl Order {
         None
     }
 }
-
-/// Exchanges that are tried at most; on the networks where none is found they take some 50 ms.
-const MOST_EXCHANGES: u64 = 1 << 15;
 
 /// One exchange in so many that add a message too many to a link is kept.
 const RELUCTANCE: u64 = 28;

@@ -11,6 +11,11 @@ const MOST_MEMBERS: u32 = 64;
 /// The same over all families, each taken to be as large as this one: some 100 ms.
 const MOST_IN_ALL: u32 = 1 << 16;
 
+/// Exchanges that are tried in one family, some 50 ms where none is found, and in all, each family taken to be as large
+/// as this one. Every family has its share, whichever is looked at first: ranks look at them in different orders.
+const EXCHANGES: u64 = 1 << 15;
+const EXCHANGES_IN_ALL: u64 = 1 << 17;
+
 /// Links between switches from the leaves of a family's members to its members. `None` where there are none, where they
 /// are not known or a hash decides, and for families that are too large.
 pub(super) fn between(family: &Family, level: usize, hierarchy: &Hierarchy, topology: &Topology) -> Option<Ways> {
@@ -28,7 +33,8 @@ pub(super) fn between(family: &Family, level: usize, hierarchy: &Hierarchy, topo
         Adapter { number: topology.adapter(rank), ..nodes[hierarchy.node_of(rank) as usize] }
     };
     let members: Vec<Adapter> = std::iter::once(None).chain((1..size).map(Some)).map(adapter).collect();
-    let mut ways = Ways::default();
+    let families = u64::from(hierarchy.node_count().div_ceil(size));
+    let mut ways = Ways { exchanges: EXCHANGES.min(EXCHANGES_IN_ALL / families.max(1)), ..Ways::default() };
     let mut leaves: HashMap<_, u32> = HashMap::new();
     let mut numbers: HashMap<DirectedLink, u32> = HashMap::new();
     for &from in &members {
