@@ -69,18 +69,18 @@ compile() {
         [[ -s $logs/programs ]]
 }
 
-# Everything that can run at the same time as something else, what takes longest first: jobs of MPI start and end, which
-# is mostly waiting, while those of another part compute.
+# The tests that start jobs of MPI are a part alone, first: ranks that wait yield, so that whatever else computes takes
+# their processors, and jobs that last a second last a minute.
 parts() {
     local command
     # A blank at the end of a line would join the next one to it.
     sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/" >"$logs/sorted"
-    grep "^nagare-test-" "$logs/sorted"
+    grep "^nagare-test-jobs " "$logs/sorted"
     for command in fuzz conformance soak; do
         echo "$command $PWD $PWD/target/debug/nagare-verify $command --quick"
     done
     echo "doctests $PWD ${CARGO:-cargo} test --workspace --doc --target-dir target"
-    grep -v "^nagare-test-" "$logs/sorted"
+    grep -v "^nagare-test-jobs " "$logs/sorted"
 }
 
 echo "   wall   cores"
@@ -90,9 +90,14 @@ part libraries "$PWD" make --no-print-directory libraries &
 part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail; compile"
 wait
 start=$SECONDS
-parts | xargs -P 3 -L 1 bash -c 'part "$@"' part
-# A part that is killed makes xargs stop before those that are left; one that fails does not (123).
-[[ $? -le 123 ]] || echo "parts 0 1" >>"$logs/results"
+# run N: the parts of standard input, N at a time. A part that is killed makes xargs stop before those that are left; one
+# that fails does not (123).
+run() {
+    xargs -P "$1" -L 1 bash -c 'part "$@"' part
+    [[ $? -le 123 ]] || echo "parts 0 1" >>"$logs/results"
+}
+parts | head -n 1 | run 1
+parts | tail -n +2 | run 2
 
 echo
 echo "$((SECONDS - start)) s of tests, $SECONDS s with what was built for them"

@@ -16,7 +16,7 @@ struct Noted {
     segment: u64,
     sent: Vec<Sent>,
     opened: Vec<u32>,
-    /// Hops with the units of their messages, and the most units at a time.
+    /// Hops with the units of their messages, and the most units of whole segments at a time.
     under_way: Vec<(u32, u64)>,
     most: u64,
 }
@@ -41,7 +41,8 @@ impl Transport for Noted {
             self.sent.push((hop, unit, confirmed));
             self.under_way.push((hop, units));
         }
-        self.most = self.most.max(self.under_way.iter().map(|(_, units)| units).sum());
+        let whole = self.under_way.iter().map(|&(_, units)| units).filter(|&units| units == self.segment);
+        self.most = self.most.max(whole.sum());
         Ok(())
     }
     fn recv(&mut self, _: u32, _: Place) -> Result<(), Fault> {
@@ -140,8 +141,8 @@ fn one_segment_in_half_a_window_is_confirmed_in_turns_too() {
     }
 }
 
-/// In an exchange whole segments are all confirmed, and no more units are under way than its bounds allow; the last
-/// segment of a part is too short to be worth a confirmation.
+/// In an exchange whole segments are all confirmed, and no more of them are under way than its bounds allow; the last
+/// segment of a part is too short to be worth a confirmation, and waits for none.
 #[test]
 fn an_exchange_keeps_its_order_and_its_bounds() {
     let to = [(1, 0), (2, 0), (3, 1), (4, 2)];
