@@ -156,7 +156,7 @@ fn an_exchange_keeps_its_order_and_its_bounds() {
         order.sort_unstable();
         let order = order.into_iter().map(|(_, n, hop)| (hop, u64::from(hop) * 21 + 2 * n));
         assert_eq!(whole.iter().map(|&(hop, unit, _)| (hop, unit)).collect::<Vec<_>>(), order.collect::<Vec<_>>());
-        // As much as there is room for, not less.
-        assert!((2 * segments..=unconfirmed).contains(&transport.most), "{} of {unconfirmed}", transport.most);
+        // As much as there is room for, not less; a segment of the first send goes whatever else is under way.
+        assert!((2 * segments..=unconfirmed + 2).contains(&transport.most), "{} of {unconfirmed}", transport.most);
     }
 }
