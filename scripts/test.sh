@@ -90,8 +90,8 @@ part libraries "$PWD" make --no-print-directory libraries &
 part compilation "$PWD" bash -c "$(declare -f programs compile); set -o pipefail; compile"
 wait
 start=$SECONDS
-# run N: the parts of standard input, N at a time. A part that is killed makes xargs stop before those that are left; one
-# that fails does not (123).
+# run N: the parts of standard input, N at a time. A part that is killed makes xargs stop before those that are left;
+# one that fails does not (123).
 run() {
     xargs -P "$1" -L 1 bash -c 'part "$@"' part
     [[ $? -le 123 ]] || echo "parts 0 1" >>"$logs/results"
