@@ -194,9 +194,10 @@ mod tests {
         assert_eq!(some.budget, Duration::from_millis(500));
         assert_eq!(some.algorithms, Some(vec!["stock".to_owned(), "two_tree".to_owned()]));
         assert_eq!((all.algorithms, some.root, all.root), (None, 3, 0));
-        assert!(
-            all.collectives.contains(&Operation::Alltoallv) && !all.collectives.contains(&Operation::AlltoallvSparse)
-        );
+        assert!(all.collectives.contains(&Operation::Alltoallv));
+        for variant in [Operation::AlltoallvSparse, Operation::AlltoallvSkewed] {
+            assert!(!all.collectives.contains(&variant), "{variant}");
+        }
         assert_eq!((some.oracle, all.oracle), (Some(Duration::from_secs(3)), None));
     }
 

@@ -11,15 +11,20 @@ pub const ELEMENT: u64 = 4;
 const SPREAD: u64 = 10;
 /// One pair of so many has nothing to send in the sparse variant; the others have so much more.
 const EMPTY: u64 = 4;
+/// How many times as much rank 0 has in the skewed variant.
+const MORE: u64 = 10;
 
-/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`. Of Reduce_scatter every
-/// rank has as many for `to`, and in Allgatherv `from` has as many for every rank.
+/// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`; in the skewed variant
+/// over all pairs but those of rank 0. Of Reduce_scatter every rank has as many for `to`, and in Allgatherv `from` has as
+/// many for every rank.
 pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
     let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
     match operation {
         Operation::Alltoallv => spread(mean, drawn),
         Operation::AlltoallvSparse if (drawn >> 32).is_multiple_of(EMPTY) => 0,
         Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
+        Operation::AlltoallvSkewed if from == 0 => spread(mean * MORE, drawn),
+        Operation::AlltoallvSkewed => spread(mean, drawn),
         Operation::ReduceScatter | Operation::Scatterv => spread(mean, scrambled(u64::from(to))),
         Operation::Allgatherv | Operation::Gatherv => spread(mean, scrambled(u64::from(from))),
         _ => mean,
@@ -63,6 +68,16 @@ mod tests {
         assert!((empty - 0.25).abs() < 0.03, "{empty}");
         let mean = sparse.iter().sum::<u64>() as f64 / 4096.0;
         assert!((mean / 3000.0 - 1.0).abs() < 0.04, "{mean}");
+    }
+
+    #[test]
+    fn rank_0_has_ten_times_as_much_in_the_skewed_ones() {
+        let skewed = counts(Operation::AlltoallvSkewed, 3000, 64);
+        let mean = |counts: &[u64]| counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        assert!((mean(&skewed[..64]) / 30_000.0 - 1.0).abs() < 0.04, "{}", mean(&skewed[..64]));
+        for (from, row) in (1..).zip(skewed[64..].chunks(64)) {
+            assert!((mean(row) / 3000.0 - 1.0).abs() < 0.04, "{from}: {}", mean(row));
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub enum Operation {
     Alltoallv,
     /// `MPI_Alltoallv` in which a quarter of the counts is zero.
     AlltoallvSparse,
+    /// `MPI_Alltoallv` in which rank 0 has ten times as much for every rank as others have.
+    AlltoallvSkewed,
     /// `MPI_Alltoallw` with blocks that lie beside one another in a matrix, each a vector type.
     Alltoallw,
     /// `MPI_Gather`.
@@ -52,13 +54,14 @@ pub enum Unit {
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 15] = [
+    pub const ALL: [Operation; 16] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
         Self::Alltoall,
         Self::Alltoallv,
         Self::AlltoallvSparse,
+        Self::AlltoallvSkewed,
         Self::Alltoallw,
         Self::Gather,
         Self::Gatherv,
@@ -79,6 +82,7 @@ impl Operation {
     pub const fn name(self) -> &'static str {
         match self {
             Self::AlltoallvSparse => "alltoallv_sparse",
+            Self::AlltoallvSkewed => "alltoallv_skewed",
             other => other.function(),
         }
     }
@@ -90,7 +94,7 @@ impl Operation {
             Self::Reduce => "reduce",
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
-            Self::Alltoallv | Self::AlltoallvSparse => "alltoallv",
+            Self::Alltoallv | Self::AlltoallvSparse | Self::AlltoallvSkewed => "alltoallv",
             Self::Alltoallw => "alltoallw",
             Self::Gather => "gather",
             Self::Gatherv => "gatherv",
@@ -117,7 +121,9 @@ impl Operation {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
-            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::Alltoallw => Unit::Pair,
+            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::AlltoallvSkewed | Self::Alltoallw => {
+                Unit::Pair
+            }
             Self::Gather | Self::Gatherv | Self::Scatter | Self::Scatterv => Unit::Pair,
             Self::Allgather | Self::Allgatherv | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
         }
@@ -129,6 +135,7 @@ impl Operation {
             self,
             Self::Alltoallv
                 | Self::AlltoallvSparse
+                | Self::AlltoallvSkewed
                 | Self::Gatherv
                 | Self::Scatterv
                 | Self::Allgatherv

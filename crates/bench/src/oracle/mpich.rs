@@ -65,7 +65,7 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("brucks", &[]),
             Intra("nb", &[]),
         ],
-        Operation::Alltoallv | Operation::AlltoallvSparse => &[
+        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed => &[
             Intra("scattered", &[]),
             Intra("scattered", &[(THROTTLE, Value::Number(2), "throttle=2")]),
             Intra("scattered", &[(THROTTLE, Value::Number(8), "throttle=8")]),

@@ -73,7 +73,9 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
             plain("linear"),
             plain("modified_bruck"),
         ],
-        Operation::Alltoallv | Operation::AlltoallvSparse => vec![plain("pairwise"), plain("basic_linear")],
+        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed => {
+            vec![plain("pairwise"), plain("basic_linear")]
+        }
         Operation::Gather => vec![plain("basic_linear"), segmented("linear_sync"), plain("binomial")],
         Operation::Scatter => vec![
             plain("basic_linear"),
@@ -129,7 +131,11 @@ pub fn settings(operation: Operation, bytes: u64) -> Vec<Setting> {
     let components: &[&str] = match operation {
         Operation::Bcast | Operation::Reduce => &["han", "adapt"],
         Operation::Allreduce | Operation::Gather | Operation::Scatter | Operation::Allgather => &["han"],
-        Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse | Operation::Alltoallw => &[],
+        Operation::Alltoall
+        | Operation::Alltoallv
+        | Operation::AlltoallvSparse
+        | Operation::AlltoallvSkewed
+        | Operation::Alltoallw => &[],
         Operation::Gatherv | Operation::Scatterv | Operation::Allgatherv => &[],
         Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };

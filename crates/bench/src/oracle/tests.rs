@@ -49,7 +49,7 @@ fn whole_vectors_one_after_the_other_are_for_short_ones() {
 #[test]
 fn gather_scatter_and_alltoallv_have_variables_of_their_own() {
     let first = |family: Family, operation| family.settings(operation, 1 << 20).swap_remove(0).variables;
-    for operation in [Operation::Alltoallv, Operation::AlltoallvSparse] {
+    for operation in [Operation::Alltoallv, Operation::AlltoallvSparse, Operation::AlltoallvSkewed] {
         let open_mpi = [("coll_tuned_alltoallv_algorithm".to_owned(), Value::Item("pairwise"))];
         assert_eq!(first(Family::OpenMpi, operation), open_mpi);
         let mpich = [("MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM".to_owned(), Value::Item("scattered"))];

@@ -117,7 +117,7 @@ impl<N: Number> Buffers<N> {
             Operation::ReduceScatterBlock | Operation::ReduceScatter => {
                 (Blocks::new((0..size).map(|to| between(rank, to))), Blocks::new([between(rank, rank)]))
             }
-            Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse => (
+            Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed => (
                 Blocks::new((0..size).map(|to| between(rank, to))),
                 Blocks::new((0..size).map(|from| between(from, rank))),
             ),
@@ -171,7 +171,7 @@ impl<N: Number> Data for Buffers<N> {
             Operation::ReduceScatterBlock => comm.reduce_scatter_block_into(send, receive, SystemOperation::sum()),
             Operation::ReduceScatter => reduce_scatter(send, receive, &self.send.counts, comm),
             Operation::Alltoall => comm.all_to_all_into(send, receive),
-            Operation::Alltoallv | Operation::AlltoallvSparse => {
+            Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed => {
                 let (counts, starts) = (&self.receive.counts[..], &self.receive.starts[..]);
                 let from = Partition::new(send, &self.send.counts[..], &self.send.starts[..]);
                 let mut to = PartitionMut::new(receive, counts, starts);
@@ -191,9 +191,11 @@ impl<N: Number> Data for Buffers<N> {
                     Operation::Gather | Operation::Gatherv | Operation::Allgather | Operation::Allgatherv => {
                         value(from, 0, i)
                     }
-                    Operation::Alltoall | Operation::Alltoallv | Operation::AlltoallvSparse | Operation::Alltoallw => {
-                        value(from, self.rank, i)
-                    }
+                    Operation::Alltoall
+                    | Operation::Alltoallv
+                    | Operation::AlltoallvSparse
+                    | Operation::AlltoallvSkewed
+                    | Operation::Alltoallw => value(from, self.rank, i),
                     // The sum over all ranks of value(rank, 0, i).
                     Operation::Reduce | Operation::Allreduce => {
                         31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32

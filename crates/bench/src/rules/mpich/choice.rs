@@ -42,7 +42,11 @@ pub fn size_of(collective: Operation) -> Option<&'static str> {
         Operation::Allgather | Operation::Allgatherv | Operation::ReduceScatterBlock | Operation::ReduceScatter => {
             Some("total_msg_size")
         }
-        Operation::Gather | Operation::Scatter | Operation::Alltoallv | Operation::AlltoallvSparse => None,
+        Operation::Gather
+        | Operation::Scatter
+        | Operation::Alltoallv
+        | Operation::AlltoallvSparse
+        | Operation::AlltoallvSkewed => None,
         Operation::Alltoallw | Operation::Gatherv | Operation::Scatterv => None,
     }
 }
