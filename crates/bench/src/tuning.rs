@@ -47,7 +47,7 @@ fn costs(results: &Results) -> Costs {
     let cost = |test| results.message(test).map(|cost| rounded(cost).max(LEAST));
     let message = MessageCost { latency_us: cost(LATENCY), gap_us: cost(GAP) };
     let host_goodput = results.goodput.iter().map(per_host).reduce(f64::max).map(rounded);
-    Costs { message, host_goodput, transport: None }
+    Costs { message, host_goodput, ..Costs::default() }
 }
 
 /// Numbers of a profile are at least this.

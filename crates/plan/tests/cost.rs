@@ -6,7 +6,7 @@ use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Alltoallv, Bcast, Reduce};
 use nagare_plan::cost::{Demand, Message, Segments::AtMost};
 use nagare_plan::fabric::{Fabric, Placement};
-use nagare_plan::topology::Topology;
+use nagare_plan::topology::{Costs, Hierarchy, Topology, Transport, Wires};
 use std::sync::Arc;
 
 /// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
@@ -112,6 +112,46 @@ fn where_nobody_measured_messages_a_segment_is_good_at_both_ends() {
     assert_eq!(by_slot(&star(8), 1).topology().message_range(), [1.0, 1.0]);
     // Links of which nobody has said anything may be a hundred times slower than is assumed.
     assert_eq!(groups([4, 8, 3]).topology().message_range(), [0.01, 10.0]);
+}
+
+/// Nanoseconds per byte of a Bcast by a chain, which loads the links of hosts with a vector each.
+fn chained(links: &str, ppn: usize, transport: Option<Transport>) -> f64 {
+    let fabric = parse(&format!("{links}\nlatency = 5\n[[link]]\nfrom = 'n[0-3]'\nto = 's0'\n"));
+    let placement = Placement::by_slot(&fabric, 4 * ppn, ppn).expect("the ranks fit");
+    let topology = network::topology(&fabric, &placement).with_costs(Costs::of_machine(transport, None));
+    let planner = Planner::new(topology);
+    demand(&planner, Bcast, Algorithm::Chain).per_byte
+}
+
+#[test]
+fn over_tcp_a_rank_sends_10_gbit_at_most() {
+    let links = |mbit: u32| format!("hosts = ['n[0-3]']\nswitches = ['s0']\nbandwidth = {mbit}");
+    let tcp = [None, Some(Transport::Tcp), Some(Transport::OpenMpiTcp)];
+    for transport in tcp {
+        close(chained(&links(40_000), 1, transport), per_byte(10_000.0));
+        close(chained(&links(5000), 1, transport), per_byte(5000.0));
+        // Two ranks of a host send twice as much, whoever of them it is.
+        close(chained(&links(40_000), 2, transport), per_byte(20_000.0));
+    }
+    close(chained(&links(40_000), 1, Some(Transport::Rdma)), per_byte(40_000.0));
+    // What a message costs was measured: nothing is assumed of software.
+    close(chained(&format!("message_gap = 0.5\n{}", links(40_000)), 1, None), per_byte(40_000.0));
+}
+
+#[test]
+fn links_between_switches_are_as_fast_as_they_are_told() {
+    // Two racks of two hosts, whose only link carries both vectors of an exchange between halves.
+    let fabric = parse(
+        "hosts = ['n[0-3]']\nswitches = ['a', 'b']\nbandwidth = 40000\n[[link]]\nfrom = 'n[0-1]'\nto = 'a'\n\
+         [[link]]\nfrom = 'n[2-3]'\nto = 'b'\n[[link]]\nfrom = 'a'\nto = 'b'\nbandwidth = 15000\n",
+    );
+    let topology = network::topology(&fabric, &Placement::by_slot(&fabric, 4, 1).expect("the ranks fit"));
+    let hierarchy = Hierarchy::new(&topology);
+    let mut wires = Wires::new(&topology, &hierarchy);
+    let mbit: Vec<f64> = wires.way(0, 2).links.iter().map(|&(link, _)| wires.per_byte(link)).collect();
+    assert_eq!(mbit.len(), 3);
+    [10_000.0, 15_000.0, 10_000.0].iter().zip(mbit).for_each(|(&mbit, found)| close(found, per_byte(mbit)));
+    close(wires.of_host(3), per_byte(10_000.0));
 }
 
 #[test]

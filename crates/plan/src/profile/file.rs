@@ -156,7 +156,7 @@ impl Profile {
                 gap_us: optional(&raw.network.message_gap, 1e6)?,
             },
             host_goodput: optional(&raw.network.host_goodput, 1e9)?,
-            transport: None,
+            ..Costs::default()
         };
         if raw.pair.len() > MOST_PAIRS {
             return Err(error(None, format!("{} times [[pair]]; expected at most {MOST_PAIRS}", raw.pair.len())));

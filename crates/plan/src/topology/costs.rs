@@ -20,19 +20,22 @@ pub struct Costs {
     pub host_goodput: Option<f64>,
     /// How messages travel, by which their costs are assumed where nobody has measured them.
     pub transport: Option<Transport>,
+    /// Rate of a host's fastest link as its machine says it, Mbit/s.
+    pub adapter_mbit: Option<u32>,
 }
 
 impl Costs {
     /// What is known without measuring: `transport`, and the rate of a host's fastest link, Mbit/s.
     pub fn of_machine(transport: Option<Transport>, mbit: Option<u32>) -> Self {
-        let mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
-        let host_goodput = mbit.map(|mbit| f64::from(mbit) * GOODPUT);
-        Self { message: MessageCost::default(), host_goodput, transport }
+        let adapter_mbit = if transport == Some(Transport::SharedMemory) { Some(COPIED) } else { mbit };
+        Self { transport, adapter_mbit, ..Self::default() }
     }
 
-    /// Rate of a host's link, Mbit/s, by the data that it sends.
-    pub fn host_mbit(&self) -> Option<f64> {
-        self.host_goodput.map(|goodput| goodput / GOODPUT)
+    /// Rate of a host's link, Mbit/s: by the data that it was measured to send, else as its machine says it, but no
+    /// more than `most`, what its ranks can send.
+    pub fn host_mbit(&self, most: f64) -> Option<f64> {
+        let said = || self.adapter_mbit.map(|mbit| f64::from(mbit).min(most));
+        self.host_goodput.map(|goodput| goodput / GOODPUT).or_else(said)
     }
 
     /// Those of `first`, and where it has none, of `second`.
@@ -46,6 +49,7 @@ impl Costs {
             message: Self::or(self.message, others.message),
             host_goodput: self.host_goodput.or(others.host_goodput),
             transport: self.transport.or(others.transport),
+            adapter_mbit: self.adapter_mbit.or(others.adapter_mbit),
         }
     }
 
@@ -70,7 +74,7 @@ impl fmt::Display for Costs {
 
 impl PartialEq for Costs {
     fn eq(&self, other: &Self) -> bool {
-        self.bits() == other.bits() && self.transport == other.transport
+        (self.bits(), self.transport, self.adapter_mbit) == (other.bits(), other.transport, other.adapter_mbit)
     }
 }
 
@@ -90,10 +94,10 @@ mod tests {
         let message = planner.message();
         assert_eq!((message.latency, message.gap), (2000.0, 500.0));
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
-        assert!(planner.topology().measured_mbit().is_some_and(|mbit| close(mbit, 1e5)));
+        assert!(planner.topology().host_mbit().is_some_and(|mbit| close(mbit, 1e5)));
         assert!(planner.topology().knows_rates());
-        let shared = Costs::of_machine(Some(Transport::SharedMemory), Some(1000));
-        assert_eq!(shared.host_goodput, Some(f64::from(COPIED) * GOODPUT));
+        let shared = nodes().with_costs(Costs::of_machine(Some(Transport::SharedMemory), Some(1000)));
+        assert_eq!(shared.host_mbit(), Some(f64::from(COPIED)));
         let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
         assert!(!unknown.knows_rates());
     }

@@ -2,7 +2,7 @@
 
 use super::costs::GOODPUT;
 use super::{Hierarchy, Network, Topology};
-use crate::fabric::{Adapter, Fabric, HostId, Router};
+use crate::fabric::{Adapter, DirectedLink, Fabric, HostId, Router};
 use std::collections::HashSet;
 
 /// Rate of a host where nothing is known and nothing was measured, Mbit/s.
@@ -46,6 +46,8 @@ pub enum Wires<'t> {
         fabric: &'t Fabric,
         /// Of every node.
         nodes: Vec<Adapter>,
+        /// What the ranks of a host can send, Mbit/s ([`Topology::most_sent`]).
+        most_sent: f64,
     },
     /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric,
     /// and for fabrics too large to look every route up. Links: two for every node, then two for every group of every
@@ -77,11 +79,12 @@ impl<'t> Wires<'t> {
             let sets: HashSet<u32> = nodes.iter().map(|node| fabric.attachment(node.host)).collect();
             (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(sets.len())
         };
-        let unlisted = topology.measured_mbit().unwrap_or(DEFAULT_MBIT);
-        let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)));
+        let most_sent = topology.most_sent();
+        let unlisted = topology.host_mbit().unwrap_or(DEFAULT_MBIT);
+        let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)).min(most_sent));
         let routed = network.map(|network| (network.fabric(), adapters(network)));
         match routed.filter(|(fabric, nodes)| work(fabric, nodes) <= MOST_ROUTED) {
-            Some((fabric, nodes)) => Self::Routed { router: Router::new(fabric), fabric, nodes },
+            Some((fabric, nodes)) => Self::Routed { router: Router::new(fabric), fabric, nodes, most_sent },
             None => {
                 let outer = hierarchy.depth_between_nodes().saturating_sub(1);
                 let first = (0..outer).scan(2 * nodes, |next, level| {
@@ -108,7 +111,11 @@ impl<'t> Wires<'t> {
     /// Nanoseconds per byte of a program on a link.
     pub fn per_byte(&self, link: u32) -> f64 {
         let mbit = match self {
-            Self::Routed { fabric, .. } => fabric.mbit(crate::fabric::DirectedLink(link)),
+            Self::Routed { fabric, most_sent, .. } => {
+                let link = DirectedLink(link);
+                let of_host = fabric.is_host(fabric.start(link)) || fabric.is_host(fabric.end(link));
+                fabric.mbit(link).min(if of_host { *most_sent } else { f64::INFINITY })
+            }
             Self::Groups { mbit, .. } => *mbit,
         };
         8e3 / (mbit * GOODPUT)
@@ -117,7 +124,9 @@ impl<'t> Wires<'t> {
     /// Nanoseconds per byte of a program on all links of a node's host together.
     pub fn of_host(&self, node: u32) -> f64 {
         match self {
-            Self::Routed { fabric, nodes, .. } => 8e3 / (fabric.host_mbit(nodes[node as usize].host) * GOODPUT),
+            Self::Routed { fabric, nodes, most_sent, .. } => {
+                8e3 / (fabric.host_mbit(nodes[node as usize].host).min(*most_sent) * GOODPUT)
+            }
             Self::Groups { .. } => self.per_byte(2 * node),
         }
     }
@@ -136,7 +145,7 @@ impl<'t> Wires<'t> {
     pub fn between(&mut self, (from, own): (u32, u32), (to, other): (u32, u32)) -> Way {
         let mut way = Way::default();
         match self {
-            Self::Routed { router, fabric, nodes } => {
+            Self::Routed { router, fabric, nodes, .. } => {
                 let at = |node: u32, number| Adapter { number, ..nodes[node as usize] };
                 let shares = router.shares(at(from, own), at(to, other));
                 way.latency = shares.iter().map(|&(link, share)| share * fabric.latency_us(link) * 1e3).sum();

@@ -23,6 +23,11 @@ pub fn place(fabric: &Fabric, how: &str, ranks: usize, ppn: usize) -> Placement 
 
 /// The planner of a communicator of all placed ranks.
 pub fn planner(fabric: &Arc<Fabric>, placement: &Placement) -> Planner {
+    Planner::new(topology(fabric, placement))
+}
+
+/// The facts about a communicator of all placed ranks.
+pub fn topology(fabric: &Arc<Fabric>, placement: &Placement) -> Topology {
     let hosts = placement.hosts();
     let levels = fabric.levels();
     let mut names: Vec<String> = levels.iter().map(|l| l.name.clone()).collect();
@@ -31,7 +36,7 @@ pub fn planner(fabric: &Arc<Fabric>, placement: &Placement) -> Planner {
     names.push("node".to_owned());
     groups.push(hosts.iter().map(|h| h.0).collect());
     let topology = Topology::new(names, groups, vec![0; hosts.len()]).expect("nested");
-    Planner::new(topology.on_network(Arc::clone(fabric), hosts))
+    topology.on_network(Arc::clone(fabric), hosts)
 }
 
 /// The same hosts in an order that follows no switch.

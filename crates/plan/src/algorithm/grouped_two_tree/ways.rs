@@ -24,7 +24,7 @@ pub(super) fn between(family: &Family, level: usize, hierarchy: &Hierarchy, topo
     if level >= hierarchy.depth_between_nodes() || !is_small {
         return None;
     }
-    let Wires::Routed { mut router, fabric, nodes } = Wires::new(topology, hierarchy) else { return None };
+    let Wires::Routed { mut router, fabric, nodes, .. } = Wires::new(topology, hierarchy) else { return None };
     if fabric.routing() == Routing::Ecmp {
         return None;
     }

@@ -34,9 +34,21 @@ impl Topology {
         Costs::or(file, self.costs().message)
     }
 
-    /// Rate of a host's link, Mbit/s, by the data that a host was measured to send.
-    pub fn measured_mbit(&self) -> Option<f64> {
-        self.costs.and_then(|costs| costs.host_mbit())
+    /// Rate of a host's link where no fabric tells it, Mbit/s: by the data that a host was measured to send, else as
+    /// machines say it.
+    pub fn host_mbit(&self) -> Option<f64> {
+        self.costs.and_then(|costs| costs.host_mbit(self.most_sent()))
+    }
+
+    /// What the ranks of a host can send, Mbit/s, where messages travel by software whose costs are assumed; else
+    /// infinite.
+    pub fn most_sent(&self) -> f64 {
+        if self.known_cost().gap_us.is_some() {
+            return f64::INFINITY;
+        }
+        let mut ranks = vec![0u32; self.node_count() as usize];
+        self.nodes().iter().for_each(|&node| ranks[node as usize] += 1);
+        Transport::most_sent(self.costs().transport) * f64::from(ranks.into_iter().max().unwrap_or(1))
     }
 
     /// What messages and links cost, where no fabric says it.
@@ -46,6 +58,6 @@ impl Topology {
 
     /// Whether it is known how fast links are: by a fabric, a measurement, or what machines say of theirs.
     pub fn knows_rates(&self) -> bool {
-        self.network.is_some() || self.measured_mbit().is_some()
+        self.network.is_some() || self.host_mbit().is_some()
     }
 }
