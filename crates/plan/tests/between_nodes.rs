@@ -1,6 +1,7 @@
 //! What the schedules for the full rate promise, on random nested groups of all sizes: loads of leaders and of group
 //! borders, the colouring over all levels, who serves whom. Everything is found from the moves and the groups alone.
 
+use crate::support::amount::everything;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
@@ -54,10 +55,11 @@ fn planner(groups: &[Vec<u32>]) -> Planner {
     Planner::new(Topology::new(names, groups.to_vec(), vec![0; groups[0].len()]).expect("nested"))
 }
 
-/// All sizes, some groupings and roots of each.
+/// All sizes, some groupings and roots of each: one whose ranks are in no order among them.
 fn cases() -> impl Iterator<Item = (Vec<Vec<u32>>, Planner, BTreeSet<Rank>)> {
     (1..=130).flat_map(|ranks| {
-        (0..4).map(move |seed| {
+        let seeds = if everything() { vec![0, 1, 2, 3] } else { vec![[0, 1, 3][ranks as usize % 3], 2] };
+        seeds.into_iter().map(move |seed| {
             let groups = random_groups(ranks, seed);
             let roots = BTreeSet::from([0, ranks / 3, ranks - 1]);
             (groups.clone(), planner(&groups), roots)

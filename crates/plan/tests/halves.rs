@@ -59,9 +59,10 @@ fn every_block_is_right_on_grids_with_aggregators_and_chunks() {
     for (dims, ppn) in [(&[4, 4][..], 1), (&[2, 2, 2], 3), (&[3, 2], 4), (&[5, 3], 1), (&[8], 2), (&[4, 3, 2], 1)] {
         let fabric = torus(dims);
         let hosts = dims.iter().product::<u32>() as usize;
-        for how in ["by slot", "by node"] {
+        // With one rank on a host both orders are one, and a node has no more aggregators than ranks.
+        for how in &["by slot", "by node"][..ppn.min(2)] {
             let placement = place(&fabric, how, hosts * ppn, ppn);
-            for aggregators in [1, 2, 3] {
+            for aggregators in 1..=ppn.min(3) as u32 {
                 let options = RailOptions { aggregators: Some(aggregators), ..RailOptions::default() };
                 let planner = planner(&fabric, &placement).with_rails(options);
                 for (collective, algorithm) in HALVES.into_iter().flat_map(|c| RIVALS.map(|a| (c, a))) {

@@ -46,6 +46,7 @@ mod xor;
 
 /// What several files use.
 mod support {
+    pub mod amount;
     pub mod by_hand;
     pub mod document;
     pub mod halving;

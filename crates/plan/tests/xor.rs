@@ -127,7 +127,7 @@ fn check_exchange(schedule: &Schedule, nodes: &[u32]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(nagare_mutate::cases(60))]
 
     #[test]
     fn every_option_is_right_on_any_nodes(
