@@ -2,8 +2,6 @@
 
 use nagare_harness::{Family, Job, Mpi, Outcome, Program, compile};
 
-const MPIS: [Mpi; 4] = [Mpi::OpenMpi4, Mpi::Mpich4, Mpi::OpenMpi5, Mpi::Mpich5];
-
 fn run(job: fn(&Program, u32) -> Job, mpi: Mpi, how: &str) -> Outcome {
     job(&compile(mpi, "tests/programs/endings.c"), 2).arguments(&[&format!("how={how}")]).run()
 }
@@ -12,7 +10,7 @@ fn run(job: fn(&Program, u32) -> Job, mpi: Mpi, how: &str) -> Outcome {
 #[test]
 fn that_are_allowed() {
     let words = |outcome: &Outcome| outcome.ended.stdout.lines().any(|line| line == "callback cases=2");
-    for mpi in MPIS {
+    for &mpi in Mpi::in_turn(0) {
         for (how, ours) in [
             // As many as have one of ours (docs/decisions/0005).
             ("kept", if mpi.family() == Family::Mpich { 64 } else { 201 }),
@@ -49,7 +47,7 @@ fn complaints(outcome: &Outcome) -> Vec<String> {
 
 #[test]
 fn that_are_not() {
-    for mpi in MPIS {
+    for &mpi in Mpi::in_turn(1) {
         for how in ["exit", "twice", "late"] {
             let [stock, forced] = [Job::stock, Job::forced].map(|job| run(job, mpi, how));
             let code = |outcome: &Outcome| outcome.ended.status.map(|status| status.code());
