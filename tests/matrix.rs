@@ -1,8 +1,17 @@
 //! The collectives on every number of ranks, over communicators, types, operations, roots and sizes, in C and through
 //! the three Fortran bindings; results are compared by the programs with what each rank computes for itself.
 
-use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile};
+use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile, everything};
 use nagare_plan::algorithm::ALGORITHMS;
+
+/// The world, its ranks in other orders, a part of them: where it matters who is in a communicator, not which call has
+/// made it. All calls that make one have their turn in the tests that do not say this.
+const MEMBERS: &str = "comms=world,reversed,part,merged";
+
+/// [`MEMBERS`], or all communicators where everything is tested.
+fn members() -> &'static str {
+    if everything() { "comms=all" } else { MEMBERS }
+}
 
 fn collectives(mpi: Mpi) -> Program {
     compile(mpi, "tests/programs/collectives.c")
@@ -43,12 +52,12 @@ fn openmpi_more_ranks() {
 fn openmpi_most_ranks() {
     forced(Mpi::OpenMpi4, 7, "4K", &["thin=8", "sizes=0,1,3,1000,4097,65536,300001"]);
     forced(Mpi::OpenMpi4, 13, "1K", &["thin=16", "sizes=0,1,3,1000,20000"]);
-    forced(Mpi::OpenMpi4, 16, "8K", &["thin=16", "sizes=0,1,3,4097,65536", "comms=world,reversed,part,merged"]);
+    forced(Mpi::OpenMpi4, 16, "8K", &["thin=16", "sizes=0,1,3,4097,65536", MEMBERS]);
 }
 
 #[test]
 fn openmpi_all_roots() {
-    forced(Mpi::OpenMpi4, 7, "64", &["roots=all", "sizes=1,300", "thin=8"]);
+    forced(Mpi::OpenMpi4, 7, "64", &["roots=all", "sizes=1,300", "thin=8", members()]);
 }
 
 #[test]
@@ -71,7 +80,7 @@ fn mpich_that_does_not_yield() {
 fn mpich() {
     forced(Mpi::Mpich4, 2, "1K", &["thin=16"]);
     forced(Mpi::Mpich4, 3, "8K", &["thin=16", "sizes=0,1,3,1000,4097"]);
-    forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", "comms=world,reversed,part,merged"]);
+    forced(Mpi::Mpich4, 4, "1K", &["thin=12", "sizes=0,1,3,1000,20000", MEMBERS]);
 }
 
 #[test]
@@ -92,7 +101,7 @@ fn every_algorithm(mpi: Mpi, ranks: u32, segment: &str, [sizes, thin]: [&str; 2]
         let rules: Vec<String> =
             pairs.iter().map(|(collective, name)| format!("{}={name}", collective.name())).collect();
         let job = Job::forced(&collectives(mpi), ranks).set("NAGARE_SEGMENT", segment);
-        let words = [&format!("rules={}", rules.join("/")), "avoid=none", "roots=all", sizes, thin];
+        let words = [&format!("rules={}", rules.join("/")), "avoid=none", "roots=all", members(), sizes, thin];
         let outcome = job.arguments(&words).run().verified("collectives");
         let report = outcome.report();
         for (collective, algorithm) in &pairs {
@@ -158,7 +167,7 @@ fn halves_on_tori() {
         let only = "only=allreduce,allgather,allgatherv,reduce_scatter_block,reduce_scatter";
         let job =
             job.set("NAGARE_ALGORITHM", "all=halving_doubling").arguments(&["avoid=none", only, "thin=32", sizes]);
-        let outcome = job.run().verified("collectives");
+        let outcome = job.arguments(&[members()]).run().verified("collectives");
         for collective in ["allreduce", "allgather", "allgatherv", "reduce_scatter_block", "reduce_scatter"] {
             assert!(outcome.report().calls(collective, "halving_doubling") > 0, "{:?}", outcome.report());
         }
@@ -226,7 +235,7 @@ fn one_two_tree_over_all_ranks() {
         let only = "only=reduce,bcast,allreduce,alltoall";
         let job =
             Job::nagare(&collectives(mpi), ranks).set("NAGARE_ALGORITHM", "all=two_tree").set("NAGARE_SEGMENT", "1K");
-        let outcome = job.arguments(&[only]).arguments(&options).run().verified("collectives");
+        let outcome = job.arguments(&[only, members()]).arguments(&options).run().verified("collectives");
         outcome.report().assert_ran("two_tree", None);
         assert!(outcome.report().forwarded("alltoall", "below threshold") > 0, "{:?}", outcome.report());
     }
