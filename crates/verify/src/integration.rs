@@ -20,7 +20,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let scratch = scratch_directory();
     let file = scratch.path().join("verified");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root_directory()).env(RECORD, &file).env("MPICC", "mpicc.openmpi");
+    cargo.current_dir(root_directory()).env(RECORD, &file).env("MPICC", "mpicc.openmpi").env("TEST_ALL", "yes");
     cargo.args(["test", "--no-fail-fast", "--package", "nagare", "--target-dir", "target/openmpi"]);
     // Files are modules of one program.
     cargo.args(["--test", "jobs", "--", "--include-ignored"]).args(options.only.iter().map(|file| format!("{file}::")));
