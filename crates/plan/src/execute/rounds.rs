@@ -1,5 +1,6 @@
 //! Sends that take turns. What is ready to go to two children of a tree starts segment by segment, one child after the
-//! other. As long as neither data nor credit of any of them ends, these turns are known beforehand.
+//! other; so do the blocks of an exchange that are sent alternately. As long as neither data nor credit of any of them
+//! ends, nor the room of an exchange, these turns are known beforehand.
 //!
 //! ```text
 //!   ready      stream 1 at segment 5, 3 at 5, 4 at 9, and data and credit for 3 segments of each
@@ -7,8 +8,9 @@
 //! ```
 
 use super::executor::Executor;
-use super::ready::{Key, of_key};
-use super::transport::{Synchronous, Transport};
+use super::ready::{Key, Ready, of_key};
+use super::transport::{Place, Region, Synchronous, Transport};
+use crate::schedule::Source;
 
 /// Sends that take turns, at most: those of two trees to two children each.
 const MOST: usize = 4;
@@ -27,65 +29,107 @@ impl Executor<'_> {
         let stream = &self.streams[hop as usize];
         let is_of_round = |other: Key, (turn, segment)| other != Key::MAX && other >> 32 == of_round(turn, segment);
         let place = (stream.turn, stream.posted);
-        // The bounds of an exchange allow one segment after another.
-        if self.bounds.is_some() || !is_of_round(self.ready.first(), place) {
-            return self.send_some(hop, transport);
-        }
+        let most = match &self.bounds {
+            None => MOST,
+            // Short segments of an exchange, of which there are few, do not take part.
+            Some(_) if is_of_round(self.ready.first(), place) => 1,
+            Some(bounds) => {
+                let units = stream.segment(stream.posted).1.max(1);
+                if bounds.confirms(units) { (bounds.room() / units).min(MOST as u64) as usize } else { 1 }
+            }
+        };
         let mut turns = Turns { hops: [hop; MOST], count: 1 };
-        while turns.count < MOST && is_of_round(self.ready.first(), place) {
-            let next = self.ready.pop();
+        while turns.count < most && is_of_round(self.turns().first(), place) {
+            let next = self.turns().pop();
             if let Some(hop) = self.admit(next) {
                 turns.hops[turns.count] = hop;
                 turns.count += 1;
             }
         }
-        self.send_round(&turns, transport)
+        if turns.count == 1 { self.send_some(hop, transport) } else { self.send_round(&turns, transport) }
+    }
+
+    /// The sends that take turns: in an exchange, those that are confirmed one by one.
+    #[inline]
+    fn turns(&mut self) -> &mut Ready {
+        self.bounds.as_mut().map_or(&mut self.ready, |bounds| &mut bounds.ready)
     }
 
     /// Starts as many segments of each as can go one after another, or some of the first alone.
     fn send_round<T: Transport>(&mut self, turns: &Turns, transport: &mut T) -> Result<(), T::Error> {
         let hops = &turns.hops[..turns.count];
-        for &hop in hops {
+        let mut places = [Place { region: Region::Input, start: 0, units: 0 }; MOST];
+        for (&hop, place) in hops.iter().zip(&mut places) {
             self.open_at_first(hop, transport);
+            *place = self.next_place(hop);
         }
-        let rounds = self.rounds(hops);
-        if rounds == 0 || hops.len() == 1 {
+        let units = places.iter().map(|place| place.units).sum();
+        let rounds = self.rounds(hops, units);
+        if rounds == 0 {
             hops[1..].iter().for_each(|&hop| self.stand(hop));
             return self.send_some(hops[0], transport);
         }
-        let first = self.streams[hops[0] as usize].posted;
-        for segment in first..first + rounds {
-            for &hop in hops {
-                let from = self.sent_from(hop, segment, self.streams[hop as usize].segment(segment));
-                transport.send(hop, from, Synchronous::None)?;
+        let synchronous = if self.bounds.is_some() { Synchronous::All } else { Synchronous::None };
+        for _ in 0..rounds {
+            for (&hop, place) in hops.iter().zip(&mut places) {
+                transport.send(hop, *place, synchronous)?;
+                place.start = place.start.wrapping_add(place.units);
             }
         }
         for &hop in hops {
             let stream = &mut self.streams[hop as usize];
+            let peer = &mut self.peers[stream.connection as usize];
             stream.posted += rounds;
-            let counters = [stream.counter, self.peers[stream.connection as usize].counter];
-            self.counts.count(counters, rounds);
-            self.go_on_later(hop);
+            let counters = [stream.counter, peer.counter];
+            if self.bounds.is_some() {
+                self.counts.confirm(counters);
+                peer.unconfirmed += rounds as u32;
+            } else {
+                self.counts.count(counters, rounds);
+            }
         }
+        if let Some(bounds) = &mut self.bounds {
+            bounds.start(rounds * units);
+        }
+        hops.iter().for_each(|&hop| self.go_on_later(hop));
         Ok(())
     }
 
-    /// How many segments of each of these, which are at the same one, precede those of all others, have their data, and
-    /// need no confirmation.
-    fn rounds(&self, hops: &[u32]) -> u64 {
+    /// Where the next segment of a send is.
+    #[inline]
+    fn next_place(&self, hop: u32) -> Place {
+        let stream = &self.streams[hop as usize];
+        self.sent_from(hop, stream.posted, stream.segment(stream.posted))
+    }
+
+    /// How many segments of each of these, which are at the same one, precede those of all others, are as long as that
+    /// one, `units` of all together, have their data, and lie one after another; and have credit without a confirmation
+    /// or, in an exchange, room.
+    fn rounds(&self, hops: &[u32], units: u64) -> u64 {
         let first = &self.streams[hops[0] as usize];
-        let other = self.ready.first();
-        let of_turn = other != Key::MAX && other >> 96 == Key::from(first.turn);
-        let before_others = if of_turn { (of_key(other).1 - first.posted).max(1) } else { u64::MAX };
-        hops.iter().fold(before_others, |rounds, &hop| {
+        let before = |other: Key| {
+            let of_turn = other != Key::MAX && other >> 96 == Key::from(first.turn);
+            if of_turn { of_key(other).1.saturating_sub(first.posted).max(1) } else { u64::MAX }
+        };
+        let most = match &self.bounds {
+            Some(bounds) => before(bounds.ready.first()).min(bounds.room() / units.max(1)),
+            None => u64::MAX,
+        };
+        hops.iter().fold(most.min(before(self.ready.first())), |rounds, &hop| {
             let stream = &self.streams[hop as usize];
+            let is_run = !matches!(stream.source, Source::ScratchOf(_));
+            let ready = if is_run { stream.alike(stream.posted, stream.free - stream.posted, u64::MAX) } else { 1 };
+            let rounds = rounds.min(ready);
+            if self.bounds.is_some() {
+                return rounds;
+            }
             let peer = &self.peers[stream.connection as usize];
             if peer.unconfirmed >= 2 {
                 return 0;
             }
             let of_peer = hops.iter().filter(|&&h| self.streams[h as usize].connection == stream.connection).count();
             let credit = self.counts.unconfirmed([stream.counter, peer.counter], self.every, of_peer as u64);
-            rounds.min(stream.free - stream.posted).min(credit)
+            rounds.min(credit)
         })
     }
 }

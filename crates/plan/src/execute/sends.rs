@@ -283,10 +283,8 @@ impl Executor<'_> {
 
     /// Lets a send that was parked, if it is one, look for credit again.
     fn unpark(&mut self, hop: u32) {
-        let stream = &mut self.streams[hop as usize];
-        if stream.standing == Standing::Parked {
-            stream.standing = Standing::Ready;
-            self.ready.push(key(stream.turn, stream.posted, hop));
+        if self.streams[hop as usize].standing == Standing::Parked {
+            self.stand(hop);
         }
     }
 
