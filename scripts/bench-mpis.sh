@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Stock and default of every MPI that is installed, call by call in one job for each fabric.
+# Stock and default of every MPI that is installed, call by call in one job for each fabric; with
+# BENCH_ALGORITHMS=all every algorithm as well, and a table of the best of them.
 #
 #   scripts/bench-mpis.sh OUT [FABRIC...]     results into OUT; tree8, star16 and mlfm36 unless given
 #
@@ -17,7 +18,9 @@ mkdir -p "$out"
 nagare=${NAGARE:-target/release/nagare}
 words=(--sizes "${BENCH_SIZES:-1K,4K,16K,64K,256K,1M,4M}" --budget "${BENCH_BUDGET:-1}" --out "$out")
 all=bcast,reduce,allreduce,alltoall,alltoallv,gather,allgather,reduce_scatter_block,reduce_scatter
-words+=(--collectives "${BENCH_COLLECTIVES:-$all}" --algorithms "${BENCH_ALGORITHMS:-stock,default}")
+words+=(--collectives "${BENCH_COLLECTIVES:-$all}")
+algorithms=${BENCH_ALGORITHMS:-stock,default} table=--gains
+if [[ $algorithms == all ]]; then table=--best; else words+=(--algorithms "$algorithms"); fi
 [[ -z ${BENCH_NP:-} ]] || words+=(--np "$BENCH_NP")
 source scripts/launchers.sh
 for fabric in "${fabrics[@]}"; do
@@ -31,5 +34,5 @@ for fabric in "${fabrics[@]}"; do
             --mpi "$(command -v "${launchers[$mpi]%% *}")" --name "$name" || echo "$name: not complete" >&2
         [[ ! -f $out/$name.json ]] || files+=("$out/$name.json")
     done
-    [[ ${#files[@]} -eq 0 ]] || "$nagare" bench table --gains "${files[@]}"
+    [[ ${#files[@]} -eq 0 ]] || "$nagare" bench table $table "${files[@]}"
 done
