@@ -44,6 +44,9 @@ use watch::Watch;
 /// After which nothing is on its way any more.
 const SETTLED: Duration = Duration::from_millis(500);
 
+/// After which a rank that has not come out of MPI_Finalize never will.
+const MOST_IN_FINALIZE: Duration = Duration::from_secs(30);
+
 fn main() -> ExitCode {
     // Before MPI starts, so that --help and mistakes need no launcher.
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
             // MPICH 4.0 over UCX 1.13 hangs in MPI_Finalize where messages are still on their way (docs/testbed.md).
             together.barrier();
             std::thread::sleep(SETTLED);
+            std::thread::spawn(|| end_after(MOST_IN_FINALIZE));
             ExitCode::SUCCESS
         }
         Err(message) => {
@@ -78,6 +82,14 @@ fn main() -> ExitCode {
             world.abort(1)
         }
     }
+}
+
+/// Ends the process if that has not happened by then: all results are written, and nobody is to wait for the rest.
+fn end_after(time: Duration) {
+    std::thread::sleep(time);
+    eprintln!("nagare-bench: MPI_Finalize has not returned within {} s, results are complete", time.as_secs());
+    // SAFETY: `_exit` only makes a system call. Unlike `exit` it runs nothing of libraries that the other thread is in.
+    unsafe { libc::_exit(0) }
 }
 
 fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Result<(), String> {
