@@ -72,17 +72,21 @@ compile() {
 # The tests that start jobs of MPI are a part alone, first: ranks that wait yield, so that whatever else computes takes
 # their processors, and jobs that last a second last a minute.
 parts() {
-    local command
     # A blank at the end of a line would join the next one to it.
     sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/" >"$logs/sorted"
     grep "^nagare-test-jobs " "$logs/sorted"
-    for command in conformance fuzz soak; do
-        echo "$command $PWD $PWD/target/debug/nagare-verify $command --quick"
-    done
-    # The long ones first, so that no processor is left without work at the end.
+    # The long ones first, so that no processor is left without work at the end; not at once those that start jobs too.
+    verify conformance
     grep -v "^nagare-test-jobs " "$logs/sorted" | grep -e -test-
+    verify soak
     grep -v -e -test- "$logs/sorted"
+    verify fuzz
     echo "doctests $PWD ${CARGO:-cargo} test --workspace --doc --target-dir target"
+}
+
+# A line of the quick run of a command that runs programs of MPI.
+verify() {
+    echo "$1 $PWD $PWD/target/debug/nagare-verify $1 --quick"
 }
 
 echo "   wall   cores"

@@ -4,9 +4,9 @@
 use nagare_harness::{FORCED, Job, MACHINE, Mpi, Program, compile, everything};
 use nagare_plan::algorithm::ALGORITHMS;
 
-/// The world, its ranks in other orders, a part of them: where it matters who is in a communicator, not which call has
-/// made it. All calls that make one have their turn in the tests that do not say this.
-const MEMBERS: &str = "comms=world,reversed,part,merged";
+/// The world, its ranks in other orders, a part of them, a grid: where it matters who is in a communicator, not which
+/// call has made it. All calls that make one have their turn in the tests that do not say this.
+const MEMBERS: &str = "comms=world,reversed,part,merged,cart";
 
 /// [`MEMBERS`], or all communicators where everything is tested.
 fn members() -> &'static str {

@@ -122,6 +122,11 @@ impl Arguments {
         if arguments.race.is_some() && (arguments.series > 1 || arguments.oracle.is_some()) {
             return Err("--race is for single calls; expected neither --series nor --oracle-budget".to_owned());
         }
+        // Numbers of elements are MPI's int, and rank 0 has ten times as many.
+        let most = 512 << 20;
+        if arguments.collectives.contains(&Operation::AlltoallvSkewed) && arguments.sizes.iter().any(|&s| s > most) {
+            return Err("--sizes: alltoallv_skewed takes at most 512M".to_owned());
+        }
         match arguments.misfit() {
             Some(misfit) => Err(misfit),
             None => Ok(arguments),
@@ -227,6 +232,7 @@ mod tests {
         for (line, part) in [
             ("o --sizes 8,6", "'6'"),
             ("o --sizes 64Q", "'64Q'"),
+            ("o --sizes 4K,1G --collectives alltoallv_skewed", "takes at most 512M"),
             ("o --collectives scan", "'scan'"),
             ("o --algorithms ring,circle", "'circle' is not stock, default, two_tree"),
             ("o --root first", "'first'"),

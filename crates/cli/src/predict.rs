@@ -16,6 +16,7 @@ use nagare_plan::choice::Rule;
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::counted;
+use nagare_plan::fabric::Fabric;
 use nagare_plan::profile::Measured;
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::text::wrapped;
@@ -25,6 +26,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// A line, where predictions take the links of some host to be slower than the fabric's file says.
+fn software(planner: &Planner) -> String {
+    let (topology, is_lossless) = (planner.topology(), planner.context().options().lossless);
+    let most = topology.most_sent();
+    let is_faster = |fabric: &Fabric| fabric.hosts().any(|host| fabric.host_mbit(host) > most);
+    let tells = topology.network().is_some_and(|network| is_faster(network.fabric())) && !is_lossless;
+    if tells { format!("a rank sends at most {most} Mbit/s, as over TCP\n") } else { String::new() }
+}
 
 /// What Open MPI sends over TCP without asking, bytes: 64 KiB with its header.
 const EAGER: u64 = 65280;
@@ -79,13 +89,14 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let message = planner.message();
     let able = ALGORITHMS.iter().find(|spec| spec.collectives.contains(&args.collective));
     let mut text = format!(
-        "{}, {}\n{}\nlevels: {}\nmessage latency {} microseconds, gap to the next message {}\n\n{}\n",
+        "{}, {}\n{}\nlevels: {}\nmessage latency {} microseconds, gap to the next message {}\n{}\n{}\n",
         args.collective,
         counted(ranks, "rank"),
         machine.description,
         levels(able.map_or_else(|| planner.context(), |spec| planner.context_of(spec.algorithm))),
         message.latency / 1e3,
         message.gap / 1e3,
+        software(&planner),
         shown(args, &sizes)
     );
     text += "milliseconds; * is what a job begins with\n";

@@ -36,7 +36,7 @@ fn exchanges_have_a_choice() {
     assert!(row("stock")[1].ends_with(" *") && !row("stock")[2].ends_with('*'), "{text}");
     for line in [
         "two_level_ring: chosen by the network, not by predicted time",
-        "xor, contention_free, aggregated, ring_exchange: not what a job begins with here, unless NAGARE_ALGORITHM \
+        "contention_free, xor, aggregated, ring_exchange: not what a job begins with here, unless NAGARE_ALGORITHM \
          says so",
     ] {
         // Lines of the terminal end where it does.
@@ -106,6 +106,22 @@ fn schedules_of_thousands_of_hosts() {
     assert!(size["stock_ms"].as_f64().unwrap() > 1.9 * limit, "{size:#}");
     let text = stdout_of(&["predict", "alltoall", "-f", file.to_str().unwrap(), "--sizes", "64K"]);
     assert!(text.ends_with("\nstock: not predicted on so many ranks\n"), "{text}");
+}
+
+#[test]
+fn what_is_assumed_of_software_is_told_where_links_are_faster() {
+    let directory = tempfile::tempdir().unwrap();
+    let fabric = |mbit: u32| {
+        let path = directory.path().join(format!("{mbit}.toml"));
+        std::fs::write(&path, format!("[generator]\nkind = 'star'\nhosts = 4\nbandwidth = {mbit}\n")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let told = |mbit, more: &[&str]| {
+        let text = stdout_of(&[&["predict", "bcast", "-f", &fabric(mbit)][..], more].concat());
+        text.contains("\na rank sends at most 10000 Mbit/s, as over TCP\n")
+    };
+    assert!(told(40_000, &[]));
+    assert!(!told(40_000, &["--lossless"]) && !told(1000, &[]));
 }
 
 /// The costs of a profile stand in for what the fabric's file does not say; on as many ranks and nodes its rules hold.

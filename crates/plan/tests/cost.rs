@@ -114,44 +114,57 @@ fn where_nobody_measured_messages_a_segment_is_good_at_both_ends() {
     assert_eq!(groups([4, 8, 3]).topology().message_range(), [0.01, 10.0]);
 }
 
-/// Nanoseconds per byte of a Bcast by a chain, which loads the links of hosts with a vector each.
-fn chained(links: &str, ppn: usize, transport: Option<Transport>) -> f64 {
-    let fabric = parse(&format!("{links}\nlatency = 5\n[[link]]\nfrom = 'n[0-3]'\nto = 's0'\n"));
+/// Nanoseconds per byte of a Bcast among four hosts on a switch, by what the file says first.
+fn on_switch(first: &str, mbit: u32, (algorithm, ppn): (Algorithm, usize), transport: Option<Transport>) -> f64 {
+    let fabric = parse(&format!(
+        "{first}hosts = ['n[0-3]']\nswitches = ['s0']\nbandwidth = {mbit}\n[[link]]\nfrom = 'n[0-3]'\nto = 's0'\n"
+    ));
     let placement = Placement::by_slot(&fabric, 4 * ppn, ppn).expect("the ranks fit");
     let topology = network::topology(&fabric, &placement).with_costs(Costs::of_machine(transport, None));
-    let planner = Planner::new(topology);
-    demand(&planner, Bcast, Algorithm::Chain).per_byte
+    demand(&Planner::new(topology), Bcast, algorithm).per_byte
 }
 
 #[test]
 fn over_tcp_a_rank_sends_10_gbit_at_most() {
-    let links = |mbit: u32| format!("hosts = ['n[0-3]']\nswitches = ['s0']\nbandwidth = {mbit}");
-    let tcp = [None, Some(Transport::Tcp), Some(Transport::OpenMpiTcp)];
-    for transport in tcp {
-        close(chained(&links(40_000), 1, transport), per_byte(10_000.0));
-        close(chained(&links(5000), 1, transport), per_byte(5000.0));
-        // Two ranks of a host send twice as much, whoever of them it is.
-        close(chained(&links(40_000), 2, transport), per_byte(20_000.0));
+    let (chain, rdma) = ((Algorithm::Chain, 1), Some(Transport::Rdma));
+    for transport in [None, Some(Transport::Tcp), Some(Transport::OpenMpiTcp)] {
+        close(on_switch("", 40_000, chain, transport), per_byte(10_000.0));
+        close(on_switch("", 5000, chain, transport), per_byte(5000.0));
+        // One rank of a host sends, however many there are.
+        close(on_switch("", 40_000, (Algorithm::Chain, 4), transport), per_byte(10_000.0));
+        // Any of the three does.
+        let two_tree = (Algorithm::TwoTree, 3);
+        close(on_switch("", 40_000, two_tree, transport), on_switch("", 30_000, two_tree, rdma));
     }
-    close(chained(&links(40_000), 1, Some(Transport::Rdma)), per_byte(40_000.0));
+    close(on_switch("", 40_000, chain, rdma), per_byte(40_000.0));
     // What a message costs was measured: nothing is assumed of software.
-    close(chained(&format!("message_gap = 0.5\n{}", links(40_000)), 1, None), per_byte(40_000.0));
+    close(on_switch("message_gap = 0.5\n", 40_000, chain, None), per_byte(40_000.0));
 }
 
 #[test]
-fn links_between_switches_are_as_fast_as_they_are_told() {
-    // Two racks of two hosts, whose only link carries both vectors of an exchange between halves.
+fn software_feeds_the_links_of_hosts_alone() {
     let fabric = parse(
-        "hosts = ['n[0-3]']\nswitches = ['a', 'b']\nbandwidth = 40000\n[[link]]\nfrom = 'n[0-1]'\nto = 'a'\n\
-         [[link]]\nfrom = 'n[2-3]'\nto = 'b'\n[[link]]\nfrom = 'a'\nto = 'b'\nbandwidth = 15000\n",
+        "hosts = ['n[0-3]']\nswitches = ['a', 'b', 'c']\nbandwidth = 40000\n[[link]]\nfrom = 'n[0-1]'\nto = 'a'\n\
+         [[link]]\nfrom = 'n[2-3]'\nto = ['b', 'c']\n[[link]]\nfrom = 'b'\nto = 'c'\n\
+         [[link]]\nfrom = 'a'\nto = 'b'\nbandwidth = 15000\n",
     );
     let topology = network::topology(&fabric, &Placement::by_slot(&fabric, 4, 1).expect("the ranks fit"));
     let hierarchy = Hierarchy::new(&topology);
+    let rates = |wires: &mut Wires, from, to| -> Vec<f64> {
+        wires.way(from, to).links.iter().map(|&(link, _)| wires.per_byte(link)).collect()
+    };
+    let expect = |found: Vec<f64>, expected: [f64; 3]| {
+        assert_eq!(found.len(), 3);
+        found.into_iter().zip(expected).for_each(|(found, mbit)| close(found, per_byte(mbit)));
+    };
     let mut wires = Wires::new(&topology, &hierarchy);
-    let mbit: Vec<f64> = wires.way(0, 2).links.iter().map(|&(link, _)| wires.per_byte(link)).collect();
-    assert_eq!(mbit.len(), 3);
-    [10_000.0, 15_000.0, 10_000.0].iter().zip(mbit).for_each(|(&mbit, found)| close(found, per_byte(mbit)));
-    close(wires.of_host(3), per_byte(10_000.0));
+    expect(rates(&mut wires, 0, 2), [40_000.0, 15_000.0, 40_000.0]);
+    let mut one = wires.fed_by(1, 10_000.0);
+    expect(rates(&mut one, 0, 2), [10_000.0, 15_000.0, 10_000.0]);
+    // Three ranks share the one adapter of the first host, and two of them one of the two of the third.
+    let mut three = one.fed_by(3, 10_000.0);
+    expect(rates(&mut three, 0, 2), [30_000.0, 15_000.0, 15_000.0]);
+    close(three.of_host(0), per_byte(40_000.0));
 }
 
 #[test]
@@ -410,8 +423,10 @@ fn an_exchange_takes_the_ring_where_it_loses_nothing() {
         let chosen = [Alltoall, Alltoallv].map(|collective| planner.fitting(collective, 64 << 10, AtMost(65536)));
         assert_eq!(chosen[0], chosen[1], "{name}");
         let measured = planner.candidates(Alltoallv, 64 << 10, AtMost(65536));
-        assert!(measured.len() == 2 && !measured.contains(&Algorithm::RingExchange), "{name}: {measured:?}");
-        chosen[0].expect("one of the two")
+        // Both orders, whichever fits.
+        assert!(measured.len() == 2 && measured[..1] == [chosen[0].expect("one of the two")], "{name}: {measured:?}");
+        assert!(measured.contains(&Algorithm::TwoLevelRing) && measured.contains(&Algorithm::ContentionFree), "{name}");
+        measured[0]
     };
     for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16)] {
         assert_eq!(chosen(name, hosts, 2), Algorithm::TwoLevelRing, "{name}");
@@ -420,4 +435,8 @@ fn an_exchange_takes_the_ring_where_it_loses_nothing() {
     for (name, hosts) in [("torus16", 16), ("mlfm36", 32)] {
         assert_eq!(chosen(name, hosts, 1), Algorithm::ContentionFree, "{name}");
     }
+    // On more nodes than an order is made for in a moment, one that needs none.
+    let many = Planner::new(Topology::of_nodes((0..200).collect()).expect("a topology"));
+    let measured = many.candidates(Alltoallv, 64 << 10, AtMost(65536));
+    assert_eq!(measured, [Algorithm::TwoLevelRing, Algorithm::Xor]);
 }

@@ -146,7 +146,7 @@ fn one_segment_in_half_a_window_is_confirmed_in_turns_too() {
 #[test]
 fn an_exchange_keeps_its_order_and_its_bounds() {
     let to = [(1, 0), (2, 0), (3, 1), (4, 2)];
-    for (unconfirmed, segments) in [(5, 2), (7, 3), (2, 1)] {
+    for (unconfirmed, segments) in [(5, 2), (7, 3), (2, 1), (17, 8), (40, 20)] {
         let flow = Flow { unconfirmed, confirmed: 2, behind: 1000 };
         let transport = run(&to, 21, Pacing { segment: 2, window: 1000, flow: Some(flow) });
         let (short, whole): (Vec<Sent>, Vec<_>) = transport.sent.iter().partition(|(_, unit, _)| unit % 21 == 20);

@@ -50,7 +50,10 @@ pub const SPEC: Spec = Spec {
         Origin::Fabric => !Demand::is_known(context.rails()),
         Origin::Cartesian | Origin::Levels | Origin::Line => false,
     }),
-    cost: Some(|context, collective| Demand::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.wires())),
+    cost: Some(|context, collective| {
+        let (rails, aggregators) = (context.rails(), context.rails().aggregators());
+        Demand::stepwise(collective, rails, MOST_CHUNKS, &mut context.wires_fed_by(aggregators))
+    }),
 };
 
 /// Names of the stages.

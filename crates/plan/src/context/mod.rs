@@ -106,6 +106,13 @@ impl Context {
         Wires::new(&self.topology, self.grouped())
     }
 
+    /// The same as predictions see them, where so many ranks of every node send to other nodes: where software moves
+    /// messages they feed its link no faster than they can.
+    pub fn wires_fed_by(&self, ranks: u32) -> Wires<'_> {
+        let most = if self.options.lossless { f64::INFINITY } else { self.topology.most_sent() };
+        self.wires().fed_by(ranks.max(1), most)
+    }
+
     /// Virtual ranks of the XOR exchange.
     pub fn virtual_ranks(&self) -> &VirtualRanks {
         self.virtual_ranks.get_or_init(|| VirtualRanks::new(&self.topology))
@@ -168,6 +175,11 @@ impl Context {
     pub fn suits_a_ring(&self) -> bool {
         let nodes = self.grouped().node_count();
         let excess = self.ring_excess.get_or_init(|| cost::ring_excess(&mut self.wires(), nodes));
-        *excess <= RING_EXCESS && !self.needs_tokens() || nodes > MOST_ORDERED
+        *excess <= RING_EXCESS && !self.needs_tokens() || !self.may_order()
+    }
+
+    /// Whether the contention-free order is made in a moment.
+    pub fn may_order(&self) -> bool {
+        self.grouped().node_count() <= MOST_ORDERED
     }
 }

@@ -4,6 +4,7 @@ mod credits;
 mod executor;
 mod flow;
 mod layout;
+mod opening;
 mod own;
 mod peer;
 mod play;

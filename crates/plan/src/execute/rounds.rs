@@ -12,7 +12,7 @@ use super::ready::{Key, Ready, of_key};
 use super::transport::{Place, Region, Synchronous, Transport};
 use crate::schedule::Source;
 
-/// Sends that take turns, at most: those of two trees to two children each.
+/// Sends that take turns, at most: those of two trees to two children each; of an exchange, `pattern::ABREAST`.
 const MOST: usize = 4;
 
 /// Sends whose next segment has the same number, in the order in which they start.
@@ -34,14 +34,16 @@ impl Executor<'_> {
             // Short segments of an exchange, of which there are few, do not take part.
             Some(_) if is_of_round(self.ready.first(), place) => 1,
             Some(bounds) => {
-                let units = stream.segment(stream.posted).1.max(1);
-                if bounds.confirms(units) { (bounds.room() / units).min(MOST as u64) as usize } else { 1 }
+                let units = stream.segment(stream.posted).1;
+                if bounds.confirms(units) { (bounds.room() / units.max(1)).min(MOST as u64) as usize } else { 1 }
             }
         };
         let mut turns = Turns { hops: [hop; MOST], count: 1 };
         while turns.count < most && is_of_round(self.turns().first(), place) {
             let next = self.turns().pop();
-            if let Some(hop) = self.admit(next) {
+            // The room of an exchange bounds what is under way to all peers; there is no credit with one.
+            let of_exchange = |(hop, segment)| self.is_next(hop, segment).then_some(hop);
+            if let Some(hop) = if self.bounds.is_some() { of_exchange(of_key(next)) } else { self.admit(next) } {
                 turns.hops[turns.count] = hop;
                 turns.count += 1;
             }

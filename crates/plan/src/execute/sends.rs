@@ -199,7 +199,7 @@ impl Executor<'_> {
     }
 
     /// Whether that segment is still to be sent.
-    fn is_next(&self, hop: u32, segment: u64) -> bool {
+    pub(super) fn is_next(&self, hop: u32, segment: u64) -> bool {
         let stream = &self.streams[hop as usize];
         stream.standing == Standing::Ready && stream.posted == segment
     }

@@ -127,7 +127,9 @@ impl Planner {
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
         others.retain(|&(time, _)| time <= least * WORTH_TRYING);
-        let exchanges = rows().filter(|spec| spec.senders.is_some() && spec.collectives.contains(&collective));
+        let is_exchange = |spec: &&Spec| spec.senders.is_some() && spec.collectives.contains(&collective);
+        let is_made_soon = |spec: &&Spec| spec.algorithm != Algorithm::ContentionFree || self.usual.may_order();
+        let exchanges = rows().filter(is_exchange).filter(is_made_soon);
         let exchange = exchanges.map(|spec| spec.algorithm).take(1);
         // What is predicted to take the same to the last bit does the same: on two nodes all trees are a chain.
         let mut seen: Vec<f64> = time(fitting).into_iter().collect();

@@ -31,11 +31,9 @@ impl Costs {
         Self { transport, adapter_mbit, ..Self::default() }
     }
 
-    /// Rate of a host's link, Mbit/s: by the data that it was measured to send, else as its machine says it, but no
-    /// more than `most`, what its ranks can send.
-    pub fn host_mbit(&self, most: f64) -> Option<f64> {
-        let said = || self.adapter_mbit.map(|mbit| f64::from(mbit).min(most));
-        self.host_goodput.map(|goodput| goodput / GOODPUT).or_else(said)
+    /// Rate of a host's link, Mbit/s: by the data that it was measured to send, else as its machine says it.
+    pub fn host_mbit(&self) -> Option<f64> {
+        self.host_goodput.map(|goodput| goodput / GOODPUT).or(self.adapter_mbit.map(f64::from))
     }
 
     /// Those of `first`, and where it has none, of `second`.
@@ -67,8 +65,9 @@ impl fmt::Display for Costs {
         let assumed = Transport::message(self.transport);
         let of = |measured, assumed| number(measured, &format!("{} (assumed)", number(assumed, "unknown")));
         let (latency, gap) = (of(latency_us, assumed.latency_us), of(gap_us, assumed.gap_us));
-        let goodput = number(self.host_goodput, "unknown");
-        write!(f, "latency {latency} us, gap {gap} us, {goodput} Mbit/s of data from a host")
+        let said = self.adapter_mbit.map_or_else(|| "unknown".to_owned(), |mbit| format!("{mbit} (its adapter's)"));
+        let rate = number(self.host_goodput, &said);
+        write!(f, "latency {latency} us, gap {gap} us, {rate} Mbit/s from a host")
     }
 }
 
@@ -98,6 +97,8 @@ mod tests {
         assert!(planner.topology().knows_rates());
         let shared = nodes().with_costs(Costs::of_machine(Some(Transport::SharedMemory), Some(1000)));
         assert_eq!(shared.host_mbit(), Some(f64::from(COPIED)));
+        let told = "latency 2.0 (assumed) us, gap 0.5 (assumed) us, 100000 (its adapter's) Mbit/s from a host";
+        assert_eq!(fast.to_string(), told);
         let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
         assert!(!unknown.knows_rates());
     }

@@ -46,8 +46,8 @@ pub enum Wires<'t> {
         fabric: &'t Fabric,
         /// Of every node.
         nodes: Vec<Adapter>,
-        /// What the ranks of a host can send, Mbit/s ([`Topology::most_sent`]).
-        most_sent: f64,
+        /// Ranks of a host that send, and what each sends at most, Mbit/s.
+        senders: (u32, f64),
     },
     /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric,
     /// and for fabrics too large to look every route up. Links: two for every node, then two for every group of every
@@ -79,12 +79,13 @@ impl<'t> Wires<'t> {
             let sets: HashSet<u32> = nodes.iter().map(|node| fabric.attachment(node.host)).collect();
             (fabric.switch_count() + fabric.directed_link_count()).saturating_mul(sets.len())
         };
-        let most_sent = topology.most_sent();
         let unlisted = topology.host_mbit().unwrap_or(DEFAULT_MBIT);
-        let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)).min(most_sent));
+        let mbit = network.map_or(unlisted, |network| network.fabric().host_mbit(HostId(0)));
         let routed = network.map(|network| (network.fabric(), adapters(network)));
         match routed.filter(|(fabric, nodes)| work(fabric, nodes) <= MOST_ROUTED) {
-            Some((fabric, nodes)) => Self::Routed { router: Router::new(fabric), fabric, nodes, most_sent },
+            Some((fabric, nodes)) => {
+                Self::Routed { router: Router::new(fabric), fabric, nodes, senders: (1, f64::INFINITY) }
+            }
             None => {
                 let outer = hierarchy.depth_between_nodes().saturating_sub(1);
                 let first = (0..outer).scan(2 * nodes, |next, level| {
@@ -95,6 +96,16 @@ impl<'t> Wires<'t> {
                 Self::Groups { hierarchy, first: first.collect(), member, mbit }
             }
         }
+    }
+
+    /// The same as predictions see them, where so many ranks of every host send, each at most so many Mbit/s, over all
+    /// its adapters: its links are no faster than that.
+    pub fn fed_by(mut self, ranks: u32, most: f64) -> Self {
+        match &mut self {
+            Self::Routed { senders, .. } => *senders = (ranks, most),
+            Self::Groups { mbit, .. } => *mbit = mbit.min(f64::from(ranks) * most),
+        }
+        self
     }
 
     /// Number of links, each in one direction.
@@ -111,10 +122,12 @@ impl<'t> Wires<'t> {
     /// Nanoseconds per byte of a program on a link.
     pub fn per_byte(&self, link: u32) -> f64 {
         let mbit = match self {
-            Self::Routed { fabric, most_sent, .. } => {
+            Self::Routed { fabric, senders: (ranks, most), .. } => {
                 let link = DirectedLink(link);
-                let of_host = fabric.is_host(fabric.start(link)) || fabric.is_host(fabric.end(link));
-                fabric.mbit(link).min(if of_host { *most_sent } else { f64::INFINITY })
+                let host = [fabric.start(link), fabric.end(link)].into_iter().find(|&end| fabric.is_host(end));
+                // Of several ranks some share an adapter where there are fewer adapters.
+                let shared = |host| f64::max(1.0, f64::from(*ranks) / fabric.links_of(host).len() as f64);
+                fabric.mbit(link).min(host.map_or(f64::INFINITY, |host| most * shared(host)))
             }
             Self::Groups { mbit, .. } => *mbit,
         };
@@ -124,9 +137,7 @@ impl<'t> Wires<'t> {
     /// Nanoseconds per byte of a program on all links of a node's host together.
     pub fn of_host(&self, node: u32) -> f64 {
         match self {
-            Self::Routed { fabric, nodes, most_sent, .. } => {
-                8e3 / (fabric.host_mbit(nodes[node as usize].host).min(*most_sent) * GOODPUT)
-            }
+            Self::Routed { fabric, nodes, .. } => 8e3 / (fabric.host_mbit(nodes[node as usize].host) * GOODPUT),
             Self::Groups { .. } => self.per_byte(2 * node),
         }
     }

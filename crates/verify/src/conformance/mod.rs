@@ -39,7 +39,8 @@ const COLLECTIVES: [&str; 14] = [
 /// What to run.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// The subset that runs before every change lands
+    /// The subset that runs before every change lands: on one MPI of each family, on the others what calls every
+    /// collective
     #[arg(long)]
     pub quick: bool,
     /// Only these MPIs (default: all four)

@@ -37,18 +37,14 @@ impl Topology {
     /// Rate of a host's link where no fabric tells it, Mbit/s: by the data that a host was measured to send, else as
     /// machines say it.
     pub fn host_mbit(&self) -> Option<f64> {
-        self.costs.and_then(|costs| costs.host_mbit(self.most_sent()))
+        self.costs.and_then(|costs| costs.host_mbit())
     }
 
-    /// What the ranks of a host can send, Mbit/s, where messages travel by software whose costs are assumed; else
-    /// infinite.
+    /// What a rank sends at most, Mbit/s, where software moves its messages and neither their costs nor what a host
+    /// sends were measured; else infinite.
     pub fn most_sent(&self) -> f64 {
-        if self.known_cost().gap_us.is_some() {
-            return f64::INFINITY;
-        }
-        let mut ranks = vec![0u32; self.node_count() as usize];
-        self.nodes().iter().for_each(|&node| ranks[node as usize] += 1);
-        Transport::most_sent(self.costs().transport) * f64::from(ranks.into_iter().max().unwrap_or(1))
+        let is_measured = self.known_cost().gap_us.is_some() || self.costs().host_goodput.is_some();
+        if is_measured { f64::INFINITY } else { Transport::most_sent(self.costs().transport) }
     }
 
     /// What messages and links cost, where no fabric says it.
