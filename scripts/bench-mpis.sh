@@ -5,8 +5,8 @@
 #   scripts/bench-mpis.sh OUT [FABRIC...]     results into OUT; tree8, star16 and mlfm36 unless given
 #
 # The environment changes it: BENCH_MPIS (openmpi4 openmpi5 mpich4 mpich5: Debian's and PyPI's), BENCH_SIZES,
-# BENCH_COLLECTIVES, BENCH_ALGORITHMS (stock,default; all), BENCH_NP (ranks; one on every host), BENCH_BUDGET (seconds for
-# one collective and size). NAGARE names the command (target/release/nagare).
+# BENCH_COLLECTIVES, BENCH_ALGORITHMS (stock,default; all), BENCH_NP (ranks; one on every host), BENCH_BUDGET (seconds
+# for one collective and size). NAGARE names the command (target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: scripts/bench-mpis.sh OUT [FABRIC...]}

@@ -15,8 +15,8 @@ const EMPTY: u64 = 4;
 const MORE: u64 = 10;
 
 /// Elements that rank `from` has for rank `to`, where the mean over all pairs is about `mean`; in the skewed variant
-/// over all pairs but those of rank 0. Of Reduce_scatter every rank has as many for `to`, and in Allgatherv `from` has as
-/// many for every rank.
+/// over all pairs but those of rank 0. Of Reduce_scatter every rank has as many for `to`, and in Allgatherv `from` has
+/// as many for every rank.
 pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
     let drawn = scrambled(u64::from(from) << 32 | u64::from(to));
     match operation {

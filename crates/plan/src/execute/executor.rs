@@ -24,8 +24,8 @@
 //! results are the same from run to run.
 //!
 //! **No deadlock.** The executor posts the receives of the first [`crate::schedule::ACTIVE_HOPS`] unfinished hops
-//! whatever else happens, and the list order is one partial order for all ranks: the earliest unfinished transfer always
-//! has both its ends in the two ranks' windows.
+//! whatever else happens, and the list order is one partial order for all ranks: the earliest unfinished transfer
+//! always has both its ends in the two ranks' windows.
 
 use super::credits::{Counts, Credits};
 use super::flow::Bounds;
