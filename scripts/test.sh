@@ -75,7 +75,8 @@ parts() {
     # A blank at the end of a line would join the next one to it.
     sort -k2,2 -k1,1 "$logs/programs" | sed "s/\$/${ignored[*]/#/ }/" >"$logs/sorted"
     grep "^nagare-test-jobs " "$logs/sorted"
-    # The long ones first, so that no processor is left without work at the end; not at once those that start jobs too.
+    # The long ones first, so that no processor is left without work at the end; those that start jobs of MPI too are
+    # not all at once.
     verify conformance
     grep -v "^nagare-test-jobs " "$logs/sorted" | grep -e -test-
     verify soak

@@ -64,8 +64,8 @@ struct MeasureArgs {
     sizes: Option<String>,
     /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, alltoallv_skewed, alltoallw, gather, gatherv,
     /// scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter, separated by commas [default:
-    /// all but alltoallv_sparse, where a quarter of the counts is zero, and alltoallv_skewed, where those of rank 0 are ten
-    /// times the others']
+    /// all but alltoallv_sparse, where a quarter of the counts is zero, and alltoallv_skewed, where those of rank 0 are
+    /// ten times the others']
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
     /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by

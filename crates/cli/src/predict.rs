@@ -27,12 +27,12 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A line, where predictions take the links of some host to be slower than the fabric's file says.
+/// A line, where predictions take the link of some host to be slower than the fabric's file says.
 fn software(planner: &Planner) -> String {
-    let (topology, is_lossless) = (planner.topology(), planner.context().options().lossless);
-    let most = topology.most_sent();
-    let is_faster = |fabric: &Fabric| fabric.hosts().any(|host| fabric.host_mbit(host) > most);
-    let tells = topology.network().is_some_and(|network| is_faster(network.fabric())) && !is_lossless;
+    let most = planner.context().most_sent();
+    let is_faster =
+        |fabric: &Fabric| fabric.hosts().any(|host| fabric.links_of(host).iter().any(|&link| fabric.mbit(link) > most));
+    let tells = planner.topology().network().is_some_and(|network| is_faster(network.fabric()));
     if tells { format!("a rank sends at most {most} Mbit/s, as over TCP\n") } else { String::new() }
 }
 

@@ -121,7 +121,7 @@ fn what_is_assumed_of_software_is_told_where_links_are_faster() {
         text.contains("\na rank sends at most 10000 Mbit/s, as over TCP\n")
     };
     assert!(told(40_000, &[]));
-    assert!(!told(40_000, &["--lossless"]) && !told(1000, &[]));
+    assert!(!told(40_000, &["--lossless"]) && !told(1000, &[]) && !told(40_000, &["--ppn", "2"]));
 }
 
 /// The costs of a profile stand in for what the fabric's file does not say; on as many ranks and nodes its rules hold.

@@ -51,8 +51,7 @@ pub const SPEC: Spec = Spec {
         Origin::Cartesian | Origin::Levels | Origin::Line => false,
     }),
     cost: Some(|context, collective| {
-        let (rails, aggregators) = (context.rails(), context.rails().aggregators());
-        Demand::stepwise(collective, rails, MOST_CHUNKS, &mut context.wires_fed_by(aggregators))
+        Demand::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.predicted_wires())
     }),
 };
 

@@ -44,7 +44,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(Demand::ring(collective, context.line(), &mut context.wires_fed_by(1)))),
+    cost: Some(|context, collective| Some(Demand::ring(collective, context.line(), &mut context.predicted_wires()))),
 };
 
 /// Plan of `rank` for Allreduce.

@@ -50,8 +50,7 @@ impl Spec {
     /// What a pipeline costs, by its plans for Bcast.
     pub(super) fn pipeline(&self, context: &Context, collective: Collective, who: (Talkers, Streams)) -> Demand {
         let bcast = |rank| (self.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
-        let senders = if who.0 == Talkers::Leaders { 1 } else { context.node_ranks().widest() };
-        Demand::pipeline(collective, context.grouped(), &mut context.wires_fed_by(senders), who, bcast)
+        Demand::pipeline(collective, context.grouped(), &mut context.predicted_wires(), who, bcast)
     }
 }
 

@@ -106,11 +106,16 @@ impl Context {
         Wires::new(&self.topology, self.grouped())
     }
 
-    /// The same as predictions see them, where so many ranks of every node send to other nodes: where software moves
-    /// messages they feed its link no faster than they can.
-    pub fn wires_fed_by(&self, ranks: u32) -> Wires<'_> {
-        let most = if self.options.lossless { f64::INFINITY } else { self.topology.most_sent() };
-        self.wires().fed_by(ranks.max(1), most)
+    /// The same as predictions see them: where software moves messages, and every node has one rank, that rank sends no
+    /// faster than it can. How many of several ranks send at a time depends on the algorithm.
+    pub fn predicted_wires(&self) -> Wires<'_> {
+        self.wires().with_hosts_sending(self.most_sent())
+    }
+
+    /// What a host sends at most, Mbit/s, as far as predictions know it, else infinite.
+    pub fn most_sent(&self) -> f64 {
+        let is_known = self.node_ranks().widest() == 1 && !self.options.lossless;
+        if is_known { self.topology.most_sent() } else { f64::INFINITY }
     }
 
     /// Virtual ranks of the XOR exchange.

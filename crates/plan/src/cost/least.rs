@@ -6,7 +6,7 @@ use crate::topology::{Hierarchy, Topology, Wires};
 
 /// Nanoseconds for a call of `bytes` (see [`crate::choice::Call`]) in which blocks are exchanged, gathered or
 /// scattered, at any root; 0 for other collectives and on one node. What is sent and what is received are as much. The
-/// first node's links stand for those of all; without a fabric it is one of 10 Gbit/s.
+/// first node's links stand for those of all; without a fabric it is one as fast as adapters say, or of 10 Gbit/s.
 pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collective, bytes: u64) -> f64 {
     let mut on_node = vec![0u64; hierarchy.node_count() as usize];
     (0..topology.ranks()).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);

@@ -117,7 +117,8 @@ impl Planner {
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
-    /// to take little longer, and of exchanges, which nothing predicts, the next in the table. Empty where none fits.
+    /// to take little longer, and of exchanges, which nothing predicts, the next in the table whose order is made in a
+    /// moment. Empty where none fits.
     pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
         let Some(fitting) = self.fitting(collective, bytes, segments) else { return Vec::new() };
         let rows = || ALGORITHMS.iter().filter(|spec| spec.algorithm != fitting);

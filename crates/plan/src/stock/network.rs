@@ -45,11 +45,7 @@ pub fn on_network(context: &Context, scheme: Scheme, among: Among) -> Option<Sch
     let place = |&rank: &u32| (hierarchy.node_of(rank), context.topology().adapter(rank));
     let places: Vec<(u32, u32)> = members.iter().map(place).collect();
     let rounds = rounds(scheme, places.len() as u32, MOST_TRANSFERS)?;
-    let senders = match among {
-        Among::Ranks => context.node_ranks().widest(),
-        Among::Nodes => 1,
-    };
-    let mut wires = context.wires_fed_by(senders);
+    let mut wires = context.predicted_wires();
     let mut load = vec![0.0; wires.count()];
     let mut all = vec![0.0; wires.count()];
     let mut messages = vec![[0u32; 2]; hierarchy.node_count() as usize];

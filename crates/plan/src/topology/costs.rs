@@ -65,9 +65,13 @@ impl fmt::Display for Costs {
         let assumed = Transport::message(self.transport);
         let of = |measured, assumed| number(measured, &format!("{} (assumed)", number(assumed, "unknown")));
         let (latency, gap) = (of(latency_us, assumed.latency_us), of(gap_us, assumed.gap_us));
-        let said = self.adapter_mbit.map_or_else(|| "unknown".to_owned(), |mbit| format!("{mbit} (its adapter's)"));
-        let rate = number(self.host_goodput, &said);
-        write!(f, "latency {latency} us, gap {gap} us, {rate} Mbit/s from a host")
+        write!(f, "latency {latency} us, gap {gap} us, ")?;
+        let how = if self.transport == Some(Transport::SharedMemory) { "copied, assumed" } else { "by its adapter" };
+        match (self.host_goodput, self.adapter_mbit) {
+            (Some(goodput), _) => write!(f, "{goodput:.1} Mbit/s of data from a host"),
+            (None, Some(mbit)) => write!(f, "{mbit} Mbit/s from a host ({how})"),
+            (None, None) => write!(f, "unknown Mbit/s from a host"),
+        }
     }
 }
 
@@ -97,7 +101,7 @@ mod tests {
         assert!(planner.topology().knows_rates());
         let shared = nodes().with_costs(Costs::of_machine(Some(Transport::SharedMemory), Some(1000)));
         assert_eq!(shared.host_mbit(), Some(f64::from(COPIED)));
-        let told = "latency 2.0 (assumed) us, gap 0.5 (assumed) us, 100000 (its adapter's) Mbit/s from a host";
+        let told = "latency 2.0 (assumed) us, gap 0.5 (assumed) us, 100000 Mbit/s from a host (by its adapter)";
         assert_eq!(fast.to_string(), told);
         let unknown = nodes().with_costs(Costs::of_machine(Some(Transport::Tcp), None));
         assert!(!unknown.knows_rates());

@@ -46,8 +46,8 @@ pub enum Wires<'t> {
         fabric: &'t Fabric,
         /// Of every node.
         nodes: Vec<Adapter>,
-        /// Ranks of a host that send, and what each sends at most, Mbit/s.
-        senders: (u32, f64),
+        /// What a host sends at most, Mbit/s, whatever its links.
+        most_sent: f64,
     },
     /// A tree of groups whose links are all as fast as a host's, taken for the worst: what is known without a fabric,
     /// and for fabrics too large to look every route up. Links: two for every node, then two for every group of every
@@ -84,7 +84,7 @@ impl<'t> Wires<'t> {
         let routed = network.map(|network| (network.fabric(), adapters(network)));
         match routed.filter(|(fabric, nodes)| work(fabric, nodes) <= MOST_ROUTED) {
             Some((fabric, nodes)) => {
-                Self::Routed { router: Router::new(fabric), fabric, nodes, senders: (1, f64::INFINITY) }
+                Self::Routed { router: Router::new(fabric), fabric, nodes, most_sent: f64::INFINITY }
             }
             None => {
                 let outer = hierarchy.depth_between_nodes().saturating_sub(1);
@@ -98,12 +98,12 @@ impl<'t> Wires<'t> {
         }
     }
 
-    /// The same as predictions see them, where so many ranks of every host send, each at most so many Mbit/s, over all
-    /// its adapters: its links are no faster than that.
-    pub fn fed_by(mut self, ranks: u32, most: f64) -> Self {
+    /// The same where a host sends at most so many Mbit/s: links of hosts are no faster, nor is what is taken to be as
+    /// fast as these.
+    pub fn with_hosts_sending(mut self, most: f64) -> Self {
         match &mut self {
-            Self::Routed { senders, .. } => *senders = (ranks, most),
-            Self::Groups { mbit, .. } => *mbit = mbit.min(f64::from(ranks) * most),
+            Self::Routed { most_sent, .. } => *most_sent = most,
+            Self::Groups { mbit, .. } => *mbit = mbit.min(most),
         }
         self
     }
@@ -122,12 +122,10 @@ impl<'t> Wires<'t> {
     /// Nanoseconds per byte of a program on a link.
     pub fn per_byte(&self, link: u32) -> f64 {
         let mbit = match self {
-            Self::Routed { fabric, senders: (ranks, most), .. } => {
+            Self::Routed { fabric, most_sent, .. } => {
                 let link = DirectedLink(link);
-                let host = [fabric.start(link), fabric.end(link)].into_iter().find(|&end| fabric.is_host(end));
-                // Of several ranks some share an adapter where there are fewer adapters.
-                let shared = |host| f64::max(1.0, f64::from(*ranks) / fabric.links_of(host).len() as f64);
-                fabric.mbit(link).min(host.map_or(f64::INFINITY, |host| most * shared(host)))
+                let of_host = fabric.is_host(fabric.start(link)) || fabric.is_host(fabric.end(link));
+                fabric.mbit(link).min(if of_host { *most_sent } else { f64::INFINITY })
             }
             Self::Groups { mbit, .. } => *mbit,
         };
