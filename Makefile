@@ -5,7 +5,7 @@
 # make deb      a Debian package in target/, of what `make` builds
 # make slurm    Slurm's plugin, target/nagare_spank.so, which `make install` then installs too; needs slurm/spank.h
 # make demo     installs missing Debian packages, builds, and shows stock MPI beside Nagare
-# make test     installs what it needs, runs what must pass before a change lands; 20 minutes on two slow cores
+# make test     installs what it needs, runs what must pass before a change lands; 18 minutes on two slow cores
 # make test-all the tests that take long as well, and all cases of the others
 # make check    formatting, lints, documentation, generated files
 # make bench    the tables and plots of docs/benchmarks/tables.md; more than an hour
