@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   list        h0 ✓   h1   h2 ✓   h3   h4   h5 …            taken in: h0 to h4, next: h5
-//!   h1 is done with segments ─► its followers are due;  h1 finishes ─► those that waited for it open, h5 is taken in
+//!   h1 is done with segments ─► its followers are due
+//!   h1 finishes              ─► those that waited for it open, h5 is taken in
 //! ```
 
 use super::executor::Executor;

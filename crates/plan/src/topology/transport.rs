@@ -36,7 +36,8 @@ impl Transport {
     }
 
     /// What a rank sends at most, Mbit/s, infinite where adapters read memory themselves. TCP is copied and cut into
-    /// packets by processors: 4.5 to 10 Gbit/s were reported between two ranks over MPI on links of 10 to 100.
+    /// packets by processors: between two processes 4.5 Gbit/s were reported over MPICH on a link of 10 (pmodels/mpich
+    /// issue 2635), 5 over UCX on one of 100 (openucx/ucx issue 5252). 10 leaves room for faster processors.
     pub(super) fn most_sent(transport: Option<Self>) -> f64 {
         if matches!(transport, None | Some(Self::OpenMpiTcp | Self::Tcp)) { 10_000.0 } else { f64::INFINITY }
     }
