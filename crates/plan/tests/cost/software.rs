@@ -1,0 +1,51 @@
+//! What is assumed of software where links are faster than it.
+
+use super::*;
+use nagare_plan::topology::{Costs, Hierarchy, Transport, Wires};
+
+/// Nanoseconds per byte of a Bcast among four hosts on a switch, by what the file says first.
+fn on_switch(first: &str, mbit: u32, (algorithm, ppn): (Algorithm, usize), transport: Option<Transport>) -> f64 {
+    let fabric = parse(&format!(
+        "{first}hosts = ['n[0-3]']\nswitches = ['s0']\nbandwidth = {mbit}\n[[link]]\nfrom = 'n[0-3]'\nto = 's0'\n"
+    ));
+    let placement = Placement::by_slot(&fabric, 4 * ppn, ppn).expect("the ranks fit");
+    let topology = network::topology(&fabric, &placement).with_costs(Costs::of_machine(transport, None));
+    demand(&Planner::new(topology), Bcast, algorithm).per_byte
+}
+
+#[test]
+fn over_tcp_a_rank_sends_10_gbit_at_most() {
+    let (chain, rdma) = ((Algorithm::Chain, 1), Some(Transport::Rdma));
+    for transport in [None, Some(Transport::Tcp), Some(Transport::OpenMpiTcp)] {
+        close(on_switch("", 40_000, chain, transport), per_byte(10_000.0));
+        close(on_switch("", 5000, chain, transport), per_byte(5000.0));
+        // Which of two ranks of a host send depends on the algorithm.
+        close(on_switch("", 40_000, (Algorithm::Chain, 2), transport), per_byte(40_000.0));
+    }
+    close(on_switch("", 40_000, chain, rdma), per_byte(40_000.0));
+    // What a message costs was measured: nothing is assumed of software.
+    close(on_switch("message_gap = 0.5\n", 40_000, chain, None), per_byte(40_000.0));
+}
+
+#[test]
+fn software_feeds_the_links_of_hosts_alone() {
+    let fabric = parse(
+        "hosts = ['n[0-3]']\nswitches = ['a', 'b', 'c']\nbandwidth = 40000\n[[link]]\nfrom = 'n[0-1]'\nto = 'a'\n\
+         [[link]]\nfrom = 'n[2-3]'\nto = ['b', 'c']\n[[link]]\nfrom = 'b'\nto = 'c'\n\
+         [[link]]\nfrom = 'a'\nto = 'b'\nbandwidth = 15000\n",
+    );
+    let topology = network::topology(&fabric, &Placement::by_slot(&fabric, 4, 1).expect("the ranks fit"));
+    let hierarchy = Hierarchy::new(&topology);
+    let rates = |wires: &mut Wires, from, to| -> Vec<f64> {
+        wires.way(from, to).links.iter().map(|&(link, _)| wires.per_byte(link)).collect()
+    };
+    let expect = |found: Vec<f64>, expected: [f64; 3]| {
+        assert_eq!(found.len(), 3);
+        found.into_iter().zip(expected).for_each(|(found, mbit)| close(found, per_byte(mbit)));
+    };
+    let mut wires = Wires::new(&topology, &hierarchy);
+    expect(rates(&mut wires, 0, 2), [40_000.0, 15_000.0, 40_000.0]);
+    let mut limited = wires.with_hosts_sending(10_000.0);
+    expect(rates(&mut limited, 0, 2), [10_000.0, 15_000.0, 10_000.0]);
+    close(limited.of_host(0), per_byte(40_000.0));
+}
