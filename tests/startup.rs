@@ -149,23 +149,28 @@ fn ranks_wait_as_the_tool_interface_says_that_the_library_does() {
 
 /// Two ranks on one processor, whatever the launcher has bound them to, and then on all that there are.
 #[test]
-fn ranks_that_outnumber_their_processors_yield() {
+fn ranks_that_outnumber_their_processors_yield_and_know_what_messages_cost() {
     let status = fs::read_to_string("/proc/self/status").expect("the process");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
     let first = allowed.trim().split([',', '-']).next().expect("a processor");
     for mpi in [Mpi::Mpich4, Mpi::OpenMpi4] {
         let program = compile(mpi, "tests/programs/startup.c");
-        let on = |processors: &str| {
+        let on = |processors: &str, text: &str| {
             let bind = ["taskset", "-c", processors].map(Into::into);
             let yields = format!("OMPI_MCA_{YIELDS}=0");
             let words = [&["env".into(), yields.into()], &bind[..], &program.words[..]].concat();
-            told(Job::nagare(&Program { words, ..program.clone() }, RANKS), "while it waits").1
+            told(Job::nagare(&Program { words, ..program.clone() }, RANKS), text).1
         };
-        let message = on(first);
-        assert!(message.contains("yields, as ranks outnumber processors,"), "{}: {message}", mpi.name());
+        let expect = |processors: &str, waits: &str, costs: &str| {
+            for (text, expected) in [("while it waits", waits), ("messages between nodes", costs)] {
+                let message = on(processors, text);
+                assert!(message.contains(expected), "{}: {message}", mpi.name());
+            }
+        };
+        // Predictions take a message to cost as many times as much as ranks share a processor.
+        expect(first, "yields, as ranks outnumber processors,", "latency 2.0 (assumed) us, gap 4.0 (assumed) us");
         if processors() > 1 {
-            let message = on(allowed.trim());
-            assert!(message.contains("looks again at once"), "{}: {message}", mpi.name());
+            expect(allowed.trim(), "looks again at once", "latency 1.0 (assumed) us, gap 2.0 (assumed) us");
         }
     }
 }

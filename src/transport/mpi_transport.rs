@@ -16,7 +16,7 @@ use crate::buffers::datatype::{self, Shape, Typed};
 use crate::buffers::memory::Buffer;
 use crate::real::Real;
 use mpi::ffi::{MPI_Datatype, MPI_Op};
-use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Synchronous, Transport};
+use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Synchronous, TURNS, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 use std::ptr;
@@ -216,6 +216,29 @@ impl Transport for MpiTransport<'_> {
             }
             address = address.wrapping_offset(line.bytes);
         }
+    }
+
+    fn send_rounds(&mut self, first: &[(u32, Place)], rounds: u64, synchronous: Synchronous) -> Result<(), Failure> {
+        let mut addresses = [ptr::null_mut(); TURNS];
+        for (address, &(_, place)) in addresses.iter_mut().zip(first) {
+            *address = self.address(place);
+        }
+        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.buffers.datatype);
+        let start = if synchronous == Synchronous::None { real.mpi.isend } else { real.mpi.issend };
+        for _ in 0..rounds {
+            for (address, &(hop, Place { units, .. })) in addresses.iter_mut().zip(first) {
+                let line = &mut self.lines[hop as usize];
+                let tag = line.cut(units).1;
+                let mut request = real.handles.request_null;
+                // SAFETY: as for `send`, each segment of a hop behind the one before.
+                check(unsafe {
+                    start(address.cast(), units as c_int, datatype, line.peer, tag, comm, &raw mut request)
+                })?;
+                self.requests.push(hop, &mut line.queue, request);
+                *address = address.wrapping_offset(line.bytes);
+            }
+        }
+        Ok(())
     }
 
     // Where most are posted (`Executor::receive_here`) a call of it costs 3 of 200 instructions a segment.

@@ -8,7 +8,7 @@ pub use shared::SharedFacts;
 use super::disagreement::Disagreement;
 use super::machine::Said;
 use super::meeting::meet;
-use super::node;
+use super::node::{self, Around};
 use super::profiles::{self, Found};
 use super::setup::{MAX_LEVELS, Setup};
 use crate::real::Real;
@@ -86,7 +86,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
     };
     let usable = setup.usable && own_problem.is_none();
     match collect(real, comm, setup, &place, usable) {
-        Ok((ranks, profiles, is_crowded)) => {
+        Ok((ranks, profiles, around)) => {
             let mut facts = agree(&ranks);
             if let Err(Disagreement::Settings(other, what)) = &mut facts {
                 *what = differences(real, comm, setup, *other);
@@ -96,7 +96,8 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                     let bytes = ranks.first().map_or(0, |first| first.profile_bytes);
                     let found =
                         if bytes > 0 { profiles::share(real, comm, profiles, bytes) } else { Ok(Found::default()) };
-                    let shared = SharedFacts::of(&ranks, setup, found.map_err(Disagreement::Exchange)?, real)?;
+                    let shared =
+                        SharedFacts::of(&ranks, setup, found.map_err(Disagreement::Exchange)?, around.crowding, real)?;
                     if rank == 0 {
                         let transport = quoted(&shared.transport);
                         log::debug!("messages between nodes: {transport}; {}", shared.topology.costs());
@@ -107,7 +108,7 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                 watch: ranks.iter().any(|f| f.wants & WATCH != 0),
                 strict: ranks.iter().any(|f| f.strict != 0),
                 own_problem,
-                is_crowded,
+                is_crowded: around.is_crowded,
             }
         }
         Err(error @ Disagreement::Off { report }) => {
@@ -121,14 +122,14 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
     }
 }
 
-/// The facts of all ranks, what this one has found of profiles, and whether it is crowded.
+/// The facts of all ranks, what this one has found of profiles, and what is around it.
 fn collect(
     real: &Real,
     comm: MPI_Comm,
     setup: &Setup,
     place: &Location,
     usable: bool,
-) -> Result<(Vec<Facts>, Vec<u8>, bool), Disagreement> {
+) -> Result<(Vec<Facts>, Vec<u8>, Around), Disagreement> {
     let mpi = &real.mpi;
     let (mut rank, mut size) = (0, 0);
     // SAFETY: `comm` is a valid intracommunicator and the pointers are valid.
@@ -156,7 +157,7 @@ fn collect(
             comm.into(),
         )
     };
-    if code == 0 { Ok((ranks, profiles, around.is_crowded)) } else { Err(Disagreement::Exchange(code)) }
+    if code == 0 { Ok((ranks, profiles, around)) } else { Err(Disagreement::Exchange(code)) }
 }
 
 /// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.

@@ -11,25 +11,29 @@ use super::locality;
 use super::setup::host_name;
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::fs::{read, read_link};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a rank finds out of the others around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Around {
     /// The smallest rank on its machine.
     pub leader: c_int,
     /// Whether more ranks may run on just the processors that it may run on than these are. Hosts that a testbed
     /// pretends share them.
     pub is_crowded: bool,
+    /// Ranks for each processor, more than 1, where these are the most; the same on all ranks.
+    pub crowding: Option<f64>,
 }
 
-/// What ranks compare: a number for the machine of a process, and one for the processors it may run on.
-type Marks = [u64; 2];
+/// What ranks compare: a number for the machine of a process, one for the processors it may run on, and how many these
+/// are, 0 where that is not known.
+type Marks = [u64; 3];
 
-/// Those of this process, and how many processors these are, if that is known. What cannot be read counts as nothing.
-fn own_marks() -> (Marks, Option<usize>) {
+/// Those of this process. What cannot be read counts as nothing.
+fn own_marks() -> Marks {
     let boot = read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let mut hasher = DefaultHasher::new();
     boot.hash(&mut hasher);
@@ -42,8 +46,8 @@ fn own_marks() -> (Marks, Option<usize>) {
     // A kernel that does not tell its boot is taken for that of this host alone.
     let kernel = if boot.is_empty() { &machine.to_ne_bytes()[..] } else { &boot[..] };
     kernel.hash(&mut hasher);
-    let processors = affinity.map(|allowed| allowed.iter().filter(|&&allowed| allowed).count());
-    ([machine, hasher.finish()], processors)
+    let processors = affinity.map_or(0, |allowed| allowed.iter().filter(|&&allowed| allowed).count());
+    [machine, hasher.finish(), processors as u64]
 }
 
 /// What `rank` of the `size` ranks of `comm`, which is this process's, finds out; collective over `comm`.
@@ -51,7 +55,7 @@ fn own_marks() -> (Marks, Option<usize>) {
 /// # Errors
 /// The code with which the MPI library fails.
 pub fn around(real: &Real, comm: MPI_Comm, (rank, size): (c_int, c_int)) -> Result<Around, c_int> {
-    let (own, processors) = own_marks();
+    let own = own_marks();
     let mut marks = vec![own; size as usize];
     let bytes = size_of::<Marks>() as c_int;
     // SAFETY: the send buffer is one rank's marks, the receive buffer `size` of them; all ranks are in this call.
@@ -66,9 +70,20 @@ pub fn around(real: &Real, comm: MPI_Comm, (rank, size): (c_int, c_int)) -> Resu
             comm.into(),
         )
     };
-    let first = marks.iter().position(|&[machine, _]| machine == own[0]);
-    let sharing = marks.iter().filter(|&&[_, processors]| processors == own[1]).count();
-    let is_crowded = processors.is_some_and(|processors| sharing > processors);
-    let leader = first.map_or(rank, |first| first as c_int);
-    if code == 0 { Ok(Around { leader, is_crowded }) } else { Err(code) }
+    if code != 0 {
+        return Err(code);
+    }
+    let first = marks.iter().position(|&[machine, ..]| machine == own[0]);
+    let mut sharing: HashMap<u64, (u64, u64)> = HashMap::new();
+    for &[_, mark, processors] in &marks {
+        sharing.entry(mark).or_insert((processors, 0)).1 += 1;
+    }
+    let crowding = |&(processors, ranks): &(u64, u64)| {
+        (processors > 0 && ranks > processors).then(|| ranks as f64 / processors as f64)
+    };
+    Ok(Around {
+        leader: first.map_or(rank, |first| first as c_int),
+        is_crowded: sharing.get(&own[1]).and_then(crowding).is_some(),
+        crowding: sharing.values().filter_map(crowding).max_by(f64::total_cmp),
+    })
 }

@@ -69,6 +69,10 @@ pub struct RanksArgs {
     /// No message is ever dropped, as over adapters with RDMA, or in shared memory
     #[arg(long)]
     pub lossless: bool,
+    /// Processors that all ranks share, as where one machine emulates all hosts: with more ranks than these a message
+    /// costs more [default: one for each rank]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processors: Option<u32>,
 }
 
 #[derive(Args)]

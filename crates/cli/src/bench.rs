@@ -146,7 +146,7 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
     // What an earlier run left must not pass for this one's.
     fs::write(&lines, "").with_context(|| lines.display().to_string())?;
     let outcome = place.start(words, environment(args, place.family())).and_then(|code| {
-        let results = place.results(&lines, name, code == ExitCode::SUCCESS)?;
+        let results = place.results(&lines, name)?;
         finish(&results, &out)?;
         Ok(code)
     });

@@ -7,7 +7,7 @@ use nagare_plan::Planner;
 use nagare_plan::context::Context as PlanContext;
 use nagare_plan::counted;
 use nagare_plan::fabric::{Fabric, LevelChoice, MAX_FILE_BYTES, Placement, SHIPPED, Synthetic, shipped};
-use nagare_plan::topology::{Grid, Source, Topology};
+use nagare_plan::topology::{Costs, Grid, Source, Topology};
 use std::sync::Arc;
 
 /// Most ranks a pretended machine is filled with unasked, as many as --np takes.
@@ -31,6 +31,7 @@ impl Machine {
             (None, Some(text)) => Self::pretended(text, args.np)?,
             (None, None) => Self::of_nodes(args)?,
         };
+        let machine = Self { topology: crowded(machine.topology, args.processors), ..machine };
         let typed = args.torus.clone().map(|dims| ("--torus", dims));
         let said = || config.torus.clone().map(|dims| ("NAGARE_TORUS", dims));
         let Some((origin, dims)) = typed.or_else(said) else { return Ok(machine) };
@@ -83,6 +84,12 @@ impl Machine {
         ensure!(root < ranks, "--root {root}: there are {ranks} ranks, expected 0 to {}", ranks - 1);
         Ok(())
     }
+}
+
+/// The same ranks on so many processors.
+fn crowded(topology: Topology, processors: Option<u32>) -> Topology {
+    let each = processors.map(|processors| f64::from(topology.ranks()) / f64::from(processors));
+    topology.with_costs(Costs { crowding: each.filter(|&each| each > 1.0), ..Costs::default() })
 }
 
 /// The dimensions of the nodes, and where they come from.

@@ -33,7 +33,7 @@ fn software(planner: &Planner) -> String {
     let is_faster =
         |fabric: &Fabric| fabric.hosts().any(|host| fabric.links_of(host).iter().any(|&link| fabric.mbit(link) > most));
     let tells = planner.topology().network().is_some_and(|network| is_faster(network.fabric()));
-    if tells { format!("a rank sends at most {most} Mbit/s, as over TCP\n") } else { String::new() }
+    if tells { format!("a rank sends at most {most:.0} Mbit/s, as over TCP\n") } else { String::new() }
 }
 
 /// What Open MPI sends over TCP without asking, bytes: 64 KiB with its header.
@@ -120,7 +120,7 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
         bail!("{}: {misfit}", path.display());
     }
     let rules = profile.rules(topology.ranks(), topology.node_count(), &topology.arrangement());
-    machine.topology = topology.clone().with_costs(profile.costs);
+    machine.topology = topology.clone().with_costs(profile.costs.or_else(topology.costs()));
     let cells = match (profile.cells.is_empty(), rules.is_empty()) {
         (true, _) => "; it says of no size what is the fastest",
         (false, true) => "; its sizes were measured on other ranks, nodes or places",

@@ -3,6 +3,7 @@
 mod common;
 
 mod bench;
+mod bench_launcher;
 mod check;
 mod doctor;
 mod install;

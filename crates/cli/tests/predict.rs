@@ -122,6 +122,11 @@ fn what_is_assumed_of_software_is_told_where_links_are_faster() {
     };
     assert!(told(40_000, &[]));
     assert!(!told(40_000, &["--lossless"]) && !told(1000, &[]) && !told(40_000, &["--ppn", "2"]));
+    // Two ranks on each of two processors.
+    let text = stdout_of(&["predict", "bcast", "-f", &fabric(40_000), "--processors", "2"]);
+    let messages = "\nmessage latency 40 microseconds, gap to the next message 14\n";
+    assert!(text.contains(&format!("{messages}a rank sends at most 5000 Mbit/s, as over TCP\n")), "{text}");
+    assert!(told(40_000, &["--processors", "4"]));
 }
 
 /// The costs of a profile stand in for what the fabric's file does not say; on as many ranks and nodes its rules hold.

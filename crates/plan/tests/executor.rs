@@ -195,6 +195,75 @@ fn the_window_holds_across_calls() {
     assert!((1..=6).contains(&waiting), "{waiting} segments waited");
 }
 
+/// The transport of a rank, counting the sends of which a segment is synchronous.
+struct Counting {
+    inner: ThreadTransport,
+    synchronous: u32,
+}
+
+impl Transport for Counting {
+    type Error = Fault;
+    fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
+        self.inner.units(parts, of)
+    }
+    fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Fault> {
+        self.inner.reserve(slots, units, staged)
+    }
+    fn open(&mut self, hop: u32, peer: Rank, label: Label) {
+        self.inner.open(hop, peer, label);
+    }
+    fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Fault> {
+        self.synchronous += u32::from(synchronous != Synchronous::None);
+        self.inner.send(hop, from, synchronous)
+    }
+    fn recv(&mut self, hop: u32, into: Place) -> Result<(), Fault> {
+        self.inner.recv(hop, into)
+    }
+    fn reduce(&mut self, from: Place, into: Place) -> Result<(), Fault> {
+        self.inner.reduce(from, into)
+    }
+    fn copy(&mut self, from: Place, into: Place) -> Result<(), Fault> {
+        self.inner.copy(from, into)
+    }
+    fn poll(&mut self, wait: bool, completed: &mut Completed) -> Result<(), Fault> {
+        self.inner.poll(wait, completed)
+    }
+}
+
+/// A peer that has sent something in a call has received all of the calls before; one that only receives may be late.
+#[test]
+fn what_comes_back_in_short_calls_confirms_the_calls_before() {
+    let pacing = Pacing { segment: 10, window: 42, flow: None };
+    let synchronous = |collective, algorithm, ranks: u32| -> u32 {
+        let world = World::new(ranks, false);
+        let plans = planner(ranks).schedule(collective, algorithm, 0).unwrap().plans;
+        let of_rank = |plan: &RankPlan| {
+            let program = Program::new(plan.clone(), true).unwrap();
+            let (mut credits, mut synchronous) = (Credits::default(), 0);
+            for call in 1..=100 {
+                let inner = ThreadTransport::new(&world, plan.rank, vec![call; 10]);
+                let mut transport = Counting { inner, synchronous: 0 };
+                let executor = Executor::new(&program, pacing, (false, true), &mut credits, &mut transport).unwrap();
+                executor.run(&mut transport).unwrap();
+                if collective == Collective::Allreduce {
+                    assert_eq!(transport.inner.output, vec![call * u64::from(ranks); 10]);
+                }
+                synchronous += transport.synchronous;
+            }
+            synchronous
+        };
+        std::thread::scope(|scope| {
+            let ranks: Vec<_> = plans.iter().map(|plan| scope.spawn(|| of_rank(plan))).collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).sum()
+        })
+    };
+    for algorithm in [Algorithm::HalvingDoubling, Algorithm::GatewayTwoTree, Algorithm::Chain] {
+        assert_eq!(synchronous(Collective::Allreduce, algorithm, 8), 0, "{algorithm}");
+    }
+    // One in (42 − 1) / 2 of a hundred, on the one way there is.
+    assert_eq!(synchronous(Collective::Reduce, Algorithm::Chain, 2), 100 / 20);
+}
+
 #[test]
 fn traffic_is_the_data_that_leaves_a_rank() {
     let planner = planner(8);

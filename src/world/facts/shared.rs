@@ -42,10 +42,17 @@ pub struct SharedFacts {
 
 impl SharedFacts {
     /// What all ranks know once each has told its facts: where they are, and the limits that hold for all of them.
+    /// `crowding`: ranks for each processor, where they share them.
     ///
     /// # Errors
     /// Why they cannot be used: places that contradict each other, or with `NAGARE_STRICT=1` a profile.
-    pub(super) fn of(ranks: &[Facts], setup: &Setup, found: Found, real: &Real) -> Result<Self, Disagreement> {
+    pub(super) fn of(
+        ranks: &[Facts],
+        setup: &Setup,
+        found: Found,
+        crowding: Option<f64>,
+        real: &Real,
+    ) -> Result<Self, Disagreement> {
         let memory: Arc<[u64]> = ranks.iter().map(|f| f.memory).collect();
         let is_one = memory.iter().all(|&other| other == memory[0]);
         let mut topology = topology(ranks, setup, is_one)?;
@@ -53,7 +60,7 @@ impl SharedFacts {
         if is_one {
             transport = Some(Transport::SharedMemory);
         }
-        let said = Costs::of_machine(transport, mbit);
+        let said = Costs { crowding, ..Costs::of_machine(transport, mbit) };
         let told = topology.node_count() > 1 && transport == Some(Transport::SharedMemory);
         let network = topology.network_name() + if told { " in shared memory" } else { "" };
         let profiles = Profiles::fitting(found, &network, mbit);

@@ -11,9 +11,12 @@ use nagare_bench::annotate::{annotate, annotate_links};
 use nagare_bench::record::{Line, Results, SCHEMA, read_lines};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::record::name_from;
+use rustix::io::Errno;
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// File name of the program that measures.
 const PROGRAM: &str = "nagare-bench";
@@ -132,6 +135,7 @@ impl<'a> Place<'a> {
         let command = args.launcher.iter().cloned().chain(command).collect();
         let run = args::RunArgs { verbose: false, dry_run: false, lib, mpi: Some(*family), environment, command };
         let Some(mut command) = run::command(&run)? else { return Ok(ExitCode::SUCCESS) };
+        ends_with_this_process(&mut command);
         let status = command.status().with_context(|| args.launcher[0].clone())?;
         Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -146,8 +150,9 @@ impl<'a> Place<'a> {
         name_from(&format!("{}-{ranks}x{ppn}-{map}-{}", chosen.name, self.family.directory()))
     }
 
-    /// What the program wrote to the file `lines`, with limits; `complete`: whether it ended well.
-    pub fn results(&self, lines: &Path, name: String, complete: bool) -> anyhow::Result<Results> {
+    /// What the program wrote to the file `lines`, with limits. Its last line tells whether that is all: an MPI library
+    /// may fail after it.
+    pub fn results(&self, lines: &Path, name: String) -> anyhow::Result<Results> {
         let fabric = self.chosen.as_ref().map(|chosen| &chosen.fabric);
         let text = fs::read_to_string(lines).with_context(|| lines.display().to_string())?;
         let read = read_lines(&text);
@@ -160,7 +165,7 @@ impl<'a> Place<'a> {
             command: std::env::args().skip(1).fold("nagare".to_owned(), |line, word| line + " " + &word),
             machine: machine(),
             others: None,
-            complete: complete && read.last() == Some(&Line::End),
+            complete: read.last() == Some(&Line::End),
             job: Default::default(),
             goodput: Vec::new(),
             messages: Vec::new(),
@@ -196,6 +201,19 @@ impl<'a> Place<'a> {
 /// A path as text.
 pub fn text(path: &Path) -> anyhow::Result<String> {
     path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()))
+}
+
+/// Has the program of `command` asked to end (SIGTERM) when this process ends, whatever ends it: a launcher then ends its
+/// ranks, which else go on measuring for nobody.
+fn ends_with_this_process(command: &mut Command) {
+    let parent = getpid();
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::TERM))?;
+        // This process may have ended before.
+        if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
+    // SAFETY: after the fork `ask` makes two system calls; it takes no lock and no memory.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// The family of a launcher.

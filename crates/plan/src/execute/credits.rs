@@ -89,6 +89,13 @@ impl Counts {
         left(stream).min(left(peer) / streams)
     }
 
+    /// Takes note that all but the last `segments` of those counted there have been received.
+    #[inline]
+    pub fn keep_at_most(&mut self, counter: u32, segments: u64) {
+        let sent = &mut self.sent[counter as usize];
+        *sent = segments.min(*sent);
+    }
+
     /// Takes note of a synchronous segment.
     #[inline]
     pub fn confirm(&mut self, [stream, peer]: [u32; 2]) {

@@ -12,8 +12,9 @@
 //! unfinished the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer
 //! together (a ring has many, each short), except that a stream with nothing under way may still send one segment,
 //! synchronously: two streams never wait for one another. [`Credits`] carries the counts from call to call, so that
-//! many short calls are bounded as one long call is. A send without credit is parked with its peer until a confirmation
-//! comes.
+//! many short calls are bounded as one long call is. What a peer sends in a call shows that it has begun it, and so has
+//! received everything of the calls before: that confirms them, so that short calls in which both send need no
+//! synchronous segment. A send without credit is parked with its peer until a confirmation comes.
 //!
 //! **Flow.** An exchange has many streams, each short, and [`crate::schedule::Flow`] bounds what they have under way
 //! together: the executor sends segments synchronously, so that their completion shows that they have left the network,
@@ -34,7 +35,7 @@ use super::peer::Peer;
 use super::ready::Ready;
 use super::scratch;
 use super::spare::Spare;
-use super::stream::{Kind, Stream};
+use super::stream::{Kind, NONE, Stream};
 use super::transport::{Completed, Transport};
 use crate::schedule::{Hop, Pacing, Program, Rank, Source};
 use std::cmp::Reverse;
@@ -234,8 +235,32 @@ impl<'p> Executor<'p> {
             }
             self.send(transport)?;
             // One at a time: what it completes is sent before the next is copied.
-            let Some(Reverse(hop)) = self.copies.pop() else { return Ok(self.unfinished == 0) };
+            let Some(Reverse(hop)) = self.copies.pop() else {
+                let is_done = self.unfinished == 0;
+                if is_done {
+                    self.forget_what_is_received();
+                }
+                return Ok(is_done);
+            };
             self.copy(hop, transport)?;
+        }
+    }
+
+    /// At the end: what was sent before this run to a peer from which something has come in it has been received.
+    fn forget_what_is_received(&mut self) {
+        for (connection, peer) in self.program.connections.iter().zip(self.peers.iter()) {
+            if connection.receives.iter().all(|&hop| self.streams[hop as usize].segments == 0) {
+                continue;
+            }
+            let mut sent = 0;
+            for &hop in &connection.sends {
+                let Stream { counter, posted, .. } = self.streams[hop as usize];
+                sent += posted;
+                if counter != NONE {
+                    self.counts.keep_at_most(counter, posted);
+                }
+            }
+            self.counts.keep_at_most(peer.counter, sent);
         }
     }
 

@@ -24,4 +24,4 @@ pub use executor::{Executor, Traffic};
 pub use layout::Layout;
 pub use play::{PlayError, play};
 pub use threads::{Fault, ThreadTransport, World};
-pub use transport::{Completed, Label, Place, Region, Synchronous, Transport};
+pub use transport::{Completed, Label, Place, Region, Synchronous, TURNS, Transport};

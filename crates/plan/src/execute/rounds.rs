@@ -9,16 +9,13 @@
 
 use super::executor::Executor;
 use super::ready::{Key, Ready, of_key};
-use super::transport::{Place, Region, Synchronous, Transport};
+use super::transport::{Place, Region, Synchronous, TURNS, Transport};
 use crate::schedule::Source;
-
-/// Sends that take turns, at most: those of two trees to two children each; of an exchange, `pattern::ABREAST`.
-const MOST: usize = 4;
 
 /// Sends whose next segment has the same number, in the order in which they start.
 #[derive(Debug)]
 struct Turns {
-    hops: [u32; MOST],
+    hops: [u32; TURNS],
     count: usize,
 }
 
@@ -30,15 +27,15 @@ impl Executor<'_> {
         let is_of_round = |other: Key, (turn, segment)| other != Key::MAX && other >> 32 == of_round(turn, segment);
         let place = (stream.turn, stream.posted);
         let most = match &self.bounds {
-            None => MOST,
+            None => TURNS,
             // Short segments of an exchange, of which there are few, do not take part.
             Some(_) if is_of_round(self.ready.first(), place) => 1,
             Some(bounds) => {
                 let units = stream.segment(stream.posted).1;
-                if bounds.confirms(units) { (bounds.room() / units.max(1)).min(MOST as u64) as usize } else { 1 }
+                if bounds.confirms(units) { (bounds.room() / units.max(1)).min(TURNS as u64) as usize } else { 1 }
             }
         };
-        let mut turns = Turns { hops: [hop; MOST], count: 1 };
+        let mut turns = Turns { hops: [hop; TURNS], count: 1 };
         while turns.count < most && is_of_round(self.turns().first(), place) {
             let next = self.turns().pop();
             // The room of an exchange bounds what is under way to all peers; there is no credit with one.
@@ -60,24 +57,19 @@ impl Executor<'_> {
     /// Starts as many segments of each as can go one after another, or some of the first alone.
     fn send_round<T: Transport>(&mut self, turns: &Turns, transport: &mut T) -> Result<(), T::Error> {
         let hops = &turns.hops[..turns.count];
-        let mut places = [Place { region: Region::Input, start: 0, units: 0 }; MOST];
+        let mut places = [(0, Place { region: Region::Input, start: 0, units: 0 }); TURNS];
         for (&hop, place) in hops.iter().zip(&mut places) {
             self.open_at_first(hop, transport);
-            *place = self.next_place(hop);
+            *place = (hop, self.next_place(hop));
         }
-        let units = places.iter().map(|place| place.units).sum();
+        let units = places.iter().map(|(_, place)| place.units).sum();
         let rounds = self.rounds(hops, units);
         if rounds == 0 {
             hops[1..].iter().for_each(|&hop| self.stand(hop));
             return self.send_some(hops[0], transport);
         }
         let synchronous = if self.bounds.is_some() { Synchronous::All } else { Synchronous::None };
-        for _ in 0..rounds {
-            for (&hop, place) in hops.iter().zip(&mut places) {
-                transport.send(hop, *place, synchronous)?;
-                place.start = place.start.wrapping_add(place.units);
-            }
-        }
+        transport.send_rounds(&places[..turns.count], rounds, synchronous)?;
         for &hop in hops {
             let stream = &mut self.streams[hop as usize];
             let peer = &mut self.peers[stream.connection as usize];

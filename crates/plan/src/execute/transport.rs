@@ -28,6 +28,10 @@ pub struct Place {
     pub units: u64,
 }
 
+/// Hops whose segments start by turns, at most: those of two trees to two children each; of an exchange,
+/// `pattern::ABREAST`.
+pub const TURNS: usize = 4;
+
 /// The hops of the operations that a [`Transport::poll`] found complete, and how many of each.
 pub type Completed = Vec<(u32, u32)>;
 
@@ -79,6 +83,27 @@ pub trait Transport {
     /// # Errors
     /// Of the library underneath.
     fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Self::Error>;
+
+    /// Starts the sends of the next segments of up to [`TURNS`] hops by turns: of each hop one, in that order, so many
+    /// rounds. `first`: of each hop where the first of them is; the others lie behind it, as long as it is. None of
+    /// them is synchronous, or all are.
+    ///
+    /// # Errors
+    /// Of the library underneath.
+    fn send_rounds(
+        &mut self,
+        first: &[(u32, Place)],
+        rounds: u64,
+        synchronous: Synchronous,
+    ) -> Result<(), Self::Error> {
+        for round in 0..rounds {
+            for &(hop, first) in first {
+                let start = first.start.wrapping_add(round * first.units);
+                self.send(hop, Place { start, ..first }, synchronous)?;
+            }
+        }
+        Ok(())
+    }
 
     /// Starts the receives of the next segments of `hop`, one or more, which come to lie one after another.
     ///

@@ -1,4 +1,4 @@
-//! Which ranks a plan sends to, and what it sends to each.
+//! Which ranks a plan sends to, what it sends to each, and what comes from there.
 
 use super::{Action, Rank, RankPlan};
 use std::collections::BTreeMap;
@@ -10,17 +10,26 @@ pub struct Connection {
     pub peer: Rank,
     /// The sends to it: hops of the plan, in list order.
     pub sends: Vec<u32>,
+    /// What is received from it, likewise.
+    pub receives: Vec<u32>,
 }
 
 /// The connections of `plan` in rank order, and for each hop the index of its own (0 for what is no send).
 pub(super) fn connections(plan: &RankPlan) -> (Vec<Connection>, Vec<u32>) {
-    let mut sends: BTreeMap<Rank, Vec<u32>> = BTreeMap::new();
-    for (index, hop) in (0..).zip(&plan.hops).filter(|(_, hop)| hop.action == Action::Send) {
-        sends.entry(hop.peer).or_default().push(index);
+    let mut connections: BTreeMap<Rank, Connection> = BTreeMap::new();
+    for (index, hop) in (0..).zip(&plan.hops) {
+        let peer = hop.peer;
+        let new = || Connection { peer, sends: Vec::new(), receives: Vec::new() };
+        match hop.action {
+            Action::Send => connections.entry(peer).or_insert_with(new).sends.push(index),
+            Action::Recv | Action::Reduce => connections.entry(peer).or_insert_with(new).receives.push(index),
+            Action::Copy { .. } | Action::Shuffle { .. } => {}
+        }
     }
+    connections.retain(|_, connection| !connection.sends.is_empty());
     let mut of_hop = vec![0; plan.hops.len()];
-    for (connection, sends) in (0..).zip(sends.values()) {
-        sends.iter().for_each(|&hop| of_hop[hop as usize] = connection);
+    for (index, connection) in (0..).zip(connections.values()) {
+        connection.sends.iter().for_each(|&hop| of_hop[hop as usize] = index);
     }
-    (sends.into_iter().map(|(peer, sends)| Connection { peer, sends }).collect(), of_hop)
+    (connections.into_values().collect(), of_hop)
 }

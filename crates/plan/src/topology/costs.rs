@@ -22,6 +22,8 @@ pub struct Costs {
     pub transport: Option<Transport>,
     /// Rate of a host's fastest link as its machine says it, Mbit/s.
     pub adapter_mbit: Option<u32>,
+    /// Ranks for each processor that they may run on, where ranks are more.
+    pub crowding: Option<f64>,
 }
 
 impl Costs {
@@ -48,11 +50,13 @@ impl Costs {
             host_goodput: self.host_goodput.or(others.host_goodput),
             transport: self.transport.or(others.transport),
             adapter_mbit: self.adapter_mbit.or(others.adapter_mbit),
+            crowding: self.crowding.or(others.crowding),
         }
     }
 
-    fn bits(&self) -> [Option<u64>; 3] {
-        [self.message.latency_us, self.message.gap_us, self.host_goodput].map(|value| value.map(f64::to_bits))
+    fn bits(&self) -> [Option<u64>; 4] {
+        let MessageCost { latency_us, gap_us } = self.message;
+        [latency_us, gap_us, self.host_goodput, self.crowding].map(|value| value.map(f64::to_bits))
     }
 }
 
@@ -62,7 +66,7 @@ impl fmt::Display for Costs {
             value.map_or_else(|| otherwise.to_owned(), |value| format!("{value:.1}"))
         };
         let MessageCost { latency_us, gap_us } = self.message;
-        let assumed = Transport::message(self.transport);
+        let assumed = Transport::message(self.transport, self.crowding);
         let of = |measured, assumed| number(measured, &format!("{} (assumed)", number(assumed, "unknown")));
         let (latency, gap) = (of(latency_us, assumed.latency_us), of(gap_us, assumed.gap_us));
         write!(f, "latency {latency} us, gap {gap} us, ")?;

@@ -27,6 +27,30 @@ fn over_tcp_a_rank_sends_10_gbit_at_most() {
     close(on_switch("message_gap = 0.5\n", 40_000, chain, None), per_byte(40_000.0));
 }
 
+/// Twelve ranks on two processors: each gets a sixth of one, and takes six times as long for what software does.
+#[test]
+fn ranks_that_share_a_processor_share_its_time() {
+    let fabric = parse("[generator]\nkind = 'star'\nhosts = 12\nbandwidth = 40000\nlatency = 5");
+    let placement = Placement::by_slot(&fabric, 12, 1).expect("the ranks fit");
+    let shared = |transport, crowding| {
+        let costs = Costs { crowding, ..Costs::of_machine(transport, None) };
+        Planner::new(network::topology(&fabric, &placement).with_costs(costs))
+    };
+    let of = |planner: &Planner| (planner.message(), planner.topology().message_range()[1]);
+    for transport in [None, Some(Transport::Tcp)] {
+        let [alone, six] = [None, Some(6.0)].map(|crowding| shared(transport, crowding));
+        assert_eq!(of(&alone), (Message { latency: 20e3, gap: 7e3 }, 10.0));
+        // What is known of why messages are dear is no longer a part of how dear they may be.
+        assert_eq!(of(&six), (Message { latency: 120e3, gap: 42e3 }, 3.0));
+        assert_eq!(of(&shared(transport, Some(2.0))).1, 5.0);
+        close(demand(&alone, Bcast, Algorithm::Chain).per_byte, per_byte(10_000.0));
+        close(demand(&six, Bcast, Algorithm::Chain).per_byte, per_byte(10_000.0 / 6.0));
+    }
+    let rdma = shared(Some(Transport::Rdma), Some(6.0));
+    assert_eq!(of(&rdma), (Message { latency: 12e3, gap: 3e3 }, 1.0));
+    close(demand(&rdma, Bcast, Algorithm::Chain).per_byte, per_byte(40_000.0));
+}
+
 #[test]
 fn software_feeds_the_links_of_hosts_alone() {
     let fabric = parse(

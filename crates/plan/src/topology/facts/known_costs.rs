@@ -14,9 +14,10 @@ impl Topology {
     }
 
     /// What a message costs: by the fabric's file, else as it was measured, else as much as it does at least by such a
-    /// transport.
+    /// transport where so many ranks share a processor.
     pub fn message_cost(&self) -> MessageCost {
-        Costs::or(self.known_cost(), Transport::message(self.costs().transport))
+        let costs = self.costs();
+        Costs::or(self.known_cost(), Transport::message(costs.transport, costs.crowding))
     }
 
     /// The least and the most that a message may cost beside the time of its bytes, as multiples of
@@ -25,7 +26,7 @@ impl Topology {
     /// that cost less, since only the ratio of the two decides.
     pub fn message_range(&self) -> [f64; 2] {
         let is_measured = self.known_cost().gap_us.is_some();
-        let dearer = if is_measured { 1.0 } else { Transport::spread(self.costs().transport) };
+        let dearer = if is_measured { 1.0 } else { Transport::spread(self.costs().transport, self.costs().crowding) };
         [if self.knows_rates() { 1.0 } else { 1.0 / SLOWER }, dearer]
     }
 
@@ -44,7 +45,7 @@ impl Topology {
     /// sends were measured; else infinite.
     pub fn most_sent(&self) -> f64 {
         let is_measured = self.known_cost().gap_us.is_some() || self.costs().host_goodput.is_some();
-        if is_measured { f64::INFINITY } else { Transport::most_sent(self.costs().transport) }
+        if is_measured { f64::INFINITY } else { Transport::most_sent(self.costs().transport, self.costs().crowding) }
     }
 
     /// What messages and links cost, where no fabric says it.
