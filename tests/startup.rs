@@ -53,16 +53,19 @@ const LOCAL: [&str; 3] = ["btl_sm_eager_limit", "btl_vader_eager_limit", "MPIR_C
 const REMOTE: [&str; 1] = ["btl_tcp_eager_limit"];
 const YIELDS: &str = "mpi_yield_when_idle";
 
-/// The values that the tool interface tells the program, and the message of Nagare that contains `text`.
-fn told(job: Job, text: &str) -> (BTreeMap<String, u64>, String) {
+/// The values that the tool interface tells the program, and the messages of Nagare that contain `texts`.
+fn told<const N: usize>(job: Job, texts: [&str; N]) -> (BTreeMap<String, u64>, [String; N]) {
     let names = [&LOCAL[..], &REMOTE, &[YIELDS]].concat();
     let outcome = job.arguments(&[&["cvar"], &names[..]].concat()).set("NAGARE_LOG", "debug").run().passed();
     let values = lines(&outcome, "cvar ").into_iter().map(|line| {
         let (name, value) = line.split_once(' ').expect("a name and a value");
         (name.to_owned(), value.parse().expect("a number"))
     });
-    let message = outcome.messages().into_iter().find(|line| line.contains(text));
-    (values.collect(), message.unwrap_or_else(|| panic!("{}", outcome.ended.output())).to_owned())
+    let messages = texts.map(|text| {
+        let message = outcome.messages().into_iter().find(|line| line.contains(text));
+        message.unwrap_or_else(|| panic!("no {text}: {}", outcome.ended.output())).to_owned()
+    });
+    (values.collect(), messages)
 }
 
 /// Bytes of user data in an eager message: the limit less 256 for the header, at least 512.
@@ -73,7 +76,7 @@ fn limit(values: &BTreeMap<String, u64>, names: &[&str]) -> u64 {
 
 /// Runs a job and compares what Nagare has learnt with what the tool interface tells, which must include `expected`.
 fn learns(job: Job, mpi: Mpi, expected: &[(&str, u64)]) {
-    let (values, message) = told(job, "eager messages");
+    let (values, [message]) = told(job, ["eager messages"]);
     for (name, value) in expected {
         assert_eq!(values.get(*name), Some(value), "{values:?}");
     }
@@ -140,7 +143,8 @@ fn ranks_wait_as_the_tool_interface_says_that_the_library_does() {
         for (value, says) in [("0", keeps), ("1", "yields, and sleeps after a second,")] {
             // The launcher's options name the variable as well: the rank's own environment is nearer.
             let words = [&["env".into(), format!("OMPI_MCA_{YIELDS}={value}").into()], &program.words[..]].concat();
-            let (values, message) = told(Job::nagare(&Program { words, ..program.clone() }, RANKS), "while it waits");
+            let (values, [message]) =
+                told(Job::nagare(&Program { words, ..program.clone() }, RANKS), ["while it waits"]);
             assert_eq!(values.get(YIELDS).map(u64::to_string).as_deref(), Some(value), "{values:?}");
             assert!(message.contains(says), "{YIELDS}={value}: {message}");
         }
@@ -155,15 +159,15 @@ fn ranks_that_outnumber_their_processors_yield_and_know_what_messages_cost() {
     let first = allowed.trim().split([',', '-']).next().expect("a processor");
     for mpi in [Mpi::Mpich4, Mpi::OpenMpi4] {
         let program = compile(mpi, "tests/programs/startup.c");
-        let on = |processors: &str, text: &str| {
+        let on = |processors: &str| {
             let bind = ["taskset", "-c", processors].map(Into::into);
             let yields = format!("OMPI_MCA_{YIELDS}=0");
             let words = [&["env".into(), yields.into()], &bind[..], &program.words[..]].concat();
-            told(Job::nagare(&Program { words, ..program.clone() }, RANKS), text).1
+            let texts = ["while it waits", "messages between nodes"];
+            told(Job::nagare(&Program { words, ..program.clone() }, RANKS), texts).1
         };
         let expect = |processors: &str, waits: &str, costs: &str| {
-            for (text, expected) in [("while it waits", waits), ("messages between nodes", costs)] {
-                let message = on(processors, text);
+            for (message, expected) in on(processors).iter().zip([waits, costs]) {
                 assert!(message.contains(expected), "{}: {message}", mpi.name());
             }
         };

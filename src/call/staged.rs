@@ -10,7 +10,7 @@ use super::decide::Decision;
 use crate::boundary::failure::Failure;
 use crate::buffers::datatype::Shape;
 use crate::buffers::packed::{Packed, Packer, Piece};
-use crate::transport::mpi_transport::Buffers;
+use crate::transport::places::Buffers;
 use nagare_plan::collective::Collective;
 use nagare_plan::execute::Layout;
 use nagare_plan::schedule::RankPlan;

@@ -3,7 +3,8 @@
 //! rank that has given up.
 
 use super::line::Line;
-use super::mpi_transport::{Buffers, Channel, MpiTransport, check};
+use super::mpi_transport::{Channel, MpiTransport, check};
+use super::places::Buffers;
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 use crate::real::handles::ANY_TAG;
@@ -101,7 +102,8 @@ impl MpiTransport<'_> {
     /// Takes note of so many requests that a poll has found complete.
     #[inline(always)]
     pub(super) fn complete(&mut self, done: usize, completed: &mut Completed) -> Result<(), Failure> {
-        let Self { real, buffers, lines, requests, .. } = self;
+        let Self { real, places, lines, requests, .. } = self;
+        let buffers = &places.buffers;
         let mut nth = 0;
         while nth < done {
             let hop = requests.stream(nth);

@@ -18,6 +18,7 @@ mod giving_up;
 mod line;
 pub mod mpi_transport;
 pub mod notice;
+pub mod places;
 pub mod pool;
 pub mod private;
 mod requests;

@@ -7,41 +7,21 @@
 //! has what happens then.
 
 use super::line::Line;
+use super::places::{Buffers, Places};
 use super::private::Private;
 use super::requests::{Queue, Requests};
 use super::tags::Tags;
 use super::wait::{Patience, Waiting};
 use crate::boundary::failure::Failure;
-use crate::buffers::datatype::{self, Shape, Typed};
-use crate::buffers::memory::Buffer;
+use crate::buffers::datatype::{self, Typed};
 use crate::real::Real;
-use mpi::ffi::{MPI_Datatype, MPI_Op};
-use nagare_plan::execute::{Completed, Label, Layout, Place, Region, Synchronous, TURNS, Transport};
+use nagare_plan::execute::{Completed, Label, Place, Synchronous, TURNS, Transport};
 use nagare_plan::schedule::{Parts, Rank};
 use std::ffi::c_int;
 use std::ptr;
 
-/// Alignment of scratch elements, bytes: a cache line.
-const ALIGNMENT: usize = 64;
-
 /// Bytes that are copied at a time: of much more, C libraries write past the caches, and 8 MiB took a third longer.
 const COPIED: usize = 128 << 10;
-
-/// The buffers of a call in units.
-pub struct Buffers {
-    /// Address of unit 0 of the contribution.
-    pub input: *const u8,
-    /// Address of unit 0 of the result; null on ranks without one.
-    pub output: *mut u8,
-    /// Where the parts of the plan are in them.
-    pub layout: Layout,
-    /// Type of one unit.
-    pub datatype: MPI_Datatype,
-    /// Shape of that type.
-    pub shape: Shape,
-    /// Operation, for reductions.
-    pub op: Option<MPI_Op>,
-}
 
 /// Where the messages of a call go.
 #[derive(Clone, Copy)]
@@ -73,12 +53,7 @@ impl Spare {
 pub struct MpiTransport<'r> {
     pub(super) real: &'r Real,
     pub(super) channel: Channel<'r>,
-    pub(super) buffers: Buffers,
-    /// By how much the address of unit 0 in memory of ours differs from where that memory begins.
-    data: isize,
-    pub(super) scratch: Buffer,
-    slot_bytes: usize,
-    pub(super) stage: Buffer,
+    pub(super) places: Places,
     /// By hop; of one that has not been opened, that of an earlier call.
     pub(super) lines: &'r mut Vec<Line>,
     pub(super) requests: &'r mut Requests,
@@ -100,48 +75,8 @@ impl<'r> MpiTransport<'r> {
         waiting: Waiting,
         Spare { lines, requests }: &'r mut Spare,
     ) -> Self {
-        // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
-        // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
-        let shape = &buffers.shape;
-        let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
         requests.begin();
-        Self {
-            real,
-            channel,
-            buffers,
-            data,
-            scratch: Buffer::default(),
-            slot_bytes: 0,
-            stage: Buffer::default(),
-            lines,
-            requests,
-            patience: Patience::new(waiting),
-        }
-    }
-
-    /// Address of the first unit of a place.
-    #[inline]
-    fn address(&mut self, place: Place) -> *mut u8 {
-        let base = match place.region {
-            Region::Input => self.buffers.input.cast_mut(),
-            Region::Output => self.buffers.output,
-            Region::Stage => self.stage.address().wrapping_offset(self.data),
-            Region::Scratch(slot) => {
-                self.scratch.address().wrapping_add(slot as usize * self.slot_bytes).wrapping_offset(self.data)
-            }
-        };
-        let offset = place.start as isize * self.buffers.shape.extent as isize;
-        // Blocks in several memories are counted from address 0; whoever made their table has exposed these.
-        if base.is_null() { ptr::with_exposed_provenance_mut(offset as usize) } else { base.wrapping_offset(offset) }
-    }
-
-    /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such
-    /// number.
-    fn room(&self, units: u64) -> Option<usize> {
-        let shape = &self.buffers.shape;
-        let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
-        let bytes = usize::try_from(between.checked_add(shape.true_extent as u64)?).ok()?;
-        bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
+        Self { real, channel, places: Places::new(buffers), lines, requests, patience: Patience::new(waiting) }
     }
 }
 
@@ -153,16 +88,11 @@ impl Transport for MpiTransport<'_> {
     type Error = Failure;
 
     fn units(&self, parts: Parts, of: u32) -> (u64, u64) {
-        self.buffers.layout.units(parts, of)
+        self.places.buffers.layout.units(parts, of)
     }
 
     fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Failure> {
-        self.slot_bytes = self.room(units).ok_or(Failure::Memory)?;
-        let bytes = self.slot_bytes.checked_mul(slots as usize).ok_or(Failure::Memory)?;
-        let stage = if staged > 0 { self.room(staged).ok_or(Failure::Memory)? } else { 0 };
-        self.scratch = Buffer::new(bytes).ok_or(Failure::Memory)?;
-        self.stage = Buffer::new(stage).ok_or(Failure::Memory)?;
-        Ok(())
+        self.places.reserve(slots, units, staged)
     }
 
     fn open(&mut self, hop: u32, peer: Rank, label: Label) {
@@ -175,7 +105,7 @@ impl Transport for MpiTransport<'_> {
             peer: self.channel.private.rank(peer),
             label,
             units,
-            bytes: (units as isize).wrapping_mul(self.buffers.shape.extent as isize),
+            bytes: (units as isize).wrapping_mul(self.places.buffers.shape.extent as isize),
             tag,
             last_units,
             last_tag: if last_units == units { tag } else { self.tag(label, last_units) },
@@ -196,9 +126,9 @@ impl Transport for MpiTransport<'_> {
 
     #[inline]
     fn send(&mut self, hop: u32, from: Place, synchronous: Synchronous) -> Result<(), Failure> {
-        let mut address = self.address(from);
+        let mut address = self.places.address(from);
         let line = &mut self.lines[hop as usize];
-        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.buffers.datatype);
+        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.places.buffers.datatype);
         let first = if synchronous == Synchronous::All { real.mpi.issend } else { real.mpi.isend };
         let last = if synchronous == Synchronous::None { real.mpi.isend } else { real.mpi.issend };
         let mut left = from.units;
@@ -221,16 +151,17 @@ impl Transport for MpiTransport<'_> {
     fn send_rounds(&mut self, first: &[(u32, Place)], rounds: u64, synchronous: Synchronous) -> Result<(), Failure> {
         let mut addresses = [ptr::null_mut(); TURNS];
         for (address, &(_, place)) in addresses.iter_mut().zip(first) {
-            *address = self.address(place);
+            *address = self.places.address(place);
         }
-        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.buffers.datatype);
+        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.places.buffers.datatype);
         let start = if synchronous == Synchronous::None { real.mpi.isend } else { real.mpi.issend };
         for _ in 0..rounds {
             for (address, &(hop, Place { units, .. })) in addresses.iter_mut().zip(first) {
                 let line = &mut self.lines[hop as usize];
                 let tag = line.cut(units).1;
                 let mut request = real.handles.request_null;
-                // SAFETY: as for `send`, each segment of a hop behind the one before.
+                // SAFETY: as for `send`: the executor starts no more rounds than whole segments lie there one after
+                // another, of whose bytes the address is moved on by as many as one has.
                 check(unsafe {
                     start(address.cast(), units as c_int, datatype, line.peer, tag, comm, &raw mut request)
                 })?;
@@ -244,10 +175,10 @@ impl Transport for MpiTransport<'_> {
     // Where most are posted (`Executor::receive_here`) a call of it costs 3 of 200 instructions a segment.
     #[inline(always)]
     fn recv(&mut self, hop: u32, into: Place) -> Result<(), Failure> {
-        let mut address = self.address(into);
+        let mut address = self.places.address(into);
         let line = &mut self.lines[hop as usize];
         line.receives = true;
-        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.buffers.datatype);
+        let (real, comm, datatype) = (self.real, self.channel.private.comm, self.places.buffers.datatype);
         let mut left = into.units;
         loop {
             let (units, tag) = line.cut(left);
@@ -266,11 +197,17 @@ impl Transport for MpiTransport<'_> {
     }
 
     fn reduce(&mut self, from: Place, into: Place) -> Result<(), Failure> {
-        let Some(op) = self.buffers.op else { return Err(Failure::Stalled) };
-        let (source, target) = (self.address(from), self.address(into));
+        let Some(op) = self.places.buffers.op else { return Err(Failure::Stalled) };
+        let (source, target) = (self.places.address(from), self.places.address(into));
         // SAFETY: both places are valid for that many elements and distinct, and no request is under way on them.
         let code = unsafe {
-            (self.real.mpi.reduce_local)(source.cast(), target.cast(), into.units as c_int, self.buffers.datatype, op)
+            (self.real.mpi.reduce_local)(
+                source.cast(),
+                target.cast(),
+                into.units as c_int,
+                self.places.buffers.datatype,
+                op,
+            )
         };
         check(code)
     }
@@ -280,9 +217,9 @@ impl Transport for MpiTransport<'_> {
         if into.units == 0 {
             return Ok(());
         }
-        let (source, target) = (self.address(from), self.address(into));
-        if self.buffers.shape.plain {
-            let bytes = into.units as usize * self.buffers.shape.extent as usize;
+        let (source, target) = (self.places.address(from), self.places.address(into));
+        if self.places.buffers.shape.plain {
+            let bytes = into.units as usize * self.places.buffers.shape.extent as usize;
             // What a root contributes in place is already where it belongs.
             if source != target {
                 for start in (0..bytes).step_by(COPIED) {
@@ -296,7 +233,7 @@ impl Transport for MpiTransport<'_> {
         let typed = |address: *mut u8| Typed {
             address: address.cast(),
             count: into.units as i64,
-            datatype: self.buffers.datatype,
+            datatype: self.places.buffers.datatype,
         };
         let Channel { private, rank, .. } = self.channel;
         // SAFETY: as for `reduce`; this is the process's own rank in the private communicator.
@@ -321,7 +258,7 @@ impl Transport for MpiTransport<'_> {
 
 impl MpiTransport<'_> {
     fn tag(&self, label: Label, units: u64) -> c_int {
-        let bytes = |units| units * self.buffers.shape.size as u64;
+        let bytes = |units| units * self.places.buffers.shape.size as u64;
         self.channel.tags.of(label.tag, self.channel.call, [bytes(units), bytes(label.stream)])
     }
 }

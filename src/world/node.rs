@@ -24,7 +24,7 @@ pub struct Around {
     /// Whether more ranks may run on just the processors that it may run on than these are. Hosts that a testbed
     /// pretends share them.
     pub is_crowded: bool,
-    /// Ranks for each processor, more than 1, where these are the most; the same on all ranks.
+    /// Ranks for each processor, if more than 1, the most of any set of processors; the same on all ranks.
     pub crowding: Option<f64>,
 }
 
@@ -73,17 +73,49 @@ pub fn around(real: &Real, comm: MPI_Comm, (rank, size): (c_int, c_int)) -> Resu
     if code != 0 {
         return Err(code);
     }
-    let first = marks.iter().position(|&[machine, ..]| machine == own[0]);
+    Ok(seen_by(rank, own, &marks))
+}
+
+/// What the rank with its `own` marks finds out of those of all.
+fn seen_by(rank: c_int, own: Marks, all: &[Marks]) -> Around {
+    let first = all.iter().position(|&[machine, ..]| machine == own[0]);
     let mut sharing: HashMap<u64, (u64, u64)> = HashMap::new();
-    for &[_, mark, processors] in &marks {
+    for &[_, mark, processors] in all {
         sharing.entry(mark).or_insert((processors, 0)).1 += 1;
     }
     let crowding = |&(processors, ranks): &(u64, u64)| {
         (processors > 0 && ranks > processors).then(|| ranks as f64 / processors as f64)
     };
-    Ok(Around {
+    Around {
         leader: first.map_or(rank, |first| first as c_int),
         is_crowded: sharing.get(&own[1]).and_then(crowding).is_some(),
         crowding: sharing.values().filter_map(crowding).max_by(f64::total_cmp),
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four ranks on two processors of machine 1, three on four of machine 2, five on processors that nobody counts,
+    /// and six on two others of machine 1.
+    #[test]
+    fn the_fullest_processors_count_for_all() {
+        let ranks = |count, marks: Marks| std::iter::repeat_n(marks, count);
+        let all = |last| -> Vec<Marks> {
+            let known = ranks(4, [1, 10, 2]).chain(ranks(3, [2, 20, 4]));
+            known.chain(ranks(5, [3, 30, 0])).chain(ranks(last, [1, 11, 2])).collect()
+        };
+        let seen = |all: &[Marks], rank: usize| {
+            let around = seen_by(rank as c_int, all[rank], all);
+            (around.leader, around.is_crowded, around.crowding)
+        };
+        let six = all(6);
+        for (rank, leader, is_crowded) in [(3, 0, true), (5, 4, false), (8, 7, false), (17, 0, true)] {
+            assert_eq!(seen(&six, rank), (leader, is_crowded, Some(3.0)));
+        }
+        // As many ranks as processors are no crowd.
+        assert_eq!(seen(&all(2), 12), (0, false, Some(2.0)));
+        assert_eq!(seen(&six[4..12], 0), (0, false, None));
+    }
 }

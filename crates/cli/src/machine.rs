@@ -89,7 +89,8 @@ impl Machine {
 /// The same ranks on so many processors.
 fn crowded(topology: Topology, processors: Option<u32>) -> Topology {
     let each = processors.map(|processors| f64::from(topology.ranks()) / f64::from(processors));
-    topology.with_costs(Costs { crowding: each.filter(|&each| each > 1.0), ..Costs::default() })
+    let costs = Costs { crowding: each.filter(|&each| each > 1.0), ..topology.costs() };
+    topology.with_costs(costs)
 }
 
 /// The dimensions of the nodes, and where they come from.

@@ -8,7 +8,7 @@
 
 mod written;
 
-use crate::bench::place::{Place, PlaceArgs, text};
+use crate::bench::place::{Place, PlaceArgs, end_with_this_process, text};
 use crate::output::{print, tell};
 use crate::own;
 use crate::profile::{gains, table};
@@ -172,6 +172,7 @@ fn measured_in(directory: &Path, place: &PlaceArgs, words: &[&str]) -> anyhow::R
     let out = directory.join(format!("{name}.json"));
     let mut command = Command::new(own::file()?);
     command.arg("bench").args(words).args(["--name", name, "--out"]).arg(directory).args(options).args(last);
+    end_with_this_process(&mut command);
     let status = command.env("NAGARE_PROFILE", "off").stdout(Stdio::null()).status().context("nagare bench")?;
     ensure!(status.success(), "it could not be measured; what was said of it is above");
     let text = fs::read_to_string(&out).with_context(|| out.display().to_string())?;

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 /// What a job of one rank writes, up to its last line.
 const JOB: &str = r#"{"line":"job","nagare":null,"mpi":"Open MPI v4.1.4","hosts":["n0"]}"#;
 
-/// A benchmark of a launcher that does `body`: "$1" is the program that measures, "$2" the file for its lines.
+/// A benchmark of a launcher that does `body`, whose arguments are its own options, the program that measures, and that
+/// one's words, of which the first is the file for its lines.
 fn bench(directory: &Path, body: &str) -> Command {
     let path = |path: &Path| path.to_str().unwrap().to_owned();
     let mpirun = path(&launcher(directory, "mpirun", "mpirun (Open MPI) 4.1.4", body));
@@ -45,7 +46,8 @@ fn a_launcher_ends_with_the_command() {
     let [started, ended] = ["started", "ended"].map(|name| directory.path().join(name));
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let trap = format!("trap 'echo >{}; exit 1' TERM", text(&ended));
-    let body = format!("{trap}\necho >{}\nwhile :; do sleep 0.1; done", text(&started));
+    // Of itself it ends after five minutes.
+    let body = format!("{trap}\necho >{}\nfor i in $(seq 3000); do sleep 0.1; done", text(&started));
     let mut child = bench(directory.path(), &body).spawn().unwrap();
     let wait_for = |path: &Path| {
         let start = Instant::now();

@@ -9,6 +9,7 @@ mod copies;
 mod cost;
 mod cost_pipelines;
 mod cost_stepwise;
+mod credits;
 mod documented;
 mod documented_halving;
 mod documented_levels;

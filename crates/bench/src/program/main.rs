@@ -32,6 +32,7 @@ use nagare_bench::operation::Operation;
 use nagare_bench::progress::{duration, remaining};
 use nagare_bench::race::share;
 use nagare_bench::record::{Job, Line};
+use std::env;
 use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
@@ -153,8 +154,9 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
         told.map(|(budget, tuner)| Library::new(together, nagare.as_ref(), tuner, &mpi, budget)).transpose()?;
     let (library, budget, algorithms) = (library.as_ref(), arguments.budget, arguments.algorithms.as_deref());
     let race = arguments.race.is_some();
+    let learns = env::var_os("NAGARE_LEARN").is_none_or(|learn| learn != "off");
     let mut setup =
-        Setup { together, nagare: nagare.as_ref(), library, algorithms, root, numbers, budget, series, race };
+        Setup { together, nagare: nagare.as_ref(), library, algorithms, root, numbers, budget, series, learns, race };
     let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
     let cells = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some());

@@ -19,12 +19,9 @@ use std::time::{Duration, Instant};
 /// Rules by which Nagare leaves everything to the library.
 const ALL_STOCK: &str = "all=stock";
 
-/// Rounds in which the report is read around every call. The one rank that reads it, for some 300 us, falls behind the
-/// others where ranks share processors: the kernel lets the others run for as long before it goes on, and a Reduce of
+/// Seconds from which on a call does not notice that one rank has just read the report. That takes some 300 us, and
+/// where ranks share processors the kernel then lets the others run for as long before that rank goes on: a Reduce of
 /// 1 KiB among four hosts on two processors took 400 us that takes 110.
-const READ: usize = 2;
-
-/// Seconds from which on a call does not notice that, so that the report is always read.
 const UNDISTURBED: f64 = 0.01;
 
 /// With what is measured.
@@ -45,6 +42,8 @@ pub struct Setup<'a> {
     pub budget: Duration,
     /// Calls of one iteration; more than one are made on a communicator of their own.
     pub series: u32,
+    /// Whether calls of Nagare's choice may run on one thing after another.
+    pub learns: bool,
     /// Whether configurations that fall behind are measured no further.
     pub race: bool,
 }
@@ -72,9 +71,11 @@ impl Configuration {
         Self { told: Some(Rc::clone(&ready)), ..Self::new(forced_stock(&ready.name), Some(ALL_STOCK.to_owned())) }
     }
 
-    /// Whether what its next call runs on, in that round, is looked up in the report.
-    fn is_read(&self, round: usize) -> bool {
-        round < READ || self.times.last().is_none_or(|&time| time >= UNDISTURBED)
+    /// Whether what its next call runs on is looked up in the report: in the first round, which warms up, and wherever
+    /// that disturbs nothing. Later calls run on the same, but for the default's where it learns.
+    fn is_read(&self, round: usize, setup: &Setup) -> bool {
+        let is_long = self.times.last().is_some_and(|&time| time >= UNDISTURBED);
+        round == 0 || is_long || setup.series > 1 || setup.learns && self.name == DEFAULT
     }
 
     fn timing(mut self) -> Timing {
@@ -135,7 +136,6 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     }
     // The counters of one rank tell what all ran: the choice is the same everywhere.
     let calls = || setup.nagare.filter(|_| together.rank == 0).map(|nagare| nagare.calls(operation)).transpose();
-    let before = calls()?;
     let start = Instant::now();
     let mut counted = 0;
     for round in 0..=MOST {
@@ -144,7 +144,7 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         let turns = configurations.len().max(1);
         configurations.rotate_left(round % turns);
         for configuration in configurations.iter_mut().filter(|configuration| !configuration.is_out) {
-            let before = if configuration.is_read(round) { calls()? } else { None };
+            let before = if configuration.is_read(round, setup) { calls()? } else { None };
             let time = iteration(setup, configuration, &mut *buffers)?;
             configuration.times.push(time);
             if let Some(before) = before {
@@ -168,13 +168,6 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         if counted >= LEAST && (stable || elapsed >= setup.budget.as_secs_f64()) {
             break;
         }
-    }
-    if let Some((before, after)) = before.zip(calls()?) {
-        // What was not read around a call is the default's, which alone may change.
-        let is_known = |name: &String| configurations.iter().any(|configuration| configuration.ran.contains(name));
-        let others: Vec<String> = grown(&before, after).filter(|name| !is_known(name)).collect();
-        let default = configurations.iter_mut().find(|configuration| configuration.name == DEFAULT);
-        default.into_iter().for_each(|default| default.ran.extend(others.iter().cloned()));
     }
     cell.timings = configurations.into_iter().map(Configuration::timing).collect();
     Ok(cell)

@@ -135,7 +135,7 @@ impl<'a> Place<'a> {
         let command = args.launcher.iter().cloned().chain(command).collect();
         let run = args::RunArgs { verbose: false, dry_run: false, lib, mpi: Some(*family), environment, command };
         let Some(mut command) = run::command(&run)? else { return Ok(ExitCode::SUCCESS) };
-        ends_with_this_process(&mut command);
+        end_with_this_process(&mut command);
         let status = command.status().with_context(|| args.launcher[0].clone())?;
         Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -203,9 +203,10 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
     path.to_str().map(str::to_owned).with_context(|| format!("{}: not UTF-8", path.display()))
 }
 
-/// Has the program of `command` asked to end (SIGTERM) when this process ends, whatever ends it: a launcher then ends its
-/// ranks, which else go on measuring for nobody.
-fn ends_with_this_process(command: &mut Command) {
+/// Has the program of `command` asked to end (SIGTERM) when this process ends, whatever ends it: a launcher then ends
+/// its ranks, which else go on measuring for nobody. More precisely, when the thread ends that starts it, which is the
+/// only one here.
+pub fn end_with_this_process(command: &mut Command) {
     let parent = getpid();
     let ask = move || {
         set_parent_process_death_signal(Some(Signal::TERM))?;

@@ -13,7 +13,8 @@ pub struct Credits {
     pub(super) spare: Spare,
 }
 
-/// Segments sent since the last synchronous one, by stream (peer and tag) and by peer (all tags).
+/// Segments sent since the last that is known to be received, or is synchronous, by stream (peer and tag) and by peer
+/// (all tags).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     counters: HashMap<(Rank, Option<u32>), u32, BuildHasherDefault<Multiplied>>,

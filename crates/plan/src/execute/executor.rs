@@ -35,14 +35,14 @@ use super::peer::Peer;
 use super::ready::Ready;
 use super::scratch;
 use super::spare::Spare;
-use super::stream::{Kind, NONE, Stream};
+use super::stream::{Kind, Stream};
 use super::transport::{Completed, Transport};
 use crate::schedule::{Hop, Pacing, Program, Rank, Source};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Segments from one synchronous one to the next, at most: of calls with one segment each, a rank is never as many as
-/// 256 ahead of another.
+/// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls with
+/// one segment each, a rank is never as many as 256 ahead of another.
 const CONFIRMED: u64 = 63;
 
 /// What a run moved.
@@ -243,24 +243,6 @@ impl<'p> Executor<'p> {
                 return Ok(is_done);
             };
             self.copy(hop, transport)?;
-        }
-    }
-
-    /// At the end: what was sent before this run to a peer from which something has come in it has been received.
-    fn forget_what_is_received(&mut self) {
-        for (connection, peer) in self.program.connections.iter().zip(self.peers.iter()) {
-            if connection.receives.iter().all(|&hop| self.streams[hop as usize].segments == 0) {
-                continue;
-            }
-            let mut sent = 0;
-            for &hop in &connection.sends {
-                let Stream { counter, posted, .. } = self.streams[hop as usize];
-                sent += posted;
-                if counter != NONE {
-                    self.counts.keep_at_most(counter, posted);
-                }
-            }
-            self.counts.keep_at_most(peer.counter, sent);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Running a plan: one executor for every algorithm, over anything that can move and combine data.
 
+mod confirmations;
 mod credits;
 mod executor;
 mod flow;

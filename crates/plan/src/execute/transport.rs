@@ -97,9 +97,9 @@ pub trait Transport {
         synchronous: Synchronous,
     ) -> Result<(), Self::Error> {
         for round in 0..rounds {
-            for &(hop, first) in first {
-                let start = first.start.wrapping_add(round * first.units);
-                self.send(hop, Place { start, ..first }, synchronous)?;
+            for &(hop, place) in first {
+                let start = place.start.wrapping_add(round * place.units);
+                self.send(hop, Place { start, ..place }, synchronous)?;
             }
         }
         Ok(())
