@@ -36,6 +36,7 @@ mod overwritten;
 mod pictures;
 mod ring_bus;
 mod schedules;
+mod short_queues;
 mod steps_together;
 mod task_groups;
 mod thesis_figures;

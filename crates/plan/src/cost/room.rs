@@ -140,7 +140,9 @@ pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) ->
     let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
-    let behind = room.max(block.saturating_mul(abreast));
+    // Ranks that are ahead of one another meet at a receiver, whose queue must hold what they send there.
+    let apart = if room < MOST { room / 4 } else { room };
+    let behind = apart.max(block.saturating_mul(abreast));
     Pacing {
         segment,
         window: WINDOW,

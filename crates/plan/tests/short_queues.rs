@@ -1,0 +1,39 @@
+//! What ranks of an exchange may send ahead of one another where switches have short queues.
+
+use crate::support::network;
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::fabric::{Fabric, Placement};
+use std::sync::Arc;
+
+/// Blocks that nobody confirms: a rank has sent as many as it need not have received before, and one more. If that many
+/// ranks, each as far ahead of the one before, send a block each to one receiver, all packets fit the queue before it.
+#[test]
+fn short_blocks_of_ranks_that_are_apart_fit_the_queue() {
+    for queue in [16u64, 32, 48] {
+        let text = format!("queue = {queue}\n[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = 5\n");
+        let fabric = Arc::new(Fabric::from_toml(&text, "short").expect("a fabric"));
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
+        for algorithm in [Algorithm::TwoLevelRing, Algorithm::Xor] {
+            for block in [512u64, 1024, 2048, 4096] {
+                let flow = planner.exchange_pacing(algorithm, block).and_then(|pacing| pacing.flow).expect("bounds");
+                assert!(block < flow.confirmed, "of longer ones confirmations tell");
+                let ahead = flow.behind / block + 1;
+                let packets = ahead * (block + 80).div_ceil(1448);
+                assert!(packets <= queue, "{algorithm}, blocks of {block}: {packets} packets, room for {queue}");
+            }
+        }
+    }
+}
+
+/// Where queues are long, or nobody told them, ranks are as far apart as they get: on far links a rank that waits for
+/// every block would send one for each latency.
+#[test]
+fn long_queues_keep_no_rank_back() {
+    for queue in ["", "queue = 128\n"] {
+        let text = format!("{queue}[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = 5\n");
+        let fabric = Arc::new(Fabric::from_toml(&text, "long").expect("a fabric"));
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
+        let pacing = planner.exchange_pacing(Algorithm::TwoLevelRing, 4096).expect("an exchange");
+        assert!(pacing.flow.expect("bounds").behind >= 15 * 4096);
+    }
+}
