@@ -100,20 +100,21 @@ fn halves(rank: Rank, receives: bool) -> Program {
 struct Pair {
     world: Arc<World>,
     credits: [Credits; 2],
+    pacing: Pacing,
 }
 
 impl Pair {
     const PACING: Pacing = Pacing { segment: 1, window: 12, flow: None };
 
     fn new() -> Self {
-        Self { world: World::new(2, false), credits: Default::default() }
+        Self { world: World::new(2, false), credits: Default::default(), pacing: Self::PACING }
     }
 
     /// Begins a call of a rank with so many units and goes as far as it gets alone: whether it comes to its end.
     fn call(&mut self, rank: Rank, program: &Program, units: usize) -> bool {
         let mut transport = ThreadTransport::new(&self.world, rank, vec![1; units]).in_place();
         let credits = &mut self.credits[rank as usize];
-        let mut executor = Executor::new(program, Self::PACING, (true, true), credits, &mut transport).unwrap();
+        let mut executor = Executor::new(program, self.pacing, (true, true), credits, &mut transport).unwrap();
         (0..4).any(|_| executor.progress(&mut transport).unwrap())
     }
 
@@ -121,6 +122,23 @@ impl Pair {
     fn waiting(&self) -> usize {
         self.world.unreceived().iter().filter(|&&(from, ..)| from == 0).map(|&(.., count)| count).sum()
     }
+}
+
+/// Two streams to one rank that are counted in one place, since their tags are the same, of one and of many segments.
+#[test]
+fn what_all_streams_of_a_call_sent_counts() {
+    let hop = |action, part| {
+        let (parts, round) = (Parts::vector(part, 1), Round { stage: 0, step: 0 });
+        Hop { action, peer: 1, parts, round, tag: 0, turn: 0, after: Vec::new() }
+    };
+    // Of twelve units the parts have four each.
+    let program = |hops| Program::new(RankPlan::new(0, 3, hops), true).unwrap();
+    let both = program(vec![hop(Action::Send, 1), hop(Action::Send, 2), hop(Action::Recv, 0)]);
+    let mut pair = Pair { pacing: Pacing { window: 20, ..Pair::PACING }, ..Pair::new() };
+    assert!(pair.call(1, &halves(1, false), 8) && pair.call(0, &both, 12));
+    assert_eq!(pair.waiting(), 8);
+    assert!(!pair.call(0, &program(vec![hop(Action::Send, 1)]), 600));
+    assert!((9..=20).contains(&pair.waiting()), "{} segments wait", pair.waiting());
 }
 
 #[test]

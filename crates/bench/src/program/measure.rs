@@ -71,11 +71,9 @@ impl Configuration {
         Self { told: Some(Rc::clone(&ready)), ..Self::new(forced_stock(&ready.name), Some(ALL_STOCK.to_owned())) }
     }
 
-    /// Whether what its next call runs on is looked up in the report: in the first round, which warms up, and wherever
-    /// that disturbs nothing. Later calls run on the same, but for the default's where it learns.
-    fn is_read(&self, round: usize, setup: &Setup) -> bool {
-        let is_long = self.times.last().is_some_and(|&time| time >= UNDISTURBED);
-        round == 0 || is_long || setup.series > 1 || setup.learns && self.name == DEFAULT
+    /// Whether its last call was so long that a look into the report disturbs neither it nor one after it as long.
+    fn is_long(&self) -> bool {
+        self.times.last().is_some_and(|&time| time >= UNDISTURBED)
     }
 
     fn timing(mut self) -> Timing {
@@ -143,8 +141,13 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         // same one's.
         let turns = configurations.len().max(1);
         configurations.rotate_left(round % turns);
+        // In the first round, which warms up, and wherever that disturbs nothing, what calls run on is looked up. Later
+        // ones run on the same, but for the default's where it learns.
+        let mut running = configurations.iter().filter(|configuration| !configuration.is_out);
+        let are_read = round == 0 || setup.series > 1 || running.all(Configuration::is_long);
         for configuration in configurations.iter_mut().filter(|configuration| !configuration.is_out) {
-            let before = if configuration.is_read(round, setup) { calls()? } else { None };
+            let is_read = are_read || setup.learns && configuration.name == DEFAULT;
+            let before = if is_read { calls()? } else { None };
             let time = iteration(setup, configuration, &mut *buffers)?;
             configuration.times.push(time);
             if let Some(before) = before {

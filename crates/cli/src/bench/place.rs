@@ -204,8 +204,8 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Has the program of `command` asked to end (SIGTERM) when this process ends, whatever ends it: a launcher then ends
-/// its ranks, which else go on measuring for nobody. More precisely, when the thread ends that starts it, which is the
-/// only one here.
+/// its ranks, which else go on measuring for nobody. The kernel asks when the thread ends that has started it, which
+/// must be the main one.
 pub fn end_with_this_process(command: &mut Command) {
     let parent = getpid();
     let ask = move || {

@@ -140,8 +140,9 @@ pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) ->
     let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
-    // Ranks that are ahead of one another meet at a receiver, whose queue must hold what they send there.
-    let apart = if room < MOST { room / 4 } else { room };
+    // Ranks that are ahead of one another meet at a receiver. Where its queue holds but a few of the longest blocks that
+    // nobody confirms, it must hold what they send there.
+    let apart = if room < 4 * CONFIRMED { room / 4 } else { room };
     let behind = apart.max(block.saturating_mul(abreast));
     Pacing {
         segment,

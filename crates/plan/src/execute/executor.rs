@@ -18,8 +18,8 @@
 //!
 //! **Flow.** An exchange has many streams, each short, and [`crate::schedule::Flow`] bounds what they have under way
 //! together: the executor sends segments synchronously, so that their completion shows that they have left the network,
-//! and a send waits while more than a block that precedes it in the list is still to be received. The first unfinished
-//! send always goes on, so the bounds never wait for one another.
+//! and a send waits while too much of what precedes it in the list is still to be received. The first unfinished send
+//! always goes on, so the bounds never wait for one another.
 //!
 //! **Order of combination.** A segment is combined in the order of the hops in the plan, whatever arrives first, so
 //! results are the same from run to run.
@@ -41,8 +41,8 @@ use crate::schedule::{Hop, Pacing, Program, Rank, Source};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls with
-/// one segment each, a rank is never as many as 256 ahead of another.
+/// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls
+/// with one segment each, a rank is never as many as 256 ahead of another.
 const CONFIRMED: u64 = 63;
 
 /// What a run moved.
