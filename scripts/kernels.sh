@@ -34,7 +34,7 @@ runs=$work/runs.txt
 run() { # fabric file, side, kernel, class
     local options=() log=$work/$3.$2
     [[ $2 == nagare ]] || options=(--stock)
-    NAGARE_REPORT=$work/$3.json timeout 600 \
+    NAGARE_REPORT=replace:$work/$3.json timeout 600 \
         "$nagare" testbed run "$1" --ppn "${PPN:-2}" --map "${MAP:-slot}" --mpi openmpi "${options[@]}" \
         -- "$work/$3" "$4" >"$log" 2>&1 || fail "$3 class $4 ($2) failed" "$log"
     grep -q "verification SUCCESSFUL" "$log" || fail "$3 class $4 ($2) is not verified" "$log"
