@@ -43,6 +43,7 @@ pub struct Context {
     rails: OnceLock<Rails>,
     around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
+    near: OnceLock<bool>,
     ring_excess: OnceLock<f64>,
     exchange: OnceLock<Exchange>,
 }
@@ -61,6 +62,7 @@ impl Context {
             rails: OnceLock::new(),
             around: OnceLock::new(),
             room: Default::default(),
+            near: OnceLock::new(),
             ring_excess: OnceLock::new(),
             exchange: OnceLock::new(),
         }
@@ -167,6 +169,11 @@ impl Context {
             false => cost::room(&self.topology, self.grouped(), meeting),
         };
         *self.room[meeting as usize].get_or_init(room)
+    }
+
+    /// Whether all links have short latencies.
+    pub fn is_near(&self) -> bool {
+        *self.near.get_or_init(|| cost::is_near(&self.topology))
     }
 
     /// Whether the queues of switches are too short for an exchange without tokens.

@@ -6,6 +6,7 @@
 //! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange
 //! takes. What fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
 
+use crate::fabric::{DirectedLink, Fabric};
 use crate::schedule::{Flow, Pacing};
 use crate::topology::{Hierarchy, Topology, Wires};
 
@@ -27,6 +28,9 @@ const LONGEST_SEGMENT: u64 = 1 << 20;
 
 /// Shorter segments are not worth a confirmation each; that they are received in step bounds them well enough.
 const CONFIRMED: u64 = 6 << 10;
+
+/// Latency of a far link, microseconds: on one of 100 Mbit/s the time of a block of 6 KiB.
+const FAR: f64 = 500.0;
 
 /// Segments of one stream under way at most, where not all of them are confirmed.
 const WINDOW: u64 = 16;
@@ -69,6 +73,14 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+}
+
+/// Whether no link has a latency for which ranks would wait that stay close together, in microseconds.
+pub fn is_near(topology: &Topology) -> bool {
+    let is_near = |fabric: &Fabric| {
+        (0..fabric.directed_link_count() as u32).all(|link| fabric.latency_us(DirectedLink(link)) < FAR)
+    };
+    topology.network().is_none_or(|network| is_near(network.fabric()))
 }
 
 /// How many of the thinnest hosts' links the widest one carries at a time.
@@ -134,7 +146,8 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks
 /// are sent alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
-pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) -> Pacing {
+/// `near`: see [`is_near`].
+pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, abreast: u64) -> Pacing {
     // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies
     // on congestion control, which a single stream has no trouble with.
     let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
@@ -142,7 +155,7 @@ pub fn exchange_pacing(room: u64, meeting: Meeting, block: u64, abreast: u64) ->
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
     // Ranks that are ahead of one another meet at a receiver. Where its queue holds but a few of the longest blocks that
     // nobody confirms, it must hold what they send there.
-    let apart = if room < 4 * CONFIRMED { room / 4 } else { room };
+    let apart = if near && room < 8 * CONFIRMED { room / 4 } else { room };
     let behind = apart.max(block.saturating_mul(abreast));
     Pacing {
         segment,
