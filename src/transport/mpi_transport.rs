@@ -160,8 +160,8 @@ impl Transport for MpiTransport<'_> {
                 let line = &mut self.lines[hop as usize];
                 let tag = line.cut(units).1;
                 let mut request = real.handles.request_null;
-                // SAFETY: as for `send`: each round moves the address on by one segment, and the executor starts no more
-                // rounds than whole segments lie there.
+                // SAFETY: as for `send`: each round moves the address on by one segment, and the executor starts no
+                // more rounds than whole segments lie there.
                 check(unsafe {
                     start(address.cast(), units as c_int, datatype, line.peer, tag, comm, &raw mut request)
                 })?;

@@ -124,7 +124,8 @@ impl Pair {
     }
 }
 
-/// Two streams to one rank that are counted in one place, since their tags are the same, of one and of many segments.
+/// Two streams to one rank, of four segments each. What one of them has sent alone would leave room for more than a
+/// window.
 #[test]
 fn what_all_streams_of_a_call_sent_counts() {
     let hop = |action, part| {

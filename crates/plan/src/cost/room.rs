@@ -75,7 +75,7 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
 }
 
-/// Whether no link has a latency for which ranks would wait that stay close together, in microseconds.
+/// Whether no link of the network is a far one: ranks may stay close together then, and lose no time by it.
 pub fn is_near(topology: &Topology) -> bool {
     let is_near = |fabric: &Fabric| {
         (0..fabric.directed_link_count() as u32).all(|link| fabric.latency_us(DirectedLink(link)) < FAR)
@@ -153,8 +153,8 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
-    // Ranks that are ahead of one another meet at a receiver. Where its queue holds but a few of the longest blocks that
-    // nobody confirms, it must hold what they send there.
+    // Ranks that are ahead of one another meet at a receiver. Where its queue holds few of the longest blocks that
+    // nobody confirms, it must hold what they send there. On far links they would wait for one another instead.
     let apart = if near && room < 8 * CONFIRMED { room / 4 } else { room };
     let behind = apart.max(block.saturating_mul(abreast));
     Pacing {
