@@ -153,9 +153,9 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
-    // Ranks that are ahead of one another meet at a receiver. Where its queue holds few of the longest blocks that
-    // nobody confirms, it must hold what they send there. On far links they would wait for one another instead.
-    let apart = if near && room < 8 * CONFIRMED { room / 4 } else { room };
+    // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
+    // far links they would wait for one another instead.
+    let apart = if near && room < MOST { room / 4 } else { room };
     let behind = apart.max(block.saturating_mul(abreast));
     Pacing {
         segment,
