@@ -9,9 +9,12 @@ pub(super) const TRIALS: u32 = 12;
 const ROUNDS: u32 = 3;
 
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure, since connections are opened in it; the library has two in the first round, unless it is
-/// [`CLEAR`]ly slower.
+/// the least sure; the library has two in the first round, unless it is [`CLEAR`]ly slower.
 const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
+
+/// Where all ways left are slower than the fastest by at most this ratio, more samples would gain less than they cost:
+/// ranks begin a measured call together, and lose what they did while others were late.
+const ALIKE: f64 = 1.05;
 
 /// A dropped way is looked at again only if it is slower than the settled one by at most this ratio.
 pub(super) const STILL_CLOSE: f64 = DROPPED[ROUNDS as usize - 1];
@@ -19,6 +22,11 @@ pub(super) const STILL_CLOSE: f64 = DROPPED[ROUNDS as usize - 1];
 /// Where a way of ours is slower than the library by this ratio in the first round, the others of ours are not tried
 /// either until calls have earned the time for it: they were predicted to be much like it or slower.
 const HOPELESS: f64 = 1.4;
+
+/// The very first measured call opens connections, for all that come after it, and may take twice its usual time. Slower
+/// by more than [`HOPELESS`] and at most this ratio than the library, its way has another sample at once; and as long as
+/// it has one alone, it is dropped for this ratio only.
+const COLD: f64 = 2.0;
 
 /// Where the library's first sample is slower by this ratio than one of ours, its second is taken only after so many
 /// calls: programs with fewer long calls are spared it, and an unlucky first sample does little harm.
@@ -52,11 +60,13 @@ impl Trials {
         let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
         let ratio = DROPPED[self.rounds.min(ROUNDS - 1) as usize];
         for way in 0..self.ways.len() {
+            let ratio = if self.is_cold(way) { COLD } else { ratio };
             self.ways[way].dropped |= self.time(way) > least * ratio;
         }
         self.rounds += 1;
         let left = self.tried().count() as u32;
-        if left < 2 || self.rounds == ROUNDS || self.measured + left > TRIALS {
+        let are_alike = self.tried().all(|way| self.time(way) <= least * ALIKE);
+        if left < 2 || are_alike || self.rounds == ROUNDS || self.measured + left > TRIALS {
             if self.ways[0].samples.count() == 1 {
                 self.look = SECOND_SAMPLE;
             }
@@ -71,14 +81,25 @@ impl Trials {
         if way != 0 && library.is_finite() {
             self.excess += (time / library - 1.0).max(0.0);
         }
-        let is_hopeless = |way: &Way| way.samples.typical().is_some_and(|time| time > library * HOPELESS);
-        if self.excess <= EXCESS && !(self.rounds == 0 && self.ways[1..].iter().any(is_hopeless)) {
+        let is_hopeless = |way: usize| {
+            let ratio = if self.is_cold(way) { COLD } else { HOPELESS };
+            self.ways[way].samples.typical().is_some_and(|time| time > library * ratio)
+        };
+        if self.excess <= EXCESS && !(self.rounds == 0 && (1..self.ways.len()).any(is_hopeless)) {
+            if self.is_cold(1) && self.time(1) > library * HOPELESS {
+                self.queue.insert(0, 1);
+            }
             return;
         }
         let slow: Vec<usize> = self.queue.iter().copied().filter(|&way| way != 0 && self.time(way) > library).collect();
         slow.into_iter().for_each(|way| self.ways[way].dropped = true);
         let ways = &self.ways;
         self.queue.retain(|&way| !ways[way].dropped);
+    }
+
+    /// Whether all that is known of a way is how long the very first measured call took.
+    fn is_cold(&self, way: usize) -> bool {
+        way == 1 && self.rounds == 0 && self.ways.get(way).is_some_and(|way| way.samples.count() == 1)
     }
 
     /// After a measured call of the first round: where the library is clearly slower, it is tried no further.
