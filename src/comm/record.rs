@@ -108,15 +108,16 @@ impl Communicator {
     pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Placement, Reason> {
         let find = || {
             let place = Placement::find(shim, comm, (self.size, self.rank), self.inter)?;
-            self.set_floors(&place.rules, place.nodes);
+            self.set_floors(&place.rules, &place);
             Ok(place)
         };
         self.place.get_or_init(find).as_ref().map_err(|&reason| reason)
     }
 
-    fn set_floors(&self, rules: &Rules, nodes: u32) {
+    fn set_floors(&self, rules: &Rules, place: &Placement) {
         for collective in Collective::ALL {
-            self.floors[collective as usize].store(rules.floor_on(collective, nodes), Ordering::Relaxed);
+            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective));
+            self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }
 
@@ -250,7 +251,7 @@ impl Communicator {
     pub fn set_rules(&self, shim: &Shim, comm: MPI_Comm, mut rules: Option<Rules>) {
         if let Ok(place) = self.place(shim, comm) {
             rules = rules.map(|rules| rules.before(&place.measured));
-            self.set_floors(rules.as_ref().unwrap_or(&place.rules), place.nodes);
+            self.set_floors(rules.as_ref().unwrap_or(&place.rules), place);
         }
         shim.note_rules(ptr::from_ref(self) as usize, rules.as_ref());
         *self.rules.lock() = rules.map(Arc::new);

@@ -60,12 +60,13 @@ pub struct Rule {
 }
 
 /// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours;
-/// below [`usual`] only one that is predicted to be far faster than the library's own.
+/// below [`usual`] only one that is predicted to be far faster than the library's own, or an exchange where what the
+/// library sends at once would overflow queues.
 pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 8 << 10),
     default(Collective::Bcast, 8 << 10),
     default(Collective::Allreduce, 8 << 10),
-    default(Collective::Alltoall, 4 << 10),
+    default(Collective::Alltoall, 1 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Alltoallw, 0),
     default(Collective::Gather, 4 << 10),
@@ -84,6 +85,7 @@ pub const fn usual(collective: Collective) -> u64 {
     match collective {
         Collective::Reduce => 32 << 10,
         Collective::Allreduce => 64 << 10,
+        Collective::Alltoall => 4 << 10,
         _ => 0,
     }
 }
@@ -138,16 +140,20 @@ impl Rules {
         ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
     }
 
-    /// The same for a communicator on `nodes` nodes, for which defaults may not hold; `u64::MAX` if no size runs on
-    /// ours.
-    pub fn floor_on(&self, collective: Collective, nodes: u32) -> u64 {
+    /// The same for a communicator on `nodes` nodes, for which defaults may not hold, or from so many bytes on
+    /// (`defaults_from`) only; `u64::MAX` if no size runs on ours.
+    pub fn floor_on(&self, collective: Collective, nodes: u32, defaults_from: u64) -> u64 {
         let holds = |r: &&Rule| match r.prescription {
             Prescription::Stock | Prescription::Measured(None) => false,
             Prescription::Force(_) | Prescription::Measured(Some(_)) => true,
             Prescription::Fitting => nodes > 1,
         };
-        let ours = self.0.iter().chain(DEFAULTS).filter(holds);
-        ours.filter(|r| r.holds_for(collective)).map(|r| r.min).min().unwrap_or(u64::MAX)
+        let smallest = |rules: &[Rule]| {
+            let ours = rules.iter().filter(holds).filter(|r| r.holds_for(collective));
+            ours.map(|r| r.min).min().unwrap_or(u64::MAX)
+        };
+        let by_default = smallest(DEFAULTS).max(defaults_from);
+        smallest(&self.0).min(by_default)
     }
 
     /// What holds for a call, none if it is too small.

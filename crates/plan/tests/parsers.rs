@@ -56,7 +56,7 @@ fn rules(text: &str) {
         for bytes in [0, 1, 65536, u64::MAX] {
             for nodes in [1, 2] {
                 rules.choose(&Call { collective, bytes, ranks: 4, nodes }, || None);
-                assert!(rules.floor(collective) <= rules.floor_on(collective, nodes));
+                assert!(rules.floor(collective) <= rules.floor_on(collective, nodes, 0));
             }
         }
     }

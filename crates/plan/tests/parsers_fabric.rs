@@ -150,7 +150,7 @@ fn profile(text: &str) {
             assert_eq!(Profile::from_toml(&profile.to_toml(), "site.toml"), Ok(profile.clone()));
             let rules = Rules::default().before(&profile.all_rules());
             for collective in Collective::ALL {
-                assert!(rules.floor(collective) <= rules.floor_on(collective, 2));
+                assert!(rules.floor(collective) <= rules.floor_on(collective, 2, 0));
             }
         }
         Err(error) => {

@@ -2,6 +2,8 @@
 
 use crate::support::network;
 use nagare_plan::algorithm::Algorithm;
+use nagare_plan::collective::Collective;
+use nagare_plan::cost::Segments;
 use nagare_plan::fabric::{Fabric, Placement};
 use std::sync::Arc;
 
@@ -22,6 +24,65 @@ fn short_blocks_of_ranks_that_are_apart_fit_the_queue() {
                 assert!(packets <= queue, "{algorithm}, blocks of {block}: {packets} packets, room for {queue}");
             }
         }
+    }
+}
+
+/// Longer blocks that nobody confirms are no longer than ranks may be apart, and fit likewise; where queues are too short
+/// for that, or nobody told them, or links are far, blocks of 6 KiB and more are confirmed.
+#[test]
+fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
+    let mut unconfirmed = 0;
+    for (queue, latency) in [(Some(16u64), 5), (Some(32), 5), (Some(64), 5), (Some(128), 5), (Some(64), 500), (None, 5)]
+    {
+        let queue_line = queue.map_or(String::new(), |queue| format!("queue = {queue}\n"));
+        let star = format!("[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = {latency}\n");
+        let fabric = Arc::new(Fabric::from_toml(&(queue_line + &star), "star").expect("a fabric"));
+        for per_host in [1, 2] {
+            let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, per_host).expect("the ranks fit"));
+            for block in [6 << 10, 8 << 10, 12 << 10, 16 << 10] {
+                let pacing = planner.exchange_pacing(Algorithm::ContentionFree, block).expect("an exchange");
+                let flow = pacing.flow.expect("bounds");
+                if block >= flow.confirmed {
+                    continue;
+                }
+                unconfirmed += 1;
+                let queue = queue.expect("a queue that is known");
+                assert!(latency < 500 && block < 16 << 10);
+                // Ranks of two hosts may meet at a receiver, each a block further than it may be ahead.
+                let packets = 2 * per_host as u64 * block.div_ceil(1448);
+                assert!(packets <= queue, "blocks of {block}: {packets} packets, room for {queue}");
+            }
+        }
+    }
+    // Of 64 packets on one rank per host, of 128 on one and two.
+    assert_eq!(unconfirmed, 2 + 3 + 2);
+}
+
+/// Below the usual size an Alltoall is ours where what all ranks of other hosts send to those of one, all at once, is more
+/// packets than the queue before it holds, and the library's where it is not, or nobody told the queue.
+#[test]
+fn short_blocks_are_ours_where_the_library_s_overflow_the_queue() {
+    for (queue, per_host, block, is_ours) in [
+        (Some(16), 1, 1024, false),  // 15 packets
+        (Some(16), 1, 1448, false),  // 15
+        (Some(16), 1, 1449, true),   // 30
+        (Some(16), 2, 1024, true),   // 2 ranks times 14
+        (Some(30), 1, 2896, false),  // 30
+        (Some(29), 1, 2048, true),   // 30
+        (Some(128), 1, 4095, false), // 45
+        (Some(128), 8, 2048, false), // 8 times 8 times 2
+        (Some(127), 8, 2048, true),
+        (Some(16), 16, 2048, false), // one host
+        (None, 1, 2048, false),
+        (None, 1, 4096, true),
+    ] {
+        let queue_line = queue.map_or(String::new(), |queue: u64| format!("queue = {queue}\n"));
+        let star = "[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = 5\n";
+        let fabric = Arc::new(Fabric::from_toml(&(queue_line + star), "star").expect("a fabric"));
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, per_host).expect("the ranks fit"));
+        let found = planner.fitting(Collective::Alltoall, block, Segments::AtMost(16 << 10));
+        assert_eq!(found.is_some(), is_ours, "queue {queue:?}, {per_host} per host, {block} bytes");
+        assert_eq!(block >= planner.floor(Collective::Alltoall), is_ours);
     }
 }
 

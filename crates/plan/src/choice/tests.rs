@@ -32,8 +32,8 @@ fn what_was_measured_comes_after_rules_and_before_defaults() {
     assert_eq!(choose(1024), Choice::Run(Algorithm::TwoTree));
     assert_eq!(choose(65536), Choice::Library(Reason::Faster));
     assert_eq!(choose(65537), Choice::Run(Algorithm::GroupedTwoTree));
-    assert_eq!((rules.floor(Collective::Bcast), rules.floor_on(Collective::Bcast, 4)), (256, 256));
-    assert_eq!(rules.floor_on(Collective::Reduce, 4), Rules::default().floor_on(Collective::Reduce, 4));
+    assert_eq!((rules.floor(Collective::Bcast), rules.floor_on(Collective::Bcast, 4, 0)), (256, 256));
+    assert_eq!(rules.floor_on(Collective::Reduce, 4, 0), Rules::default().floor_on(Collective::Reduce, 4, 0));
 }
 
 #[test]
@@ -44,8 +44,12 @@ fn defaults_need_several_nodes_and_large_messages() {
     assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2), chain), Choice::Run(Algorithm::Chain));
     assert_eq!(rules.choose(&call(Collective::Bcast, (8 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
     assert_eq!(rules.floor(Collective::Bcast), 8 << 10);
-    assert_eq!(rules.floor_on(Collective::Bcast, 2), 8 << 10);
-    assert_eq!(rules.floor_on(Collective::Bcast, 1), u64::MAX);
+    assert_eq!(rules.floor_on(Collective::Bcast, 2, 0), 8 << 10);
+    assert_eq!(rules.floor_on(Collective::Bcast, 1, 0), u64::MAX);
+    // What a network says holds for defaults only.
+    assert_eq!(rules.floor_on(Collective::Bcast, 2, 9 << 10), 9 << 10);
+    let told = Rules::parse("bcast=chain:2K-").unwrap();
+    assert_eq!([1, 2].map(|nodes| told.floor_on(Collective::Bcast, nodes, 9 << 10)), [2 << 10; 2]);
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn nothing_runs_where_nothing_fits_better_than_the_library() {
     let choose = |collective, bytes, fitting| Rules::default().choose(&call(collective, bytes, 8), || fitting);
     let ring = Some(Algorithm::TwoLevelRing);
     assert_eq!(choose(Collective::Alltoall, 4 << 10, ring), Choice::Run(Algorithm::TwoLevelRing));
-    assert_eq!(choose(Collective::Alltoall, (4 << 10) - 1, ring), Choice::Library(Reason::Small));
+    assert_eq!(choose(Collective::Alltoall, (1 << 10) - 1, ring), Choice::Library(Reason::Small));
     assert_eq!(choose(Collective::Alltoallv, 0, ring), Choice::Run(Algorithm::TwoLevelRing));
     assert_eq!(choose(Collective::Gather, 1 << 20, None), Choice::Library(Reason::Faster));
     assert_eq!(choose(Collective::Gather, 4 << 10, Some(Algorithm::Relay)), Choice::Run(Algorithm::Relay));

@@ -171,6 +171,12 @@ impl Context {
         *self.room[meeting as usize].get_or_init(room)
     }
 
+    /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.
+    pub fn overflowing(&self) -> u64 {
+        let is_lossy = !self.options.lossless && self.topology.network().is_some();
+        if is_lossy { cost::overflowing(&self.topology, self.grouped()) } else { u64::MAX }
+    }
+
     /// Whether all links have short latencies.
     pub fn is_near(&self) -> bool {
         *self.near.get_or_init(|| cost::is_near(&self.topology))

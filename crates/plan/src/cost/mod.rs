@@ -22,7 +22,7 @@ mod stepwise;
 pub use demand::{Demand, Shape, Streams, Talkers};
 pub use halving::fastest;
 pub use least::least_time;
-pub use room::{LOSSLESS, Meeting, exchange_pacing, is_near, needs_tokens, room};
+pub use room::{LOSSLESS, Meeting, exchange_pacing, is_near, needs_tokens, overflowing, room};
 pub use steps::ring_excess;
 pub(crate) use stepwise::together;
 pub use stepwise::{Step, Steps};

@@ -26,7 +26,7 @@ const SMALLEST_SEGMENT: u64 = 8 << 10;
 /// Bytes per segment at most where nothing is dropped: blocks of up to 1 MiB are one message.
 const LONGEST_SEGMENT: u64 = 1 << 20;
 
-/// Shorter segments are not worth a confirmation each; that they are received in step bounds them well enough.
+/// Shorter segments are never worth a confirmation each; that they are received in step bounds them well enough.
 const CONFIRMED: u64 = 6 << 10;
 
 /// Latency of a far link, microseconds: on one of 100 Mbit/s the time of a block of 6 KiB.
@@ -59,8 +59,7 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return MOST };
     let mut wires = Wires::new(topology, hierarchy);
     let nodes = hierarchy.node_count();
-    let mut on_node = vec![0u64; nodes as usize];
-    (0..topology.ranks()).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);
+    let on_node = of_nodes(topology, hierarchy);
     let widest = on_node.iter().copied().max().unwrap_or(1);
     let senders = match meeting {
         Meeting::TwoNodes => with_strangers(&mut wires, &on_node, 2 * widest),
@@ -73,6 +72,22 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+}
+
+/// Bytes of a block from which on an Alltoall in which every rank sends to all others at once, as libraries do with short
+/// blocks, has more packets than the queue before some host holds; `u64::MAX` where queues are not known.
+pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
+    let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return u64::MAX };
+    let ranks = u64::from(topology.ranks());
+    let blocks = of_nodes(topology, hierarchy).into_iter().map(|own| own * (ranks - own)).max().unwrap_or(0);
+    u64::from(queue).checked_div(blocks).map_or(u64::MAX, |packets| packets * PACKET + 1)
+}
+
+/// Ranks of every node.
+fn of_nodes(topology: &Topology, hierarchy: &Hierarchy) -> Vec<u64> {
+    let mut on_node = vec![0; hierarchy.node_count() as usize];
+    (0..topology.ranks()).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);
+    on_node
 }
 
 /// Whether no link of the network is a far one: ranks may stay close together then, and lose no time by it.
@@ -154,12 +169,11 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
-    // far links they would wait for one another instead.
-    let apart = if near && room < MOST { room / 4 } else { room };
+    // far links they would wait for one another instead. What is no more than ranks may be apart needs no confirmation.
+    let (apart, confirmed) = match near && room < MOST {
+        true => (room / 4, (room / 4).clamp(CONFIRMED, SEGMENT)),
+        false => (room, CONFIRMED),
+    };
     let behind = apart.max(block.saturating_mul(abreast));
-    Pacing {
-        segment,
-        window: WINDOW,
-        flow: Some(Flow { unconfirmed: room.max(segment), confirmed: CONFIRMED, behind }),
-    }
+    Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed: room.max(segment), confirmed, behind }) }
 }

@@ -83,12 +83,25 @@ impl Planner {
                 && spec.fits.is_some_and(|fits| fits(self.context_of(spec.algorithm), collective))
         };
         if let Some(spec) = ALGORITHMS.iter().find(fits) {
-            return (bytes >= choice::usual(collective)).then_some((spec.algorithm, None));
+            let least = match collective {
+                Collective::Alltoall => self.floor(collective),
+                _ => choice::usual(collective),
+            };
+            return (bytes >= least).then_some((spec.algorithm, None));
         }
         if self.is_short(collective, bytes) {
             return self.far_faster(collective, bytes, segments);
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
+    }
+
+    /// Bytes below which nothing of ours runs by default on this network: of an exchange [`choice::usual`], or fewer where
+    /// the library's own, which sends to all at once, then overflows the queue before a host.
+    pub fn floor(&self, collective: Collective) -> u64 {
+        match collective {
+            Collective::Alltoall => self.context().overflowing().min(choice::usual(collective)),
+            _ => 0,
+        }
     }
 
     /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
