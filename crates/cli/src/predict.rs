@@ -136,7 +136,7 @@ fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
     let rows = ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective)).filter(is_untold);
     let (unlike, rows): (Vec<&Spec>, Vec<&Spec>) = rows.partition(|spec| spec.cost.is_some());
-    let fits = |spec: &&Spec| spec.fits.is_some_and(|fits| fits(planner.context_of(spec.algorithm), collective));
+    let fits = |spec: &&Spec| sizes.iter().any(|size| planner.suits(spec, collective, size.begins.bytes));
     let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.into_iter().partition(fits);
     let mut text = String::new();
     for (specs, why) in [

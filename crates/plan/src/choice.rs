@@ -66,7 +66,7 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 8 << 10),
     default(Collective::Bcast, 8 << 10),
     default(Collective::Allreduce, 8 << 10),
-    default(Collective::Alltoall, 1 << 10),
+    default(Collective::Alltoall, 2 << 10),
     default(Collective::Alltoallv, 0),
     default(Collective::Alltoallw, 0),
     default(Collective::Gather, 4 << 10),

@@ -159,9 +159,7 @@ fn the_thresholds_are_the_code_s() {
             assert_eq!(rule.prescription, Prescription::Fitting);
             let collective = rule.collective.expect("one collective");
             let able = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
-            let fits_one = |spec: &&Spec| {
-                spec.fits.is_some_and(|fits| networks.iter().any(|planner| fits(planner.context(), collective)))
-            };
+            let fits_one = |spec: &&Spec| networks.iter().any(|planner| planner.suits(spec, collective, 64 << 10));
             let fit: Vec<&str> = able().filter(fits_one).map(|spec| spec.name).collect();
             let by_time = able().any(|spec| spec.cost.is_some());
             let algorithm = match (by_time, fit.is_empty()) {

@@ -2,8 +2,10 @@
 
 use crate::support::network;
 use nagare_plan::algorithm::Algorithm;
+use nagare_plan::choice::{Call, Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
+use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement};
 use std::sync::Arc;
 
@@ -27,8 +29,9 @@ fn short_blocks_of_ranks_that_are_apart_fit_the_queue() {
     }
 }
 
-/// Longer blocks that nobody confirms are no longer than ranks may be apart, and fit likewise; where queues are too short
-/// for that, or nobody told them, or links are far, blocks of 6 KiB and more are confirmed.
+/// Longer blocks that nobody confirms are no longer than ranks may be apart, and fit likewise. Where queues are too
+/// short for that, or nobody told them, or links are far, blocks of 6 KiB and more are confirmed, and so are such ends
+/// of long ones.
 #[test]
 fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
     let mut unconfirmed = 0;
@@ -39,17 +42,20 @@ fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
         let fabric = Arc::new(Fabric::from_toml(&(queue_line + &star), "star").expect("a fabric"));
         for per_host in [1, 2] {
             let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, per_host).expect("the ranks fit"));
-            for block in [6 << 10, 8 << 10, 12 << 10, 16 << 10] {
+            for block in [6 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10] {
                 let pacing = planner.exchange_pacing(Algorithm::ContentionFree, block).expect("an exchange");
                 let flow = pacing.flow.expect("bounds");
-                if block >= flow.confirmed {
+                let end = if block % pacing.segment == 0 { pacing.segment } else { block % pacing.segment };
+                // Ends of less than 6 KiB never are.
+                if end >= flow.confirmed || end < 6 << 10 {
                     continue;
                 }
                 unconfirmed += 1;
                 let queue = queue.expect("a queue that is known");
                 assert!(latency < 500 && block < 16 << 10);
-                // Ranks of two hosts may meet at a receiver, each a block further than it may be ahead.
-                let packets = 2 * per_host as u64 * block.div_ceil(1448);
+                // As above, the ranks of a host together.
+                let ahead = per_host as u64 * (flow.behind / block + 1);
+                let packets = ahead * (block + 80).div_ceil(1448);
                 assert!(packets <= queue, "blocks of {block}: {packets} packets, room for {queue}");
             }
         }
@@ -58,15 +64,39 @@ fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
     assert_eq!(unconfirmed, 2 + 3 + 2);
 }
 
-/// Below the usual size an Alltoall is ours where what all ranks of other hosts send to those of one, all at once, is more
-/// packets than the queue before it holds, and the library's where it is not, or nobody told the queue.
+/// Short blocks go around the ring where the queues hold one of every rank that can meet at a link, and a packet more
+/// each, although the segments of long ones need tokens: 16 packets of 1448 bytes, four ranks to the other leaf, or
+/// eight.
+#[test]
+fn short_blocks_that_fit_need_no_tokens() {
+    let fabric = network::load("tree8-shallow");
+    for (per_host, block, found) in [
+        (1, 3 << 10, Algorithm::TwoLevelRing),
+        (1, 16 * 1448 / 4 - 1448, Algorithm::TwoLevelRing),
+        (1, 16 * 1448 / 4 - 1447, Algorithm::ContentionFree),
+        (2, 16 * 1448 / 8, Algorithm::ContentionFree),
+        (2, 64 << 10, Algorithm::ContentionFree),
+    ] {
+        let placement = Placement::by_slot(&fabric, 8 * per_host, per_host).expect("the ranks fit");
+        let planner = network::planner(&fabric, &placement);
+        let segments = Segments::AtMost(16 << 10);
+        assert_eq!(planner.fitting(Collective::Alltoall, block, segments), Some(found), "{per_host} {block}");
+        // Ranks know their own blocks only.
+        let of_its_own = planner.fitting(Collective::Alltoallv, block, segments);
+        assert_eq!(of_its_own, Some(Algorithm::ContentionFree));
+    }
+}
+
+/// Below the usual size an Alltoall of 2 KiB or more is ours where what all ranks of other hosts send to those of one,
+/// all at once, is more packets than the queue before it holds, and the library's where it is not, or nobody told it.
 #[test]
 fn short_blocks_are_ours_where_the_library_s_overflow_the_queue() {
     for (queue, per_host, block, is_ours) in [
-        (Some(16), 1, 1024, false),  // 15 packets
-        (Some(16), 1, 1448, false),  // 15
-        (Some(16), 1, 1449, true),   // 30
-        (Some(16), 2, 1024, true),   // 2 ranks times 14
+        (Some(16), 1, 2047, false),
+        (Some(16), 1, 2048, true), // 30 packets
+        (Some(16), 2, 2047, false),
+        (Some(15), 2, 2048, true), // 2 ranks times 14 times 2
+        (Some(56), 2, 2048, false),
         (Some(30), 1, 2896, false),  // 30
         (Some(29), 1, 2048, true),   // 30
         (Some(128), 1, 4095, false), // 45
@@ -80,9 +110,15 @@ fn short_blocks_are_ours_where_the_library_s_overflow_the_queue() {
         let star = "[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = 5\n";
         let fabric = Arc::new(Fabric::from_toml(&(queue_line + star), "star").expect("a fabric"));
         let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, per_host).expect("the ranks fit"));
-        let found = planner.fitting(Collective::Alltoall, block, Segments::AtMost(16 << 10));
-        assert_eq!(found.is_some(), is_ours, "queue {queue:?}, {per_host} per host, {block} bytes");
-        assert_eq!(block >= planner.floor(Collective::Alltoall), is_ours);
+        let nodes = 16 / per_host as u32;
+        let call = Call { collective: Collective::Alltoall, bytes: block, ranks: 16, nodes };
+        let limits = Limits { segment: None, window: None, message: 64 << 10 };
+        let found = Decision::new(&planner, &Rules::default(), &call, &limits, true);
+        let reason = if nodes > 1 { Reason::Small } else { Reason::OneNode };
+        let found = found.map(|decision| decision.algorithm == Algorithm::TwoLevelRing);
+        assert_eq!(found, if is_ours { Ok(true) } else { Err(reason) }, "queue {queue:?}, {per_host}, {block} bytes");
+        let floor = Rules::default().floor_on(call.collective, nodes, planner.floor(call.collective));
+        assert_eq!(block >= floor, is_ours);
     }
 }
 

@@ -29,11 +29,11 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| contention_free(context.exchange(), role.rank),
     stages: |context, _| contention_free_stages(context.exchange()),
     chunks: None,
-    senders: Some(|context| match context.needs_tokens() {
+    senders: Some(|context| match context.needs_tokens(u64::MAX) {
         true => Senders { meeting: Meeting::OneNode, abreast: 1 },
         false => Senders { meeting: Meeting::TwoNodes, abreast: ABREAST },
     }),
-    fits: Some(|context, _| !context.suits_a_ring()),
+    fits: Some(|context, _, block| !context.suits_a_ring(block)),
     cost: None,
 };
 

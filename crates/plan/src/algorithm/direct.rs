@@ -45,7 +45,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::ToOne, abreast: ABREAST }),
     // Elsewhere the root's link is one that every order keeps busy.
-    fits: Some(|context, collective| collective == Collective::Gather && gains(context)),
+    fits: Some(|context, collective, _| collective == Collective::Gather && gains(context)),
     cost: None,
 };
 

@@ -43,7 +43,7 @@ pub const SPEC: Spec = Spec {
     },
     chunks: Some(|context, bytes| chunks(context.rails().cut(), bytes)),
     senders: None,
-    fits: Some(|context, _| match context.rails().origin() {
+    fits: Some(|context, _, _| match context.rails().origin() {
         // Where a user says what the torus is, whose links the cost model does not know.
         Origin::Given => true,
         // On a torus with more transfers than are looked at, where rivals have far too many steps.

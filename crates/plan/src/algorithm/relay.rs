@@ -39,7 +39,7 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     // Elsewhere than on a torus the root's link is one that every order keeps busy.
-    fits: Some(|context, _| context.line().lanes() > 1 && context.line().nodes() <= MOST_RELAYED),
+    fits: Some(|context, _, _| context.line().lanes() > 1 && context.line().nodes() <= MOST_RELAYED),
     cost: None,
 };
 

@@ -31,8 +31,8 @@ pub struct Spec {
     pub chunks: Option<fn(&Context, u64) -> u32>,
     /// For an exchange whose ranks must not fill the queues of switches: how they use these.
     pub senders: Option<fn(&Context) -> Senders>,
-    /// A default where this holds, without comparing times.
-    pub fits: Option<fn(&Context, Collective) -> bool>,
+    /// A default where this holds, without comparing times. The number: bytes of a block, as far as all ranks know.
+    pub fits: Option<fn(&Context, Collective, u64) -> bool>,
     /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
     pub cost: Option<fn(&Context, Collective) -> Option<Demand>>,
 }

@@ -31,7 +31,7 @@ pub const SPEC: Spec = Spec {
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
-    fits: Some(|context, _| context.suits_a_ring()),
+    fits: Some(|context, _, block| context.suits_a_ring(block)),
     cost: None,
 };
 

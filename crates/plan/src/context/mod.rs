@@ -154,7 +154,7 @@ impl Context {
             let pace = match self.options.steps {
                 // Its tasks are no steps of all ranks.
                 Some(steps) => Pace::Steps { in_flight: steps.of_a_rank() },
-                None if self.needs_tokens() => Pace::Tokens { window: 1 },
+                None if self.needs_tokens(u64::MAX) => Pace::Tokens { window: 1 },
                 None => Pace::Free { abreast: ABREAST },
             };
             let options = ExchangeOptions { pace, ..ExchangeOptions::default() };
@@ -173,7 +173,7 @@ impl Context {
 
     /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.
     pub fn overflowing(&self) -> u64 {
-        let is_lossy = !self.options.lossless && self.topology.network().is_some();
+        let is_lossy = !self.options.lossless;
         if is_lossy { cost::overflowing(&self.topology, self.grouped()) } else { u64::MAX }
     }
 
@@ -182,18 +182,18 @@ impl Context {
         *self.near.get_or_init(|| cost::is_near(&self.topology))
     }
 
-    /// Whether the queues of switches are too short for an exchange without tokens.
-    pub fn needs_tokens(&self) -> bool {
-        cost::needs_tokens(self.room(Meeting::Anyone))
+    /// Whether the queues of switches are too short for an exchange of blocks of so many bytes without tokens.
+    pub fn needs_tokens(&self, block: u64) -> bool {
+        cost::needs_tokens(self.room(Meeting::Anyone), block)
     }
 
-    /// Whether a ring is the order for an exchange of blocks between nodes, by all pairs of up to 512 of them: it keeps
-    /// the busiest link busy in every step, and the queues hold what meets there; or there are too many nodes for
-    /// another order.
-    pub fn suits_a_ring(&self) -> bool {
+    /// Whether a ring is the order for an exchange of blocks of so many bytes between nodes, by all pairs of up to 512
+    /// of them: it keeps the busiest link busy in every step, and the queues hold what meets there; or there are too
+    /// many nodes for another order.
+    pub fn suits_a_ring(&self, block: u64) -> bool {
         let nodes = self.grouped().node_count();
         let excess = self.ring_excess.get_or_init(|| cost::ring_excess(&mut self.wires(), nodes));
-        *excess <= RING_EXCESS && !self.needs_tokens() || !self.may_order()
+        *excess <= RING_EXCESS && !self.needs_tokens(block) || !self.may_order()
     }
 
     /// Whether the contention-free order is made in a moment.

@@ -74,8 +74,9 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
 }
 
-/// Bytes of a block from which on an Alltoall in which every rank sends to all others at once, as libraries do with short
-/// blocks, has more packets than the queue before some host holds; `u64::MAX` where queues are not known.
+/// Bytes of a block from which on an Alltoall in which every rank sends to all others at once has more packets than the
+/// queue before some host holds; `u64::MAX` where queues are not known. Open MPI sends short blocks so, MPICH 32 at a
+/// time.
 pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
     let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return u64::MAX };
     let ranks = u64::from(topology.ranks());
@@ -105,10 +106,10 @@ fn carried_at_a_time(wires: &mut Wires, nodes: u32) -> u64 {
     (most / least * (1.0 + 1e-9)) as u64
 }
 
-/// Whether queues are too short for an exchange without tokens: even one small segment of every rank that can meet at a
-/// link overflows it.
-pub fn needs_tokens(room: u64) -> bool {
-    room < SMALLEST_SEGMENT
+/// Whether queues are too short for an exchange of blocks of so many bytes without tokens: even one block of every rank
+/// that can meet at a link, with a packet for the acknowledgement of another, or one small segment overflows it.
+pub fn needs_tokens(room: u64, block: u64) -> bool {
+    room < block.saturating_add(PACKET).min(SMALLEST_SEGMENT)
 }
 
 /// How many connections are to be expected at the busiest link of an exchange in an order that gives every link to
@@ -169,11 +170,11 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
-    // far links they would wait for one another instead. What is no more than ranks may be apart needs no confirmation.
-    let (apart, confirmed) = match near && room < MOST {
-        true => (room / 4, (room / 4).clamp(CONFIRMED, SEGMENT)),
-        false => (room, CONFIRMED),
-    };
+    // far links they would wait for one another instead. A block of less than that needs no confirmation; of a longer
+    // one all segments are confirmed, and its end if that is long enough.
+    let is_close = near && room < MOST;
+    let apart = if is_close { room / 4 } else { room };
+    let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
     let behind = apart.max(block.saturating_mul(abreast));
     Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed: room.max(segment), confirmed, behind }) }
 }

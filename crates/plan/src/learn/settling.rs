@@ -23,9 +23,9 @@ pub(super) const STILL_CLOSE: f64 = DROPPED[ROUNDS as usize - 1];
 /// either until calls have earned the time for it: they were predicted to be much like it or slower.
 const HOPELESS: f64 = 1.4;
 
-/// The very first measured call opens connections, for all that come after it, and may take twice its usual time. Slower
-/// by more than [`HOPELESS`] and at most this ratio than the library, its way has another sample at once; and as long as
-/// it has one alone, it is dropped for this ratio only.
+/// The first measured call of a class may open connections, for all that come after it, and take twice its usual time.
+/// Where it was slower than the library by more than [`HOPELESS`] and at most this ratio, its way has another sample at
+/// once; in the first round one sample of that way is dropped for this ratio only, and ends no trials.
 const COLD: f64 = 2.0;
 
 /// Where the library's first sample is slower by this ratio than one of ours, its second is taken only after so many
@@ -59,13 +59,14 @@ impl Trials {
         }
         let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
         let ratio = DROPPED[self.rounds.min(ROUNDS - 1) as usize];
+        let is_unsure = self.is_cold(1);
         for way in 0..self.ways.len() {
             let ratio = if self.is_cold(way) { COLD } else { ratio };
             self.ways[way].dropped |= self.time(way) > least * ratio;
         }
         self.rounds += 1;
         let left = self.tried().count() as u32;
-        let are_alike = self.tried().all(|way| self.time(way) <= least * ALIKE);
+        let are_alike = !is_unsure && self.tried().all(|way| self.time(way) <= least * ALIKE);
         if left < 2 || are_alike || self.rounds == ROUNDS || self.measured + left > TRIALS {
             if self.ways[0].samples.count() == 1 {
                 self.look = SECOND_SAMPLE;
@@ -97,7 +98,7 @@ impl Trials {
         self.queue.retain(|&way| !ways[way].dropped);
     }
 
-    /// Whether all that is known of a way is how long the very first measured call took.
+    /// Whether all that is known of a way is how long the first measured call took.
     fn is_cold(&self, way: usize) -> bool {
         way == 1 && self.rounds == 0 && self.ways.get(way).is_some_and(|way| way.samples.count() == 1)
     }

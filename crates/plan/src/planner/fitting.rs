@@ -2,8 +2,9 @@
 
 use super::Planner;
 use crate::algorithm::{ALGORITHMS, Algorithm, Spec};
-use crate::choice;
+use crate::choice::{self, Rules};
 use crate::collective::Collective;
+use crate::context::Context;
 use crate::cost::{self, Prediction, Segments};
 
 /// The same as [`choice::usual`] where all nodes are on one switch: below, the library's own algorithms, which share no
@@ -78,11 +79,7 @@ impl Planner {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;
         }
-        let fits = |spec: &&Spec| {
-            spec.collectives.contains(&collective)
-                && spec.fits.is_some_and(|fits| fits(self.context_of(spec.algorithm), collective))
-        };
-        if let Some(spec) = ALGORITHMS.iter().find(fits) {
+        if let Some(spec) = ALGORITHMS.iter().find(|spec| self.suits(spec, collective, bytes)) {
             let least = match collective {
                 Collective::Alltoall => self.floor(collective),
                 _ => choice::usual(collective),
@@ -95,12 +92,22 @@ impl Planner {
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }
 
-    /// Bytes below which nothing of ours runs by default on this network: of an exchange [`choice::usual`], or fewer where
-    /// the library's own, which sends to all at once, then overflows the queue before a host.
+    /// Whether an algorithm is the default for blocks of `bytes` by what it needs of the network, without comparing
+    /// times. Blocks of which a rank may know its own only are taken for long ones.
+    pub fn suits(&self, spec: &Spec, collective: Collective, bytes: u64) -> bool {
+        let block = if collective.has_own_sizes() { u64::MAX } else { bytes };
+        let suits =
+            |fits: fn(&Context, Collective, u64) -> bool| fits(self.context_of(spec.algorithm), collective, block);
+        spec.collectives.contains(&collective) && spec.fits.is_some_and(suits)
+    }
+
+    /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer,
+    /// though not below the threshold, where the library's own then overflows the queue before a host.
     pub fn floor(&self, collective: Collective) -> u64 {
+        let least = Rules::default().floor(collective);
         match collective {
-            Collective::Alltoall => self.context().overflowing().min(choice::usual(collective)),
-            _ => 0,
+            Collective::Alltoall => self.usual.overflowing().clamp(least, choice::usual(collective)),
+            _ => least,
         }
     }
 
