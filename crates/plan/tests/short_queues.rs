@@ -122,8 +122,8 @@ fn short_blocks_are_ours_where_the_library_s_overflow_the_queue() {
     }
 }
 
-/// Where the queue bounds no room, or nobody told it, a rank may be a whole room ahead, here all of its blocks; so it may
-/// on far links, where it would else send a few for each latency.
+/// Where the queue bounds no room, or nobody told it, a rank may be a whole room ahead, here all of its blocks; so it
+/// may on far links, where it would else send a few for each latency.
 #[test]
 fn neither_longer_queues_nor_far_links_keep_ranks_back() {
     for (queue, latency, least) in

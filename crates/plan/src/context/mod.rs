@@ -173,8 +173,10 @@ impl Context {
 
     /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.
     pub fn overflowing(&self) -> u64 {
-        let is_lossy = !self.options.lossless;
-        if is_lossy { cost::overflowing(&self.topology, self.grouped()) } else { u64::MAX }
+        match self.options.lossless {
+            true => u64::MAX,
+            false => cost::overflowing(&self.topology, self.grouped()),
+        }
     }
 
     /// Whether all links have short latencies.

@@ -170,8 +170,8 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let share = if meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
-    // far links they would wait for one another instead. A block of less than that needs no confirmation; of a longer
-    // one all segments are confirmed, and its end if that is long enough.
+    // far links they would wait for one another instead. A block that is shorter than ranks may be apart needs no
+    // confirmation; of a longer one all segments are confirmed, and its end if that is long enough.
     let is_close = near && room < MOST;
     let apart = if is_close { room / 4 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };

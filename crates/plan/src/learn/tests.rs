@@ -232,10 +232,10 @@ fn the_first_call_does_not_decide() {
     }
 }
 
-/// Ways that take the same are not measured again: one round, and the second sample of the first way of ours.
+/// Ways that take the same are measured until the first of ours has its second sample: two rounds, not three.
 #[test]
 fn what_is_alike_is_settled_soon() {
-    for (times, most) in [(&[100.0, 102.0][..], 5), (&[100.0, 102.0, 101.0], 7), (&[100.0, 98.0, 99.0, 101.0], 9)] {
+    for (times, most) in [(&[100.0, 102.0][..], 5), (&[100.0, 102.0, 101.0], 7)] {
         let mut trials = Trials::new(times.len());
         let mut measured = 0;
         for _ in 0..40 {
