@@ -8,7 +8,7 @@ pub(super) const FIRST_LOOK: u64 = 64;
 const LATER_LOOKS: u64 = 4;
 
 /// Of the time that calls have taken, looks at other ways may have cost at most this; while there are ways with fewer
-/// than three samples, which may have been unlucky, so much more.
+/// than three samples, or few of which one was bad, which may be bad luck, so much more.
 const REGRET: f64 = 0.02;
 const DOUBT: f64 = 0.08;
 
@@ -17,8 +17,8 @@ impl Trials {
     pub(super) fn plan(&mut self) {
         match self.settled {
             None if self.rounds == 0 && self.ways.len() > 1 => {
-                // Where calls are few and long, the first of them counts.
-                self.queue = [1, 0].into_iter().chain(2..self.ways.len()).chain([0]).collect();
+                // Where calls are few and long, the first of them counts; but it may have opened connections.
+                self.queue = [1, 0, 1].into_iter().chain(2..self.ways.len()).chain([0]).collect();
             }
             None => self.queue = self.tried().collect(),
             Some(settled) if self.calls >= self.look => {
@@ -34,7 +34,7 @@ impl Trials {
     /// The ways besides the settled one that may still be the fastest, as far as calls have taken so long that
     /// measuring them costs little.
     fn worth_a_look(&self, settled: usize) -> Vec<usize> {
-        let doubtful = |way: &Way| way.samples.count() < 3;
+        let doubtful = |way: &Way| way.samples.count() < 3 || way.samples.is_doubtful();
         let share = REGRET + if self.ways.iter().any(doubtful) { DOUBT } else { 0.0 };
         let mut budget = self.reference * self.calls as f64 * share - self.regret;
         let close = self.reference * STILL_CLOSE;

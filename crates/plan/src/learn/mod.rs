@@ -2,11 +2,13 @@
 //! (docs/decisions/0017). Pure: the caller measures, and hands in what all ranks have agreed on.
 //!
 //! ```text
-//!   call    1  2  3  4   5  6  7   8  9   10 … 63   64 65   66 …
-//!   way     a  s  b  s   s  a  b   s  a    a … a     s  a    a …      s: the MPI library, a, b: algorithms of ours
-//!           └─round──┘   └round┘   └──┘              └──┘
-//!                           b is dropped  settled: a     looked at again, at 64, 256, 1024 … calls
+//!   call    1  2  3  4  5   6 … 11   12 13 14   15 … 47   48 49   50 …
+//!   way     a  s  a  b  s   s …  s    a  b  s    a …  a    s  a    a …   s: the MPI library, a, b: algorithms of ours
+//!           └───round───┘            └─look──┘            └look┘
+//!             settled: s, since all are alike   settled: a            looked at again, at 192, 768 … calls
 //! ```
+//!
+//! Where the first round does not tell, two more follow, and the looks come at 64, 256, 1024 … calls.
 //!
 //! `looks.rs` says which of these calls are measured, `settling.rs` what is dropped and settled on. Between the looks
 //! the settled way is measured now and then, so that it is left soon where it has become slow (`watch.rs`). Before all
@@ -139,7 +141,7 @@ impl Trials {
             Some(_) => self.drifts = 0,
             None => {
                 self.give_up_dear_ones(way, time);
-                self.spare_the_library();
+                self.leave_it_at_that();
             }
         }
         if self.queue.is_empty() {

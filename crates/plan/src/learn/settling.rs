@@ -12,9 +12,13 @@ const ROUNDS: u32 = 3;
 /// the least sure; the library has two in the first round, unless it is [`CLEAR`]ly slower.
 const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
 
-/// Where all ways left are slower than the fastest by at most this ratio, more samples would gain less than they cost:
-/// ranks begin a measured call together, and lose what they did while others were late.
-const ALIKE: f64 = 1.05;
+/// Where all ways left are slower than the fastest by at most this ratio after so many rounds, the trials end: more
+/// samples at once would gain less than they cost, since ranks begin a measured call together, and lose what they did
+/// while others were late. Not after the first round where one of two samples of a way was [`Samples::is_doubtful`].
+const ALIKE: [f64; ROUNDS as usize] = [1.2, 1.05, 1.05];
+
+/// The call at which all ways are looked at where trials have ended in the first round.
+const NEXT_ROUND: u64 = 12;
 
 /// A dropped way is looked at again only if it is slower than the settled one by at most this ratio.
 pub(super) const STILL_CLOSE: f64 = DROPPED[ROUNDS as usize - 1];
@@ -23,15 +27,14 @@ pub(super) const STILL_CLOSE: f64 = DROPPED[ROUNDS as usize - 1];
 /// either until calls have earned the time for it: they were predicted to be much like it or slower.
 const HOPELESS: f64 = 1.4;
 
-/// The first measured call of a class may open connections, for all that come after it, and take twice its usual time.
-/// Where it was slower than the library by more than [`HOPELESS`] and at most this ratio, its way has another sample at
-/// once; in the first round one sample of that way is dropped for this ratio only, and ends no trials.
+/// The first measured call of a class may open connections, for all that come after it, and take twice its usual time:
+/// where it was slower than the library by at most this ratio, its way has another sample.
 const COLD: f64 = 2.0;
 
-/// Where the library's first sample is slower by this ratio than one of ours, its second is taken only after so many
-/// calls: programs with fewer long calls are spared it, and an unlucky first sample does little harm.
+/// Where the library's first sample is slower by this ratio than one of ours, the trials end: what else there is to
+/// find out waits for the [`NEXT_ROUND`]. Programs with fewer long calls are spared it, and an unlucky first sample
+/// does little harm.
 const CLEAR: f64 = 1.5;
-const SECOND_SAMPLE: u64 = 8;
 
 /// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
 /// so many of its calls; then those that are not known to be faster are tried no further.
@@ -57,19 +60,18 @@ impl Trials {
             }
             return;
         }
+        let round = self.rounds.min(ROUNDS - 1) as usize;
         let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
-        let ratio = DROPPED[self.rounds.min(ROUNDS - 1) as usize];
-        let is_unsure = self.is_cold(1);
+        let are_alike = self.tried().all(|way| self.time(way) <= least * ALIKE[round]);
         for way in 0..self.ways.len() {
-            let ratio = if self.is_cold(way) { COLD } else { ratio };
-            self.ways[way].dropped |= self.time(way) > least * ratio;
+            self.ways[way].dropped |= self.time(way) > least * DROPPED[round];
         }
         self.rounds += 1;
         let left = self.tried().count() as u32;
-        let are_alike = !is_unsure && self.tried().all(|way| self.time(way) <= least * ALIKE);
-        if left < 2 || are_alike || self.rounds == ROUNDS || self.measured + left > TRIALS {
-            if self.ways[0].samples.count() == 1 {
-                self.look = SECOND_SAMPLE;
+        let is_doubtful = round == 0 && self.tried().any(|way| self.ways[way].samples.is_doubtful());
+        if left < 2 || are_alike && !is_doubtful || self.rounds == ROUNDS || self.measured + left > TRIALS {
+            if self.ways[0].samples.count() == 1 || self.rounds == 1 && left > 1 {
+                self.look = NEXT_ROUND;
             }
             self.settle();
         }
@@ -87,9 +89,6 @@ impl Trials {
             self.ways[way].samples.typical().is_some_and(|time| time > library * ratio)
         };
         if self.excess <= EXCESS && !(self.rounds == 0 && (1..self.ways.len()).any(is_hopeless)) {
-            if self.is_cold(1) && self.time(1) > library * HOPELESS {
-                self.queue.insert(0, 1);
-            }
             return;
         }
         let slow: Vec<usize> = self.queue.iter().copied().filter(|&way| way != 0 && self.time(way) > library).collect();
@@ -100,15 +99,16 @@ impl Trials {
 
     /// Whether all that is known of a way is how long the first measured call took.
     fn is_cold(&self, way: usize) -> bool {
-        way == 1 && self.rounds == 0 && self.ways.get(way).is_some_and(|way| way.samples.count() == 1)
+        way == 1 && self.rounds == 0 && self.ways[way].samples.count() == 1
     }
 
-    /// After a measured call of the first round: where the library is clearly slower, it is tried no further.
-    pub(super) fn spare_the_library(&mut self) {
+    /// After a measured call of the first round: where the library is clearly slower, nothing else is tried yet.
+    pub(super) fn leave_it_at_that(&mut self) {
         let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
         if self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR {
+            self.queue.clear();
             self.ways[0].dropped = true;
-            self.queue.retain(|&way| way != 0);
+            self.ways.iter_mut().filter(|way| way.samples.count() == 0).for_each(|way| way.dropped = true);
         }
     }
 
@@ -120,6 +120,9 @@ impl Trials {
         let settled = preferred.unwrap_or(0);
         self.reference = self.time(settled);
         self.watch.calm(self.calls, self.reference);
+        if self.ways[settled].samples.is_doubtful() {
+            self.watch.soon(self.calls);
+        }
         self.settled = Some(settled);
     }
 }

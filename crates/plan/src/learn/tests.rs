@@ -165,6 +165,71 @@ fn a_series_of_fifty_loses_little_whatever_agreements_cost() {
     }
 }
 
+/// What a call takes, and what it takes instead in a share of all calls: its queues overflow, and a segment is sent again.
+#[derive(Clone, Copy)]
+struct Unsteady {
+    usually: f64,
+    else_: f64,
+    share: f64,
+}
+
+/// Of so many series: the mean time of all calls by that of the library alone, and how often a way that is slower by
+/// more than a twentieth was settled on.
+fn unsteady(calls: u32, ways: impl Fn(&mut Noise) -> Vec<Unsteady>) -> (f64, u32) {
+    const SERIES: u64 = 1000;
+    let mean = |way: &Unsteady| way.usually * (1.0 - way.share) + way.else_ * way.share;
+    let (mut ratios, mut wrong) = (0.0, 0);
+    for seed in 0..SERIES {
+        let mut random = Noise(seed * 7919 + 13);
+        let ways = ways(&mut random);
+        let mut trials = Trials::new(ways.len());
+        let mut total = 0.0;
+        for _ in 0..calls {
+            let step = trials.next_step();
+            let way = ways[step.way];
+            let time = if random.unit() < way.share { way.else_ } else { way.usually };
+            let time = time * (1.0 + 0.08 * random.normal().abs());
+            total += time;
+            if step.measured {
+                trials.note((time * 1e6) as u64);
+            }
+        }
+        // The mean of what noise adds.
+        ratios += total / (mean(&ways[0]) * 1.064 * f64::from(calls));
+        let best = ways.iter().map(mean).fold(f64::INFINITY, f64::min);
+        wrong += u32::from(trials.settled().is_some_and(|way| mean(&ways[way]) > best * 1.05));
+    }
+    (ratios / SERIES as f64, wrong)
+}
+
+/// Three calls in ten on one of ours wait for a retransmission; the others are faster than the library's.
+#[test]
+fn time_outs_are_a_part_of_what_a_way_takes() {
+    let ways = |random: &mut Noise| {
+        let library = Unsteady { usually: 100.0, else_: 100.0, share: 0.0 };
+        let ours = Unsteady { usually: 70.0 + 30.0 * random.unit(), else_: 300.0, share: 0.3 };
+        let other = 80.0 + 40.0 * random.unit();
+        vec![library, ours, Unsteady { usually: other, else_: other, share: 0.0 }]
+    };
+    // The lower quarter of the last five samples: 1.21 and 480.
+    let (ratio, wrong) = unsteady(500, ways);
+    assert!(ratio < 1.1 && wrong < 150, "{ratio}, {wrong} of 1000");
+}
+
+/// The library does, and ours takes as long as it does else, or a little longer.
+#[test]
+fn a_library_with_time_outs_is_left() {
+    let ways = |random: &mut Noise| {
+        let steady = |random: &mut Noise| {
+            let time = 70.0 + 15.0 * random.unit();
+            Unsteady { usually: time, else_: time, share: 0.0 }
+        };
+        vec![Unsteady { usually: 72.0, else_: 220.0, share: 0.4 }, steady(random), steady(random)]
+    };
+    let (ratio, wrong) = unsteady(500, ways);
+    assert!(ratio < 0.7 && wrong < 50, "{ratio}, {wrong} of 1000");
+}
+
 /// Where ours are hopeless, one call finds that out.
 #[test]
 fn hopeless_ways_cost_one_call() {
@@ -232,10 +297,10 @@ fn the_first_call_does_not_decide() {
     }
 }
 
-/// Ways that take the same are measured until the first of ours has its second sample: two rounds, not three.
+/// Ways that take about the same are measured until the first of ours has its second sample, in one round.
 #[test]
 fn what_is_alike_is_settled_soon() {
-    for (times, most) in [(&[100.0, 102.0][..], 5), (&[100.0, 102.0, 101.0], 7)] {
+    for (times, most) in [(&[100.0, 102.0][..], 4), (&[100.0, 102.0, 101.0], 5), (&[100.0, 115.0, 110.0], 5)] {
         let mut trials = Trials::new(times.len());
         let mut measured = 0;
         for _ in 0..40 {
@@ -266,8 +331,8 @@ fn what_is_saved_is_told() {
         assert_eq!(calls, 60);
         trials.saved()
     };
-    // Two calls on the library, 58 that took 200 us less.
-    assert_eq!(saved(&[300.0, 100.0]), 58.0 * 200e3);
+    // Three calls on the library, 57 that took 200 us less.
+    assert_eq!(saved(&[300.0, 100.0]), 57.0 * 200e3);
     // One call on ours, which is slower.
     assert_eq!(saved(&[100.0, 300.0]), -200e3);
 }

@@ -9,6 +9,9 @@ const FIRST_TIME: f64 = 40e6;
 /// first.
 const MOST: u64 = 4;
 
+/// Calls until the next one where a sample of the settled way was much longer than the others.
+const SOON: u64 = 3;
+
 /// The call at which to measure next; a function of calls and of times that all ranks have agreed on.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
@@ -35,6 +38,11 @@ impl Watch {
         let first = (FIRST_TIME / reference.max(1.0)).ceil().max(FIRST_CALLS as f64);
         self.next = calls.saturating_add((first as u64).saturating_mul(self.times));
         self.times = (self.times * 2).min(MOST);
+    }
+
+    /// After `calls` calls it is not known whether what it took once will come again.
+    pub fn soon(&mut self, calls: u64) {
+        self.next = self.next.min(calls + SOON);
     }
 
     /// After `calls` calls it took much longer: the next call tells whether that was chance.
