@@ -44,7 +44,7 @@ pub struct LearnedWay {
     pub calls: u64,
     /// How many of them were measured since measuring last began anew, on the communicator with the most calls.
     pub samples: u32,
-    /// Lower quarter of the last five of them, on the slowest rank, microseconds; none if there are none.
+    /// Mean of the last sixteen of them without the worst, on the slowest rank, microseconds; none if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub typical_us: Option<f64>,
     /// The longest of these.

@@ -9,12 +9,12 @@ pub(super) const TRIALS: u32 = 12;
 const ROUNDS: u32 = 3;
 
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure; the library has two in the first round, unless it is [`CLEAR`]ly slower.
+/// the least sure; the library and the first of ours have two in the first round.
 const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
 
 /// Where all ways left are slower than the fastest by at most this ratio after so many rounds, the trials end: more
 /// samples at once would gain less than they cost, since ranks begin a measured call together, and lose what they did
-/// while others were late. Not after the first round where one of two samples of a way was [`Samples::is_doubtful`].
+/// while others were late. Not after the first round where a way's last sample was a bad one (`Samples::is_doubtful`).
 const ALIKE: [f64; ROUNDS as usize] = [1.2, 1.05, 1.05];
 
 /// The call at which all ways are looked at where trials have ended in the first round.
