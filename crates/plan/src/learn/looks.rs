@@ -22,7 +22,7 @@ impl Trials {
             }
             None => self.queue = self.tried().collect(),
             Some(settled) if self.calls >= self.look => {
-                self.look = self.calls.saturating_mul(LATER_LOOKS);
+                self.look = self.began.saturating_add(self.since().saturating_mul(LATER_LOOKS));
                 self.queue = self.worth_a_look(settled);
                 self.queue.push(settled);
             }
@@ -36,19 +36,24 @@ impl Trials {
     fn worth_a_look(&self, settled: usize) -> Vec<usize> {
         let doubtful = |way: &Way| way.samples.count() < 3 || way.samples.is_doubtful();
         let share = REGRET + if self.ways.iter().any(doubtful) { DOUBT } else { 0.0 };
-        let mut budget = self.reference * self.calls as f64 * share - self.regret;
+        let mut budget = self.reference * self.since() as f64 * share - self.regret;
         let close = self.reference * STILL_CLOSE;
         let may_be_fastest =
             |way: usize| way == 0 || !self.ways[way].dropped || doubtful(&self.ways[way]) || self.time(way) <= close;
         let is_affordable = |way: &usize| {
             let cost = (self.expected(*way) - self.reference).max(0.0);
             // The library's second sample is only postponed.
-            let is_taken = cost <= budget || *way == 0 && self.ways[0].samples.count() == 1;
+            let is_taken = cost <= budget.max(0.0) || *way == 0 && self.ways[0].samples.count() == 1;
             budget -= if is_taken { cost } else { 0.0 };
             is_taken
         };
         let others = (0..self.ways.len()).filter(|&way| way != settled && may_be_fastest(way));
         others.filter(is_affordable).collect()
+    }
+
+    /// Calls since all ways were last tried anew.
+    fn since(&self) -> u64 {
+        self.calls - self.began
     }
 
     /// What a call of that way would take: if it was never measured, what the best of ours took.

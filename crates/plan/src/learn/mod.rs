@@ -2,13 +2,13 @@
 //! (docs/decisions/0017). Pure: the caller measures, and hands in what all ranks have agreed on.
 //!
 //! ```text
-//!   call    1  2  3  4  5   6 … 11   12 13 14   15 … 47   48 49   50 …
-//!   way     a  s  a  b  s   s …  s    a  b  s    a …  a    s  a    a …   s: the MPI library, a, b: algorithms of ours
-//!           └───round───┘            └─look──┘            └look┘
-//!             settled: s, since all are alike   settled: a            looked at again, at 192, 768 … calls
+//!   call    1  2  3  4  5   6 … 11   12 13 14   15 … 47   48 49 50   51 …
+//!   way     a  s  a  b  s   s …  s    a  b  s    a …  a    s  b  a    a …   s: the MPI library, a, b: ours
+//!           └───round───┘            └─look──┘            └─look─┘
+//!            settled: s, since all are alike   settled: a            looked at again, at 192, 768 … calls
 //! ```
 //!
-//! Where the first round does not tell, two more follow, and the looks come at 64, 256, 1024 … calls.
+//! Where the first round does not tell enough, up to two more follow, and the looks come at 64, 256, 1024 … calls.
 //!
 //! `looks.rs` says which of these calls are measured, `settling.rs` what is dropped and settled on. Between the looks
 //! the settled way is measured now and then, so that it is left soon where it has become slow (`watch.rs`). Before all
@@ -78,8 +78,10 @@ pub struct Trials {
     /// What other ways than the library's have taken more than it before one was settled on, in calls of the library.
     excess: f64,
     settled: Option<usize>,
-    /// Calls so far, the number of them at which to look at all ways again, and when at the settled one.
+    /// Calls so far, those of them before all ways were last tried anew, the number of calls at which to look at all
+    /// ways again, and when to look at the settled one.
     calls: u64,
+    began: u64,
     look: u64,
     watch: Watch,
     /// What the settled way took when it was settled on, nanoseconds; how often it has taken much longer since.
@@ -105,6 +107,7 @@ impl Trials {
             excess: 0.0,
             settled: None,
             calls: 0,
+            began: 0,
             look: FIRST_LOOK,
             watch: Watch::default(),
             reference: 0.0,
@@ -139,10 +142,8 @@ impl Trials {
             Some(settled) if way != settled => self.regret += (time - self.reference).max(0.0),
             Some(_) if time > self.reference * DRIFT => self.drifts += 1,
             Some(_) => self.drifts = 0,
-            None => {
-                self.give_up_dear_ones(way, time);
-                self.leave_it_at_that();
-            }
+            None if self.is_clear() => return self.end_trials(),
+            None => self.give_up_dear_ones(way, time),
         }
         if self.queue.is_empty() {
             self.conclude();

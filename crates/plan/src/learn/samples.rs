@@ -3,9 +3,12 @@
 /// Samples kept: enough that bad luck does not decide, few enough that what has changed is seen.
 const KEPT: usize = 16;
 
-/// Of so many samples the longest counts for nothing: chance disturbs a call in thirty or so. What disturbs more, as
-/// queues that overflow, is a part of what the way takes.
-const ONE_BAD_OF: usize = 8;
+/// The longest of so many samples counts for nothing, the two longest of more: chance disturbs a call in thirty or so.
+/// What disturbs more, as queues that overflow, is a part of what the way takes.
+const ONE_BAD_OF: usize = 9;
+
+/// With fewer samples after the first it is not known whether a bad one was chance.
+const FEW: usize = 8;
 
 /// Longer by this ratio than what is typical, a sample is a bad one.
 const BAD: f64 = 1.4;
@@ -32,14 +35,14 @@ impl Samples {
         self.count
     }
 
-    /// The mean without the longest of each [`ONE_BAD_OF`] begun; the first counts as long as there are fewer than
-    /// three others.
+    /// The mean without the longest, or the two longest of more than [`ONE_BAD_OF`]; the first counts as long as there
+    /// are fewer than three others.
     pub fn typical(&self) -> Option<f64> {
         let later = self.later();
         let first = (self.count > 0 && later.len() < 3).then_some(self.first);
         let mut times: Vec<f64> = first.into_iter().chain(later.iter().copied()).collect();
         times.sort_unstable_by(f64::total_cmp);
-        let bad = times.len().saturating_sub(1).div_ceil(ONE_BAD_OF);
+        let bad = usize::from(times.len() > 1) + usize::from(times.len() > ONE_BAD_OF);
         let counted = &times[..times.len() - bad];
         (!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64)
     }
@@ -48,7 +51,7 @@ impl Samples {
     pub fn is_doubtful(&self) -> bool {
         let later = self.later();
         let typical = self.typical().unwrap_or(f64::INFINITY);
-        later.len() < ONE_BAD_OF && later.iter().any(|&time| time > typical * BAD)
+        later.len() < FEW && later.iter().any(|&time| time > typical * BAD)
     }
 
     /// The longest kept.
@@ -111,5 +114,14 @@ mod tests {
         assert!(!samples(&[100.0, 120.0, 110.0]).is_doubtful());
         let of_many: Vec<f64> = (0..9).map(|call| if call == 5 { 300.0 } else { 100.0 }).collect();
         assert!(samples(&of_many[..8]).is_doubtful() && !samples(&of_many).is_doubtful());
+    }
+
+    #[test]
+    fn two_bad_ones_of_many_do_not_count() {
+        for (count, typical) in [(9, 1900.0 / 7.0), (10, 250.0), (11, 100.0), (17, 100.0)] {
+            // The first is not one of them.
+            let times: Vec<f64> = (0..count).map(|call| if [2, 4].contains(&call) { 1300.0 } else { 100.0 }).collect();
+            assert_eq!(samples(&times).typical(), Some(typical), "{count}");
+        }
     }
 }

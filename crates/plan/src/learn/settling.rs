@@ -1,5 +1,6 @@
 //! When a way is tried no further, and which one is settled on.
 
+use super::looks::FIRST_LOOK;
 use super::{Trials, Way};
 
 /// Measured calls at most before a way is settled on.
@@ -9,7 +10,7 @@ pub(super) const TRIALS: u32 = 12;
 const ROUNDS: u32 = 3;
 
 /// Slower by this ratio than the fastest after so many rounds, a way is tried no further. The first sample of a way is
-/// the least sure; the library and the first of ours have two in the first round.
+/// the least sure; of the library and the first of ours the first round takes two.
 const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
 
 /// Where all ways left are slower than the fastest by at most this ratio after so many rounds, the trials end: more
@@ -17,7 +18,7 @@ const DROPPED: [f64; ROUNDS as usize] = [1.4, 1.15, 1.1];
 /// while others were late. Not after the first round where a way's last sample was a bad one (`Samples::is_doubtful`).
 const ALIKE: [f64; ROUNDS as usize] = [1.2, 1.05, 1.05];
 
-/// The call at which all ways are looked at where trials have ended in the first round.
+/// The call at which all ways are looked at where trials have ended in the first round with more than one way left.
 const NEXT_ROUND: u64 = 12;
 
 /// A dropped way is looked at again only if it is slower than the settled one by at most this ratio.
@@ -31,9 +32,9 @@ const HOPELESS: f64 = 1.4;
 /// where it was slower than the library by at most this ratio, its way has another sample.
 const COLD: f64 = 2.0;
 
-/// Where the library's first sample is slower by this ratio than one of ours, the trials end: what else there is to
-/// find out waits for the [`NEXT_ROUND`]. Programs with fewer long calls are spared it, and an unlucky first sample
-/// does little harm.
+/// Where the library is slower by this ratio than one of ours in the first round, the trials end: what else there is to
+/// find out waits for [`NEXT_ROUND`]. Programs with fewer long calls are spared it, and an unlucky sample does little
+/// harm.
 const CLEAR: f64 = 1.5;
 
 /// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
@@ -52,29 +53,36 @@ impl Trials {
                 // Once may be chance.
                 1 => self.watch.at_once(self.calls),
                 _ => {
-                    let (calls, look, banked) = (self.calls, self.look, self.saved());
+                    let (calls, banked) = (self.calls, self.saved());
                     let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
                     let ways = self.ways.iter().map(anew).collect();
-                    *self = Self { ways, calls, look, banked, ..Self::new(self.ways.len()) };
+                    let look = calls.saturating_add(FIRST_LOOK);
+                    *self = Self { ways, calls, began: calls, look, banked, ..Self::new(self.ways.len()) };
                 }
             }
             return;
         }
         let round = self.rounds.min(ROUNDS - 1) as usize;
         let least = self.tried().map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
-        let are_alike = self.tried().all(|way| self.time(way) <= least * ALIKE[round]);
         for way in 0..self.ways.len() {
             self.ways[way].dropped |= self.time(way) > least * DROPPED[round];
         }
         self.rounds += 1;
         let left = self.tried().count() as u32;
         let is_doubtful = round == 0 && self.tried().any(|way| self.ways[way].samples.is_doubtful());
-        if left < 2 || are_alike && !is_doubtful || self.rounds == ROUNDS || self.measured + left > TRIALS {
-            if self.ways[0].samples.count() == 1 || self.rounds == 1 && left > 1 {
-                self.look = NEXT_ROUND;
-            }
-            self.settle();
+        let are_alike = !is_doubtful && self.tried().all(|way| self.time(way) <= least * ALIKE[round]);
+        if left < 2 || are_alike || self.rounds == ROUNDS || self.measured + left > TRIALS {
+            self.end_trials();
         }
+    }
+
+    /// Settles on a way for the first time since all were tried anew.
+    pub(super) fn end_trials(&mut self) {
+        self.queue.clear();
+        if self.rounds < 2 && self.tried().count() > 1 {
+            self.look = self.began.saturating_add(NEXT_ROUND);
+        }
+        self.settle();
     }
 
     /// After a measured call before a way is settled on: what has cost too much, or is much like what has, is tried no
@@ -102,14 +110,10 @@ impl Trials {
         way == 1 && self.rounds == 0 && self.ways[way].samples.count() == 1
     }
 
-    /// After a measured call of the first round: where the library is clearly slower, nothing else is tried yet.
-    pub(super) fn leave_it_at_that(&mut self) {
+    /// Whether the first round has shown that the library is far slower.
+    pub(super) fn is_clear(&self) -> bool {
         let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
-        if self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR {
-            self.queue.clear();
-            self.ways[0].dropped = true;
-            self.ways.iter_mut().filter(|way| way.samples.count() == 0).for_each(|way| way.dropped = true);
-        }
+        self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR
     }
 
     /// Settles on the fastest way, on the library's where none of ours is clearly faster.
@@ -119,10 +123,8 @@ impl Trials {
         let preferred = best.filter(|&way| self.time(way) <= self.time(0) * PREFERRED);
         let settled = preferred.unwrap_or(0);
         self.reference = self.time(settled);
-        self.watch.calm(self.calls, self.reference);
-        if self.ways[settled].samples.is_doubtful() {
-            self.watch.soon(self.calls);
-        }
+        let is_doubtful = self.ways[settled].samples.is_doubtful();
+        self.watch.settled(self.calls, self.reference, is_doubtful);
         self.settled = Some(settled);
     }
 }

@@ -9,8 +9,8 @@ const FIRST_TIME: f64 = 40e6;
 /// first.
 const MOST: u64 = 4;
 
-/// Calls until the next one where a sample of the settled way was much longer than the others.
-const SOON: u64 = 3;
+/// So many times sooner where a sample of the settled way was much longer than the others.
+const SOONER: u64 = 3;
 
 /// The call at which to measure next; a function of calls and of times that all ranks have agreed on.
 #[derive(Clone, Debug)]
@@ -32,17 +32,17 @@ impl Watch {
         self.next
     }
 
-    /// After `calls` calls the settled way took what it takes, nanoseconds.
-    pub fn calm(&mut self, calls: u64, reference: f64) {
+    /// After `calls` calls the settled way took what it takes, nanoseconds. `is_doubtful`: it is not known whether what
+    /// it once took will come again.
+    pub fn settled(&mut self, calls: u64, reference: f64, is_doubtful: bool) {
         // Infinite where nothing was measured: then not at all.
-        let first = (FIRST_TIME / reference.max(1.0)).ceil().max(FIRST_CALLS as f64);
-        self.next = calls.saturating_add((first as u64).saturating_mul(self.times));
+        let first = (FIRST_TIME / reference.max(1.0)).ceil().max(FIRST_CALLS as f64) as u64;
+        if is_doubtful {
+            *self = Self { next: calls.saturating_add(first.div_ceil(SOONER)), times: 1 };
+            return;
+        }
+        self.next = calls.saturating_add(first.saturating_mul(self.times));
         self.times = (self.times * 2).min(MOST);
-    }
-
-    /// After `calls` calls it is not known whether what it took once will come again.
-    pub fn soon(&mut self, calls: u64) {
-        self.next = self.next.min(calls + SOON);
     }
 
     /// After `calls` calls it took much longer: the next call tells whether that was chance.
@@ -60,7 +60,7 @@ mod tests {
         let gaps = |reference| {
             let (mut watch, mut calls) = (Watch::default(), 100);
             [0; 5].map(|_| {
-                watch.calm(calls, reference);
+                watch.settled(calls, reference, false);
                 let gap = watch.next() - calls;
                 calls = watch.next();
                 gap
@@ -72,14 +72,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_doubt_is_measured_sooner() {
+        let next = |reference, is_doubtful: bool| {
+            let mut watch = Watch::default();
+            watch.settled(10, reference, false);
+            watch.settled(18, reference, is_doubtful);
+            let first = watch.next();
+            watch.settled(first, reference, false);
+            [first - 18, watch.next() - first]
+        };
+        assert_eq!(next(15e6, true), [3, 8]);
+        assert_eq!(next(15e6, false), [16, 32]);
+        assert_eq!(next(1e6, true), [14, 40]);
+    }
+
+    #[test]
     fn a_slow_call_is_followed_by_another_measurement() {
         let mut watch = Watch::default();
         assert_eq!(watch.next(), u64::MAX);
-        watch.calm(10, 15e6);
-        watch.calm(18, 15e6);
+        watch.settled(10, 15e6, false);
+        watch.settled(18, 15e6, false);
         watch.at_once(34);
         assert_eq!(watch.next(), 35);
-        watch.calm(35, 15e6);
+        watch.settled(35, 15e6, false);
         assert_eq!(watch.next(), 43);
     }
 }
