@@ -1,6 +1,5 @@
 //! When a way is tried no further, and which one is settled on.
 
-use super::looks::FIRST_LOOK;
 use super::{Trials, Way};
 
 /// Measured calls at most before a way is settled on.
@@ -56,8 +55,9 @@ impl Trials {
                     let (calls, banked) = (self.calls, self.saved());
                     let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
                     let ways = self.ways.iter().map(anew).collect();
-                    let look = calls.saturating_add(FIRST_LOOK);
-                    *self = Self { ways, calls, began: calls, look, banked, ..Self::new(self.ways.len()) };
+                    let new = Self::new(self.ways.len());
+                    let look = calls.saturating_add(new.look);
+                    *self = Self { ways, calls, began: calls, look, banked, ..new };
                 }
             }
             return;
