@@ -188,7 +188,7 @@ fn in_parts(report: &Report, title: &str, by: By) -> Markup {
 fn measured(learned: &[Learned]) -> Markup {
     html! {
         h2 { "Measured in the program's own calls" }
-        p.quiet { "What one call takes on the slowest rank: mean without the worst, and the longest in lighter colour." }
+        p.quiet { "What a call takes on the slowest rank: mean without the worst, and the longest in lighter colour." }
         div.wide { table {
             tr { th { "collective" } th.n { "samples" } th { "with" } th {} th.n { "a call" } th { "since then" } }
             @for class in learned {

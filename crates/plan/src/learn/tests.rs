@@ -3,6 +3,9 @@ use super::*;
 use proptest::prelude::*;
 use std::time::Duration;
 
+mod few_calls;
+mod unsteady;
+
 /// Random numbers of a series: the same seed gives the same ones.
 struct Noise(u64);
 
@@ -165,219 +168,6 @@ fn a_series_of_fifty_loses_little_whatever_agreements_cost() {
     }
 }
 
-/// What a call takes, and what it takes where queues overflow and a segment is sent again, in a share of all calls.
-#[derive(Clone, Copy)]
-struct Unsteady {
-    usually: f64,
-    waiting: f64,
-    share: f64,
-}
-
-/// Of so many series: the mean time of all calls by that of the library alone, and how often a way that is slower by
-/// more than a twentieth was settled on.
-fn unsteady(calls: u32, ways: impl Fn(&mut Noise) -> Vec<Unsteady>) -> (f64, u32) {
-    const SERIES: u64 = 1000;
-    let mean = |way: &Unsteady| way.usually * (1.0 - way.share) + way.waiting * way.share;
-    let (mut ratios, mut wrong) = (0.0, 0);
-    for seed in 0..SERIES {
-        let mut random = Noise(seed * 7919 + 13);
-        let ways = ways(&mut random);
-        let mut trials = Trials::new(ways.len());
-        let mut total = 0.0;
-        for _ in 0..calls {
-            let step = trials.next_step();
-            let way = ways[step.way];
-            let time = if random.unit() < way.share { way.waiting } else { way.usually };
-            let time = time * (1.0 + 0.08 * random.normal().abs());
-            total += time;
-            if step.measured {
-                trials.note((time * 1e6) as u64);
-            }
-        }
-        // The mean of what noise adds.
-        ratios += total / (mean(&ways[0]) * 1.064 * f64::from(calls));
-        let best = ways.iter().map(mean).fold(f64::INFINITY, f64::min);
-        // While all are tried anew nothing is settled on.
-        wrong += u32::from(trials.settled().is_none_or(|way| mean(&ways[way]) > best * 1.05));
-    }
-    (ratios / SERIES as f64, wrong)
-}
-
-/// Three calls in ten on one of ours wait for a retransmission; the others are faster than the library's.
-#[test]
-fn time_outs_are_a_part_of_what_a_way_takes() {
-    let ways = |random: &mut Noise| {
-        let library = Unsteady { usually: 100.0, waiting: 100.0, share: 0.0 };
-        let ours = Unsteady { usually: 70.0 + 30.0 * random.unit(), waiting: 300.0, share: 0.3 };
-        let other = 80.0 + 40.0 * random.unit();
-        vec![library, ours, Unsteady { usually: other, waiting: other, share: 0.0 }]
-    };
-    // The lower quarter of the last five samples: 1.21 and 480.
-    let (ratio, wrong) = unsteady(500, ways);
-    assert!(ratio < 1.1 && wrong < 150, "{ratio}, {wrong} of 1000");
-}
-
-/// The library waits so in four calls of ten, and ours takes as long as it does else, or a little longer.
-#[test]
-fn a_library_with_time_outs_is_left() {
-    let ways = |random: &mut Noise| {
-        let steady = |random: &mut Noise| {
-            let time = 70.0 + 15.0 * random.unit();
-            Unsteady { usually: time, waiting: time, share: 0.0 }
-        };
-        vec![Unsteady { usually: 72.0, waiting: 220.0, share: 0.4 }, steady(random), steady(random)]
-    };
-    let (ratio, wrong) = unsteady(500, ways);
-    assert!(ratio < 0.7 && wrong < 50, "{ratio}, {wrong} of 1000");
-}
-
-/// Where the best has time-outs it is kept all the same, though trials begin anew now and then.
-#[test]
-fn the_best_is_kept_in_spite_of_time_outs() {
-    let steady = |time| Unsteady { usually: time, waiting: time, share: 0.0 };
-    let waiting = |usually, waiting| Unsteady { usually, waiting, share: 0.3 };
-    for (ways, most) in [
-        (vec![waiting(100.0, 300.0), steady(200.0), steady(220.0)], 1.05),
-        (vec![steady(130.0), waiting(70.0, 250.0)], 0.99),
-    ] {
-        let (ratio, wrong) = unsteady(2000, |_| ways.clone());
-        assert!(ratio < most && wrong < 250, "{ratio}, {wrong} of 1000");
-    }
-}
-
-/// The slower the library, the less may pass until the others of ours have their turn.
-#[test]
-fn a_slow_library_hides_no_way() {
-    for library in [160.0, 220.0, 500.0, 3000.0] {
-        let mut trials = Trials::new(3);
-        let first = (1..100).find(|_| {
-            let step = trials.next_step();
-            trials.note(([library, 100.0, 50.0][step.way] * 1e3) as u64);
-            step.way == 2
-        });
-        assert!(first.is_some_and(|call| call <= 14), "{library}: {first:?}");
-    }
-}
-
-/// What this round drops does not keep the others in trials.
-#[test]
-fn a_slow_way_does_not_prolong_the_trials_of_others() {
-    for times in [[100.0, 105.0, 160.0], [200.0, 172.0, 300.0]] {
-        let mut trials = Trials::new(3);
-        let measured = (0..11).filter(|_| {
-            let step = trials.next_step();
-            trials.note((times[step.way] * 1e3) as u64);
-            step.measured
-        });
-        assert_eq!(measured.count(), 5, "{times:?}");
-    }
-}
-
-/// Also where trials have begun anew, and the library has become clearly slower, it has no second sample at once.
-#[test]
-fn new_trials_are_looked_at_again_as_the_first_were() {
-    let mut trials = Trials::new(2);
-    let mut slow = Vec::new();
-    for call in 0..1000 {
-        let step = trials.next_step();
-        let times = if call < 200 { [200.0, 60.0] } else { [600.0, 120.0] };
-        if step.measured {
-            trials.note((times[step.way] * 1e6) as u64);
-        }
-        if call >= 200 && step.way == 0 {
-            slow.push(call);
-        }
-    }
-    assert!(slow.windows(2).all(|pair| pair[1] - pair[0] >= 10), "{slow:?}");
-    assert!((2..5).contains(&slow.len()), "{slow:?}");
-}
-
-/// Where ours are hopeless, one call finds that out.
-#[test]
-fn hopeless_ways_cost_one_call() {
-    assert_eq!(replay(4, 50, &[100.0, 450.0, 460.0, 470.0]), 49.0 * 100.0 + 450.0);
-    // In a longer run they get a chance each, when the calls so far have earned it.
-    let total = replay(4, 10_000, &[100.0, 450.0, 460.0, 470.0]);
-    assert!(total < 10_000.0 * 100.0 * 1.005, "{total}");
-}
-
-/// Where the library is clearly slower, one call finds that out too.
-#[test]
-fn a_slow_library_costs_one_call() {
-    assert_eq!(replay(2, 7, &[300.0, 100.0]), 6.0 * 100.0 + 300.0);
-    assert_eq!(replay(3, 7, &[300.0, 100.0, 100.0]), 6.0 * 100.0 + 300.0);
-    // The eighth is on it again.
-    assert_eq!(replay(2, 20, &[300.0, 100.0]), 18.0 * 100.0 + 2.0 * 300.0);
-    // Less clearly: two in the first round, one in the second.
-    assert_eq!(replay(2, 20, &[140.0, 100.0]), 17.0 * 100.0 + 3.0 * 140.0);
-}
-
-/// The library's first call opens connections, and ours looks faster than it is: fifty calls lose less than a tenth.
-#[test]
-fn an_unlucky_first_sample_of_the_library_does_little_harm() {
-    for ours in [101.0, 110.0, 120.0, 130.0, 133.0] {
-        let mut trials = Trials::new(2);
-        let (mut total, mut calls) = (0.0, [0; 2]);
-        for _ in 0..50 {
-            let step = trials.next_step();
-            let time = if step.way == 1 {
-                ours
-            } else if calls[0] == 0 {
-                200.0
-            } else {
-                100.0
-            };
-            calls[step.way] += 1;
-            total += time;
-            if step.measured {
-                trials.note((time * 1e3) as u64);
-            }
-        }
-        assert_eq!(trials.settled(), Some(0), "{ours}");
-        assert!(total < 50.0 * 100.0 * 1.1, "{ours}: {total}");
-    }
-}
-
-/// The first call opens connections, and ours looks slower than it is, than the library or than another of ours.
-#[test]
-fn the_first_call_does_not_decide() {
-    for times in [&[100.0, 85.0][..], &[100.0, 80.0, 90.0], &[200.0, 80.0, 90.0], &[200.0, 80.0, 90.0, 100.0]] {
-        for cold in [98.0, 103.0, 150.0, 180.0] {
-            let mut trials = Trials::new(times.len());
-            let mut total = 0.0;
-            for call in 0..50 {
-                let step = trials.next_step();
-                let time = if call == 0 { cold } else { times[step.way] };
-                total += time;
-                if step.measured {
-                    trials.note((time * 1e3) as u64);
-                }
-            }
-            assert_eq!(trials.settled(), Some(1), "{cold} before {times:?}");
-            assert!(total <= 50.0 * 80.0 * 1.15, "{cold} before {times:?}: {total}");
-        }
-    }
-}
-
-/// Ways that take about the same are measured until the first of ours has its second sample, in one round.
-#[test]
-fn what_is_alike_is_settled_soon() {
-    for (times, most) in [(&[100.0, 102.0][..], 4), (&[100.0, 102.0, 101.0], 5), (&[100.0, 115.0, 110.0], 5)] {
-        let mut trials = Trials::new(times.len());
-        let mut measured = 0;
-        for _ in 0..40 {
-            let step = trials.next_step();
-            if step.measured && trials.settled().is_none() {
-                measured += 1;
-            }
-            if step.measured {
-                trials.note((times[step.way] * 1e3) as u64);
-            }
-        }
-        assert_eq!((measured, trials.settled()), (most, Some(0)), "{times:?}");
-    }
-}
-
 /// By what each way takes: measured calls cost or save as others do.
 #[test]
 fn what_is_saved_is_told() {
@@ -421,6 +211,25 @@ fn a_long_run_loses_next_to_nothing() {
         let lost = total / (100_000.0 * 100.0) - 1.0;
         assert!(lost < 0.001, "{ratio}: {lost}");
     }
+}
+
+/// Also where trials have begun anew, and the library has become clearly slower, it has no second sample at once.
+#[test]
+fn new_trials_are_looked_at_again_as_the_first_were() {
+    let mut trials = Trials::new(2);
+    let mut slow = Vec::new();
+    for call in 0..1000 {
+        let step = trials.next_step();
+        let times = if call < 200 { [200.0, 60.0] } else { [600.0, 120.0] };
+        if step.measured {
+            trials.note((times[step.way] * 1e6) as u64);
+        }
+        if call >= 200 && step.way == 0 {
+            slow.push(call);
+        }
+    }
+    assert!(slow.windows(2).all(|pair| pair[1] - pair[0] >= 10), "{slow:?}");
+    assert!((2..5).contains(&slow.len()), "{slow:?}");
 }
 
 /// What becomes slow is left, and found again.

@@ -35,7 +35,6 @@ impl Watch {
     /// After `calls` calls the settled way took what it takes, nanoseconds. `is_doubtful`: it is not known whether what
     /// it once took will come again.
     pub fn settled(&mut self, calls: u64, reference: f64, is_doubtful: bool) {
-        // Infinite where nothing was measured: then not at all.
         let first = (FIRST_TIME / reference.max(1.0)).ceil().max(FIRST_CALLS as f64) as u64;
         if is_doubtful {
             *self = Self { next: calls.saturating_add(first.div_ceil(SOONER)), times: 1 };
