@@ -104,7 +104,7 @@ struct Pair {
 }
 
 impl Pair {
-    const PACING: Pacing = Pacing { segment: 1, window: 12, flow: None };
+    const PACING: Pacing = Pacing { segment: 1, window: 24, flow: None };
 
     fn new() -> Self {
         Self { world: World::new(2, false), credits: Default::default(), pacing: Self::PACING }
@@ -135,11 +135,11 @@ fn what_all_streams_of_a_call_sent_counts() {
     // Of twelve units the parts have four each.
     let program = |hops| Program::new(RankPlan::new(0, 3, hops), true).unwrap();
     let both = program(vec![hop(Action::Send, 1), hop(Action::Send, 2), hop(Action::Recv, 0)]);
-    let mut pair = Pair { pacing: Pacing { window: 20, ..Pair::PACING }, ..Pair::new() };
+    let mut pair = Pair { pacing: Pacing { window: 40, ..Pair::PACING }, ..Pair::new() };
     assert!(pair.call(1, &halves(1, false), 8) && pair.call(0, &both, 12));
     assert_eq!(pair.waiting(), 8);
     assert!(!pair.call(0, &program(vec![hop(Action::Send, 1)]), 600));
-    assert!((9..=20).contains(&pair.waiting()), "{} segments wait", pair.waiting());
+    assert!((9..=40).contains(&pair.waiting()), "{} segments wait", pair.waiting());
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn what_a_call_sent_itself_is_not_confirmed_by_what_came_back() {
     assert!(pair.call(1, &halves(1, false), 8) && pair.call(0, &halves(0, true), 8));
     assert_eq!(pair.waiting(), 4, "none of rank 0's half is received");
     assert!(!pair.call(0, &halves(0, false), 200));
-    assert!((9..=12).contains(&pair.waiting()), "{} segments wait", pair.waiting());
+    assert!((9..=24).contains(&pair.waiting()), "{} segments wait", pair.waiting());
 }
 
 /// The first half of one unit is empty: no message comes back.
@@ -156,5 +156,24 @@ fn what_a_call_sent_itself_is_not_confirmed_by_what_came_back() {
 fn an_empty_block_that_comes_back_confirms_nothing() {
     let mut pair = Pair::new();
     let ahead = (0..100).take_while(|_| pair.call(0, &halves(0, true), 1)).count();
-    assert!((1..12).contains(&ahead) && pair.waiting() <= 12, "{ahead} calls, {} segments wait", pair.waiting());
+    assert!((1..24).contains(&ahead) && pair.waiting() <= 24, "{ahead} calls, {} segments wait", pair.waiting());
+}
+
+/// What two ranks send each other holds up confirmations, so that there are twice as many.
+#[test]
+fn where_both_send_a_quarter_of_the_window_is_confirmed_at_a_time() {
+    let synchronous = |receives: bool| {
+        let world = World::new(2, false);
+        let (program, mut credits) = (halves(0, receives), Credits::default());
+        let inner = ThreadTransport::new(&world, 0, vec![1; 400]).in_place();
+        let mut transport = Counting { inner, synchronous: 0 };
+        let pacing = Pacing { window: 41, ..Pair::PACING };
+        let mut executor = Executor::new(&program, pacing, (true, true), &mut credits, &mut transport).unwrap();
+        assert!(!(0..4).any(|_| executor.progress(&mut transport).unwrap()));
+        let waiting: usize = world.unreceived().iter().map(|&(.., count)| count).sum();
+        drop(executor);
+        (transport.synchronous, waiting)
+    };
+    assert_eq!(synchronous(true), (4, 40), "four groups of ten");
+    assert_eq!(synchronous(false), (2, 40), "two of twenty");
 }

@@ -35,7 +35,7 @@ impl Executor<'_> {
         let connection = self.streams[hop as usize].connection as usize;
         let peer = &mut self.peers[connection];
         peer.unconfirmed -= count;
-        if peer.unconfirmed < 2 && !peer.parked.is_empty() {
+        if peer.is_confirmed() && !peer.parked.is_empty() {
             self.unpark_all(connection);
         }
     }

@@ -8,8 +8,8 @@
 //! are. Segments that follow one another, with nothing to be decided between them, are started together.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
-//! nothing. On each stream the executor sends one segment per half window synchronously, and with two of these
-//! unfinished the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer
+//! nothing. On each stream the executor sends one segment per half window synchronously, or per quarter where the
+//! peer sends too, and with two or four of these unfinished the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer
 //! together (a ring has many, each short), except that a stream with nothing under way may still send one segment,
 //! synchronously: two streams never wait for one another. [`Credits`] carries the counts from call to call, so that
 //! many short calls are bounded as one long call is. What a peer sends in a call shows that it has begun it, and so has
@@ -41,10 +41,6 @@ use crate::schedule::{Hop, Pacing, Program, Rank, Source};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls
-/// with one segment each, a rank is never as many as 256 ahead of another.
-const CONFIRMED: u64 = 63;
-
 /// What a run moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
@@ -72,8 +68,6 @@ pub struct Executor<'p> {
     /// The first hop of the list that is not worked on yet.
     pub(super) next: u32,
     pub(super) window: u64,
-    /// Segments from one synchronous one to the next.
-    pub(super) every: u64,
     pub(super) bounds: Option<Bounds>,
     /// Scratch segments of one combination.
     pub(super) ring: u64,
@@ -133,7 +127,7 @@ impl<'p> Executor<'p> {
         peers.clear();
         peers.extend(program.connections.iter().map(|connection| {
             let counter = counts.counter(connection.peer, None);
-            Peer::new(connection, counter, |hop| streams[hop as usize].finished())
+            Peer::new(connection, counter, window, |hop| streams[hop as usize].finished())
         }));
         let mut executor = Self {
             program,
@@ -146,8 +140,6 @@ impl<'p> Executor<'p> {
             unfinished: 0,
             next: 0,
             window,
-            // Two confirmations may be outstanding, and a stream's one forced segment.
-            every: ((window - 1) / 2).clamp(1, CONFIRMED),
             bounds: pacing.flow.map(Bounds::new),
             ring,
             has_output,

@@ -6,11 +6,23 @@ use crate::schedule::Connection;
 /// Streams to one peer that never wait for one another: what a tree has at most, two halves in two directions.
 const STREAMS: usize = 4;
 
+/// Confirmations that may be outstanding: where segments go one way, and where they also come back. There a
+/// confirmation arrives behind what its sender has sent before, up to a window: with two of them a rank would wait for
+/// the other's data again and again while its own link is idle.
+const UNCONFIRMED: [u32; 2] = [2, 4];
+
+/// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls
+/// with one segment each, a rank is never as many as 256 ahead of another.
+const CONFIRMED: u64 = 63;
+
 /// The sends of a run to one peer.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
-    /// Synchronous sends under way.
+    /// Synchronous sends under way, and with how many of them sends wait.
     pub unconfirmed: u32,
+    most_unconfirmed: u32,
+    /// Segments from one synchronous one to the next.
+    pub every: u64,
     /// Where its segments are counted.
     pub counter: u32,
     /// The first unfinished sends of the list, or [`NONE`]: these never wait for one another.
@@ -22,9 +34,20 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// `finished`: of a hop.
-    pub fn new(connection: &Connection, counter: u32, finished: impl Fn(u32) -> bool) -> Self {
-        let mut peer = Self { unconfirmed: 0, counter, first: [NONE; STREAMS], next: 0, parked: Vec::new() };
+    /// `window`: segments of a stream that may be unreceived, at least 2; `finished`: of a hop.
+    pub fn new(connection: &Connection, counter: u32, window: u64, finished: impl Fn(u32) -> bool) -> Self {
+        let is_two_way = !connection.sends.is_empty() && !connection.receives.is_empty();
+        let most_unconfirmed = UNCONFIRMED[usize::from(is_two_way)].min((window - 1).clamp(2, 4) as u32);
+        let mut peer = Self {
+            unconfirmed: 0,
+            most_unconfirmed,
+            // So many confirmations may be outstanding, and a stream's one forced segment.
+            every: ((window - 1) / u64::from(most_unconfirmed)).clamp(1, CONFIRMED),
+            counter,
+            first: [NONE; STREAMS],
+            next: 0,
+            parked: Vec::new(),
+        };
         for at in 0..STREAMS {
             peer.first[at] = peer.following(connection, &finished);
         }
@@ -39,10 +62,16 @@ impl Peer {
         hop
     }
 
+    /// Whether sends need not wait for a confirmation.
+    #[inline]
+    pub fn is_confirmed(&self) -> bool {
+        self.unconfirmed < self.most_unconfirmed
+    }
+
     /// Whether `hop`, one of its sends, may start a segment; `is_idle`: nothing of it is under way.
     #[inline]
     pub fn has_credit(&self, hop: u32, is_idle: bool) -> bool {
-        self.unconfirmed < 2 || is_idle && self.first.contains(&hop)
+        self.is_confirmed() || is_idle && self.first.contains(&hop)
     }
 
     /// Takes note that `hop` has finished; the send that takes its place among the first, or [`NONE`].

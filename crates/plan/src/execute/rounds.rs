@@ -118,11 +118,11 @@ impl Executor<'_> {
                 return rounds;
             }
             let peer = &self.peers[stream.connection as usize];
-            if peer.unconfirmed >= 2 {
+            if !peer.is_confirmed() {
                 return 0;
             }
             let of_peer = hops.iter().filter(|&&h| self.streams[h as usize].connection == stream.connection).count();
-            let credit = self.counts.unconfirmed([stream.counter, peer.counter], self.every, of_peer as u64);
+            let credit = self.counts.unconfirmed([stream.counter, peer.counter], peer.every, of_peer as u64);
             rounds.min(credit)
         })
     }

@@ -85,11 +85,11 @@ impl Executor<'_> {
                     self.counts.confirm(counters);
                     (stream.alike(first, most, bounds.room()), Synchronous::All)
                 }
-                _ if peer.unconfirmed >= 2 => {
+                _ if !peer.is_confirmed() => {
                     self.counts.confirm(counters);
                     (1, Synchronous::Last)
                 }
-                _ => match self.counts.spend(counters, self.every, most) {
+                _ => match self.counts.spend(counters, peer.every, most) {
                     (count, true) => (count, Synchronous::Last),
                     (count, false) => (count, Synchronous::None),
                 },
@@ -104,7 +104,7 @@ impl Executor<'_> {
                 }
                 Synchronous::All => peer.unconfirmed += count as u32,
             }
-            let has_credit = peer.unconfirmed < 2;
+            let has_credit = peer.is_confirmed();
             let posted = stream.posted;
             let (start, units) = stream.segments_between(first, posted);
             if let Some(bounds) = &mut self.bounds {

@@ -61,8 +61,8 @@ pub(super) struct Stream {
     pub quiet: u64,
     /// Of a send: of several that are ready the lowest goes first.
     pub turn: u32,
-    /// Segments that were sent synchronously for the sake of credit and are under way: at most two.
-    pub unconfirmed: [Option<u64>; 2],
+    /// Segments that were sent synchronously for the sake of credit and are under way.
+    pub unconfirmed: [Option<u64>; 4],
     /// Where what is received or copied goes.
     pub region: Region,
     /// Of a combination whose result is wanted in another region than its units are of: how far on, modulo 2⁶⁴.
@@ -126,7 +126,7 @@ impl Stream {
             done: 0,
             quiet: 0,
             turn: hop.turn,
-            unconfirmed: [None; 2],
+            unconfirmed: [None; 4],
             region: result_of(hop.parts.space),
             moved: 0,
             is_direct: false,
@@ -214,8 +214,10 @@ impl Stream {
     /// Takes note that the last segment posted must be confirmed.
     #[inline]
     pub fn expect_confirmation(&mut self) {
-        let free = usize::from(self.unconfirmed[0].is_some());
-        self.unconfirmed[free] = Some(self.posted - 1);
+        // There are never more ([`super::peer::Peer::is_confirmed`]).
+        if let Some(free) = self.unconfirmed.iter_mut().find(|segment| segment.is_none()) {
+            *free = Some(self.posted - 1);
+        }
     }
 
     /// How many of the confirmations that were waited for have come, by the segments that are done.
@@ -223,7 +225,8 @@ impl Stream {
     pub fn confirmed(&mut self) -> u32 {
         let mut confirmed = 0;
         while self.unconfirmed[0].is_some_and(|segment| segment < self.done) {
-            self.unconfirmed = [self.unconfirmed[1], None];
+            self.unconfirmed.rotate_left(1);
+            self.unconfirmed[3] = None;
             confirmed += 1;
         }
         confirmed
