@@ -10,6 +10,7 @@
 //!
 //! A program may load a driver at any time, so the process's list of libraries is looked at again when it has grown.
 
+use crate::real::loaded::function;
 use parking_lot::RwLock;
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::path::Path;
@@ -97,15 +98,6 @@ fn libraries_loaded() -> u64 {
     // SAFETY: the function does as the C library expects, and ends at the first library.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut loaded).cast()) };
     loaded
-}
-
-/// The address of a function in a library that the process has loaded already; null if there is none.
-fn function(library: &CStr, name: &CStr) -> *mut c_void {
-    // SAFETY: plain calls of the loader. The handle is never closed, so that the function stays.
-    unsafe {
-        let handle = libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if handle.is_null() { handle } else { libc::dlsym(handle, name.as_ptr()) }
-    }
 }
 
 fn ask(address: *mut c_void) -> Option<Ask> {

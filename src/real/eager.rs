@@ -7,13 +7,15 @@
 //!                         unless the device is built for UCX alone, which then decides there too (Debian's 4.0.2)
 //!   MPICH, ch3            its own limit between nodes
 //! ```
-//! MPI tells nothing of the libraries below it: `nagare tune` measures what they do (docs/profiles.md). No plan needs
-//! it: there, and over adapters with RDMA, a longer message goes in one copy, or without one, once its receive is
-//! posted, which Nagare does ahead. Only over MPI's own TCP do segments stay below the limit.
+//! MPI tells nothing of the libraries below it: `nagare tune` measures what they do (docs/profiles.md). Over adapters
+//! with RDMA no plan needs it: a longer message goes in one copy, or without one, once its receive is posted, which
+//! Nagare does ahead. Over TCP it asks, and the answer waits behind what its sender sends: there segments stay below the
+//! limit of MPI's own TCP, and as short as UCX's version wants them.
 
 use super::cvar::Variables;
-use super::transport;
+use super::{loaded, transport};
 use crate::real::Real;
+use std::ffi::{c_uint, c_void};
 use std::fmt::{Display, Formatter, Result};
 
 /// Room for the library's own header in an eager message, bytes; 56 and 80 have been seen.
@@ -29,6 +31,12 @@ const BELOW: u32 = u32::MAX;
 /// The longest message where no limit matters, bytes.
 pub const FREE: u32 = 1 << 20;
 
+/// The longest segments over UCX's TCP, bytes. Before version 1.16 it asks from 8 KiB on: pipelines of 16 KiB take no
+/// longer than those of 8, those of 64 and more up to 1.9 times as long. Since then it asks from 259 131 on, but of
+/// segments over 64 KiB a window has too few where both ends send (docs/profiles.md).
+const BEFORE_UCX_1_16: u32 = 16 << 10;
+const SINCE_UCX_1_16: u32 = 64 << 10;
+
 /// Limits of one process, in bytes of user data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EagerLimits {
@@ -36,15 +44,17 @@ pub struct EagerLimits {
     pub local: u32,
     /// To ranks of other nodes.
     pub remote: u32,
+    /// The longest message to ranks of other nodes that a library below MPI carries well if it goes over TCP.
+    pub over_tcp: u32,
 }
 
 impl EagerLimits {
     /// Where the library does not tell.
-    pub const UNKNOWN: Self = Self { local: UNKNOWN, remote: UNKNOWN };
+    pub const UNKNOWN: Self = Self { local: UNKNOWN, remote: UNKNOWN, over_tcp: FREE };
 
     /// The longest message to ranks of other nodes that the transport carries well.
     pub fn message(&self) -> u32 {
-        self.remote.min(FREE)
+        self.remote.min(self.over_tcp).min(FREE)
     }
 
     /// Both, local first: `None` where MPI cannot tell.
@@ -82,7 +92,31 @@ pub fn limits(real: &Real) -> EagerLimits {
             Some(_) => BELOW,
             None => UNKNOWN,
         },
+        // Only where it is in use: the loader would look for a library that the process does not have.
+        over_tcp: component.filter(|name| name.contains("ucx")).and_then(|_| ucx()).map_or(FREE, over_ucx),
     }
+}
+
+/// The longest message over UCX's TCP, by UCX's version.
+fn over_ucx(version: (c_uint, c_uint)) -> u32 {
+    if version < (1, 16) { BEFORE_UCX_1_16 } else { SINCE_UCX_1_16 }
+}
+
+/// Major and minor version of UCX, which the process has loaded.
+fn ucx() -> Option<(c_uint, c_uint)> {
+    type Version = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
+    let address = loaded::function(c"libucp.so.0", c"ucp_get_version");
+    if address.is_null() {
+        return None;
+    }
+    let (mut major, mut minor, mut release) = (0, 0, 0);
+    // SAFETY: UCX's function of that name, which has had this signature since its first release and writes three
+    // numbers.
+    unsafe {
+        let version = std::mem::transmute::<*mut c_void, Version>(address);
+        version(&raw mut major, &raw mut minor, &raw mut release);
+    }
+    Some((major, minor))
 }
 
 /// What carries messages within a node.
@@ -131,10 +165,18 @@ mod tests {
 
     #[test]
     fn what_a_library_below_decides_bounds_no_message() {
-        let limits = EagerLimits { local: 3840, remote: BELOW };
+        let limits = EagerLimits { local: 3840, remote: BELOW, over_tcp: FREE };
         assert_eq!((limits.message(), limits.told()), (FREE, [Some(3840), None]));
         assert_eq!(limits.to_string(), "up to 3840 bytes within a node, not known between nodes");
-        let over_tcp = EagerLimits { local: BELOW, remote: 65280 };
+        let over_tcp = EagerLimits { local: BELOW, remote: 65280, over_tcp: FREE };
         assert_eq!((over_tcp.message(), over_tcp.told()), (65280, [None, Some(65280)]));
+    }
+
+    #[test]
+    fn the_version_of_ucx_bounds_messages_over_tcp() {
+        for (version, message) in [((1, 13), 16 << 10), ((1, 15), 16 << 10), ((1, 16), 64 << 10), ((2, 0), 64 << 10)] {
+            let limits = EagerLimits { local: BELOW, remote: BELOW, over_tcp: over_ucx(version) };
+            assert_eq!((limits.message(), limits.told()), (message, [None, None]), "{version:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod eager;
 mod functions;
 pub mod handles;
 mod library;
+pub mod loaded;
 pub mod others;
 #[cfg(mpi_family = "openmpi")]
 pub mod pmix;

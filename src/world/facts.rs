@@ -39,6 +39,8 @@ pub struct Facts {
     /// ([`EagerLimits`](crate::real::eager::EagerLimits)).
     eager_local: u32,
     eager_remote: u32,
+    /// Longest message over TCP, likewise.
+    over_tcp: u32,
     /// Number of levels.
     levels: u32,
     /// Whether this rank is without a usable configuration.

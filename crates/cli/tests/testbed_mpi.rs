@@ -157,6 +157,40 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
     }
 }
 
+/// Over TCP, UCX before version 1.16, which Debian's MPICH has, asks before it sends more than 8 KiB: there segments are
+/// of at most 16 KiB. Over Open MPI's own TCP, which sends 64 KiB unasked, long vectors are cut into longer ones.
+#[test]
+fn segments_are_as_long_as_the_transport_likes() {
+    let Some(bed) = Bed::up("tree8", "segments") else { return };
+    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let file = bed.file();
+    for (mpi, compiler) in MPIS {
+        if !has(compiler) || !libraries.join(mpi).join("release/libnagare.so").is_file() {
+            eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+            continue;
+        }
+        let program = compiled(&bed, "tests/programs/shown.c", mpi, compiler);
+        let said = bed.path(mpi);
+        let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
+        let mut job = nagare(&[&options[..], &[program.to_str().unwrap()]].concat());
+        job.arg(&said).arg("bcast:16384").env("NAGARE_LEARN", "off").env_remove("NAGARE_TOPOLOGY");
+        let mut job = job.stdout(Stdio::null()).spawn().unwrap();
+        let told = said.with_extension("0");
+        let run: serde_json::Value = until("description", || {
+            let text = std::fs::read_to_string(&told).ok()?;
+            serde_json::from_str(text.splitn(4, ' ').last()?).ok()
+        });
+        // MPICH may hang in MPI_Finalize, as above.
+        if mpi == "mpich" {
+            assert!(Command::new("kill").arg(job.id().to_string()).status().unwrap().success());
+        }
+        job.wait().unwrap();
+        let sizes = run["by_size"]["allreduce"].as_array().unwrap();
+        let longest = sizes.iter().filter_map(|size| size["segment"].as_u64()).max().unwrap();
+        assert_eq!(longest <= 16 << 10, mpi == "mpich", "{mpi}: {sizes:#?}");
+    }
+}
+
 /// Who has the library on eight hosts: as a rule every rank knows it of every other. A PMIx client that fetches the
 /// keys of other hosts when they are asked for knows nothing of their ranks, and takes none for one without the
 /// library.

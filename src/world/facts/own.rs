@@ -42,6 +42,7 @@ pub(super) fn facts(
         core: place.core.or(bound.map(|b| u64::from(b.core))).unwrap_or(0),
         eager_local: limits.local,
         eager_remote: limits.remote,
+        over_tcp: limits.over_tcp,
         levels: place.groups.len().min(MAX_LEVELS) as u32,
         problem: u16::from(!usable),
         strict: u16::from(setup.config.strict),

@@ -1,7 +1,7 @@
 //! What the ranks of a communicator know of each other, made from the facts of all.
 
 use super::Facts;
-use crate::real::eager::{EagerLimits, UNKNOWN};
+use crate::real::eager::{EagerLimits, FREE, UNKNOWN};
 use crate::real::{Real, transport};
 use crate::transport::tags::Tags;
 use crate::world::disagreement::Disagreement;
@@ -71,7 +71,8 @@ impl SharedFacts {
             return Err(Disagreement::Profile(problem.clone()));
         }
         let least = |limit: &dyn Fn(&Facts) -> u32| ranks.iter().map(limit).min().unwrap_or(UNKNOWN);
-        let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote) };
+        let over_tcp = if transport == Some(Transport::Rdma) { FREE } else { least(&|f| f.over_tcp) };
+        let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote), over_tcp };
         let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
         let lossless = transport.is_some_and(Transport::is_lossless);
         // See `nagare_plan::stock`.
