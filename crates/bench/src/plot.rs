@@ -116,8 +116,9 @@ fn curves(cells: &[&Cell]) -> Vec<Curve> {
     let mut curves: Vec<Curve> = forced.map(|(name, colour)| curve(name, name, colour, 1.5, "none")).collect();
     let limits = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.limit?)));
     curves.push(Curve { name: LIMIT.to_owned(), colour: "#000000", stroke: (1.5, "6 4"), points: limits.collect() });
-    let best = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.best_forced_stock()?.median)));
-    let (name, stroke) = ("best forced stock".to_owned(), (3.0, "3 4"));
+    // Of its own choice too, which can be far faster than all it was told.
+    let best = cells.iter().filter_map(|cell| Some((cell.block as f64, cell.best_stock()?.median)));
+    let (name, stroke) = ("best stock".to_owned(), (3.0, "3 4"));
     curves.push(Curve { name, colour: "#555555", stroke, points: best.collect() });
     curves.push(curve(STOCK, "stock MPI", "#555555", 3.0, "none"));
     curves.push(curve(DEFAULT, "Nagare's default", "#0072b2", 3.0, "12 3"));
@@ -269,13 +270,13 @@ mod tests {
     fn the_best_of_what_stock_was_told_is_one_curve() {
         let (a, b) = (forced_stock("pipeline 8K"), forced_stock("chain 8K"));
         let times: [(u64, &[(&str, f64)]); 2] =
-            [(1024, &[(STOCK, 1e-3), (&a, 9e-4), (&b, 8e-4)]), (4096, &[(STOCK, 1e-3), (&a, 1e-3), (&b, 2e-3)])];
+            [(1024, &[(STOCK, 1e-3), (&a, 9e-4), (&b, 8e-4)]), (4096, &[(STOCK, 1e-3), (&a, 1e-2), (&b, 2e-2)])];
         let text = svg(&results(&times), Operation::Bcast).unwrap_or_default();
-        // 0.8 ms by one setting, 1 ms by the other: the latter as long as stock.
+        // 0.8 ms by one setting; then both take far longer than stock's own choice, which is the best.
         let (best, stock) = (points(&text, "stroke-dasharray=\"3 4\""), points(&text, "stroke-dasharray=\"none\""));
         assert_eq!((best.len(), best[1]), (2, stock[1]), "{text}");
         assert!(best[0].1 > stock[0].1, "{text}");
-        assert_eq!(text.matches("best forced stock").count(), 1);
+        assert_eq!(text.matches("best stock").count(), 1);
     }
 
     #[test]

@@ -25,16 +25,17 @@ pub fn timings(results: &Results) -> Grid {
     let header = header.chain(["which ran", "limit", "× stock"]).chain(searched.then_some("× best stock"));
     let header = header.chain(["of limit"]).map(str::to_owned).collect();
     let row = |cell: &Cell| {
-        let time = |name: &str| cell.timing(name).map(|timing| milliseconds(timing.median));
+        let time = |name: &str| cell.timing(name).map(spread);
         let (stock, best, default) = (cell.timing(STOCK), cell.best_stock(), cell.timing(DEFAULT));
         let mark = if cell.cpu_bound { " *" } else { "" };
         let times = |other: Option<&Timing>| Some(format!("{:.2}", other?.median / default?.median));
+        let is_stock_s = default.is_some_and(|timing| without_reasons(&timing.ran) == STOCK);
         let mut row = vec![Some(cell.collective.to_string()), Some(size(cell)), time(STOCK)];
         row.extend(searched.then(|| best.map(best_stock)));
         row.extend(ours.iter().map(|name| time(name)));
         row.push(default.map(|timing| without_reasons(&timing.ran)));
         row.push(cell.limit.map(|limit| milliseconds(limit) + mark));
-        row.push(times(stock));
+        row.push(times(stock).map(|times| if is_stock_s { times + " =" } else { times }));
         row.extend(searched.then(|| times(best)));
         // Of what Nagare leaves alone, the library's share is told.
         row.push(cell.limit.zip(default.or(stock)).map(|(limit, timing)| percent(limit / timing.median)));
@@ -75,6 +76,22 @@ pub fn root(results: &Results) -> String {
     }
 }
 
+/// The median, with the quartiles where these are far apart.
+fn spread(timing: &Timing) -> String {
+    let median = milliseconds(timing.median);
+    if is_spread(timing) {
+        let [first, third] = [timing.quartile1, timing.quartile3].map(milliseconds);
+        format!("{median} ({first}–{third})")
+    } else {
+        median
+    }
+}
+
+/// Whether iterations had two modes or more: the median alone would say little then.
+fn is_spread(timing: &Timing) -> bool {
+    timing.quartile3 >= 2.0 * timing.quartile1
+}
+
 /// Its time and what it is.
 fn best_stock(best: &Timing) -> String {
     format!("{} {}", milliseconds(best.median), best.forced_stock().unwrap_or("its own choice"))
@@ -107,10 +124,37 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nagare_bench::operation::Operation;
 
     #[test]
     fn three_digits() {
         let shown = [0.0000123, 0.00123, 0.0123, 0.0999, 0.123, 1.2345].map(milliseconds);
         assert_eq!(shown, ["0.012", "1.23", "12.3", "99.9", "123", "1234"]);
+    }
+
+    /// Calls that take 23 or 250 ms by chance, on both sides.
+    #[test]
+    fn two_modes_and_what_is_the_library_s_on_both_sides_are_seen() {
+        let timing = |configuration: &str, ran: &str, [quartile1, median, quartile3]: [f64; 3]| Timing {
+            configuration: configuration.into(),
+            ran: ran.into(),
+            iterations: 15,
+            median,
+            quartile1,
+            quartile3,
+            fastest: quartile1,
+        };
+        let row = |ran: &str, default: [f64; 3]| {
+            let cell = Cell {
+                timings: vec![timing(STOCK, STOCK, [0.0228, 0.24, 0.252]), timing(DEFAULT, ran, default)],
+                ..Cell::new(Operation::Alltoall, 65536, 4096)
+            };
+            let text = timings(&Results { cells: vec![cell], ..Results::default() }).markdown();
+            text.lines().last().expect("a row").to_owned()
+        };
+        let both = row("stock (below threshold)", [0.0228, 0.0249, 0.255]);
+        assert!(both.contains("| 240 (22.8–252) | 24.9 (22.8–255) | stock | - | 9.64 = |"), "{both}");
+        let ours = row("two_level_ring", [0.0245, 0.0249, 0.0251]);
+        assert!(ours.contains("| 240 (22.8–252) | 24.9 | two_level_ring | - | 9.64 |"), "{ours}");
     }
 }

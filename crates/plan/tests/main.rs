@@ -4,6 +4,7 @@
 mod adapters;
 mod aggregated;
 mod between_nodes;
+mod bine;
 mod contention_free;
 mod copies;
 mod cost;

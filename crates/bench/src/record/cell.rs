@@ -115,15 +115,10 @@ impl Cell {
         }
     }
 
-    /// The fastest setting that the library was told, by its median.
-    pub fn best_forced_stock(&self) -> Option<&Timing> {
-        let forced = self.timings.iter().filter(|timing| timing.forced_stock().is_some());
-        forced.min_by(|a, b| a.median.total_cmp(&b.median))
-    }
-
     /// The fastest of the library's own choice and of all it was told; `None` if it was told nothing.
     pub fn best_stock(&self) -> Option<&Timing> {
-        let forced = self.best_forced_stock()?;
+        let forced = self.timings.iter().filter(|timing| timing.forced_stock().is_some());
+        let forced = forced.min_by(|a, b| a.median.total_cmp(&b.median))?;
         let own = self.timing(STOCK).filter(|own| own.median <= forced.median);
         Some(own.unwrap_or(forced))
     }

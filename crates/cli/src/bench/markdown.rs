@@ -1,6 +1,6 @@
 //! `nagare bench table`: results as Markdown.
 
-use super::outcome::disturbance;
+use super::outcome::{disturbance, draw};
 use crate::bench_compare::read;
 use crate::bench_table::{Grid, legend, network, numbers, root, series, suggestion, timings};
 use crate::output::{bytes, print};
@@ -8,7 +8,7 @@ use clap::Args;
 use nagare_bench::operation::Operation;
 use nagare_bench::record::{Cell, DEFAULT, Results, STOCK, Timing};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -19,6 +19,9 @@ pub struct TableArgs {
     /// Also show the plots, which are in DIR as seen from the page
     #[arg(long, value_name = "DIR")]
     plots: Option<String>,
+    /// Draw the plots again, each beside its run's file
+    #[arg(long)]
+    draw: bool,
     /// One table for all runs: how many times as fast as stock the default is
     #[arg(long, conflicts_with = "plots")]
     gains: bool,
@@ -30,6 +33,11 @@ pub struct TableArgs {
 /// Prints one section per file.
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let runs = args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<Results>>>()?;
+    if args.draw {
+        for (run, file) in runs.iter().zip(&args.files) {
+            draw(run, file.parent().unwrap_or(Path::new("")))?;
+        }
+    }
     if args.gains || args.best {
         print(&gains(&runs, args.best))?;
         return Ok(ExitCode::SUCCESS);

@@ -21,20 +21,25 @@ pub fn machine() -> String {
     format!("{cores} × {}, Linux {}", model.map_or("unknown processor", |(_, model)| model), kernel.trim())
 }
 
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+/// Writes the plots, one for each operation that was measured, into `out`; how many there are.
+pub fn draw(results: &Results, out: &Path) -> anyhow::Result<usize> {
+    let plots = Operation::ALL.into_iter().filter_map(|operation| Some((operation, svg(results, operation)?)));
+    let mut count = 0;
+    for (operation, text) in plots {
+        write(&out.join(format!("{}-{operation}.svg", results.name)), &text)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
 /// Files and tables.
 pub fn finish(results: &Results, out: &Path) -> anyhow::Result<()> {
-    let write = |file: String, text: String| {
-        let path = out.join(file);
-        fs::write(&path, text).with_context(|| path.display().to_string())
-    };
-    write(format!("{}.json", results.name), results.to_lines()?)?;
-    let mut plots = 0;
-    for operation in Operation::ALL {
-        if let Some(text) = svg(results, operation) {
-            write(format!("{}-{operation}.svg", results.name), text)?;
-            plots += 1;
-        }
-    }
+    write(&out.join(format!("{}.json", results.name)), &results.to_lines()?)?;
+    let plots = draw(results, out)?;
     let Results { fabric, map, machine, job, name, .. } = results;
     let nagare = job.nagare.as_deref().map_or("without Nagare".to_owned(), |version| format!("Nagare {version}"));
     let congestion = job.congestion.as_deref().unwrap_or("unknown");

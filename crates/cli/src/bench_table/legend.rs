@@ -1,9 +1,9 @@
 //! What is said below a table: what its columns are, and what in it is not as it should be.
 
-use super::{milliseconds, size};
+use super::{is_spread, milliseconds, size, without_reasons};
 use nagare_bench::guidelines::{Violation, violations};
 use nagare_bench::operation::Operation;
-use nagare_bench::record::{DEFAULT, Results, STOCK};
+use nagare_bench::record::{Cell, DEFAULT, Results, STOCK};
 use nagare_plan::algorithm::Algorithm;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,14 @@ pub fn legend(results: &Results) -> String {
          stock\n\
          where Nagare has none.\n"
             .to_owned();
+    let shown = |cell: &Cell| cell.timings.iter().any(|timing| timing.forced_stock().is_none() && is_spread(timing));
+    if results.cells.iter().any(shown) {
+        text += "Quartiles in brackets where the upper one is at least twice the lower one.\n";
+    }
+    let is_stock_s = |cell: &Cell| cell.timing(DEFAULT).is_some_and(|timing| without_reasons(&timing.ran) == STOCK);
+    if results.cells.iter().any(is_stock_s) {
+        text += "= where the library ran on both sides: how far figures tell.\n";
+    }
     if results.cells.iter().any(|cell| cell.oracle.is_some()) {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
     }
@@ -69,7 +77,7 @@ fn strays(results: &Results) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nagare_bench::record::{Cell, Timing};
+    use nagare_bench::record::Timing;
 
     fn timing(configuration: &str, ran: &str, seconds: f64) -> Timing {
         Timing {
