@@ -9,8 +9,8 @@
 //! ```
 //! MPI tells nothing of the libraries below it: `nagare tune` measures what they do (docs/profiles.md). Over adapters
 //! with RDMA no plan needs it: a longer message goes in one copy, or without one, once its receive is posted, which
-//! Nagare does ahead. Over TCP it asks, and the answer waits behind what its sender sends: there segments stay below the
-//! limit of MPI's own TCP, and as short as UCX's version wants them.
+//! Nagare does ahead. Over TCP the library asks, and the answer waits behind what its sender sends: segments stay below
+//! the limit of MPI's own TCP, and over UCX's as short as its version wants them.
 
 use super::cvar::Variables;
 use super::{loaded, transport};
@@ -31,8 +31,8 @@ const BELOW: u32 = u32::MAX;
 /// The longest message where no limit matters, bytes.
 pub const FREE: u32 = 1 << 20;
 
-/// The longest segments over UCX's TCP, bytes. Before version 1.16 it asks from 8 KiB on: pipelines of 16 KiB take no
-/// longer than those of 8, those of 64 and more up to 1.9 times as long. Since then it asks from 259 131 on, but of
+/// The longest segments over UCX's TCP, bytes. Before version 1.16 UCX asks from 8 KiB on: pipelines of 16 KiB take no
+/// longer than those of 8, those of 64 and more up to 1.9 times as long. Since then UCX asks from 259 131 on, but of
 /// segments over 64 KiB a window has too few where both ends send (docs/profiles.md).
 const BEFORE_UCX_1_16: u32 = 16 << 10;
 const SINCE_UCX_1_16: u32 = 64 << 10;
@@ -92,7 +92,7 @@ pub fn limits(real: &Real) -> EagerLimits {
             Some(_) => BELOW,
             None => UNKNOWN,
         },
-        // Only where it is in use: the loader would look for a library that the process does not have.
+        // Only where MPI is built for UCX: the loader would look for a library that the process does not have.
         over_tcp: component.filter(|name| name.contains("ucx")).and_then(|_| ucx()).map_or(FREE, over_ucx),
     }
 }

@@ -41,6 +41,8 @@ pub struct Facts {
     eager_remote: u32,
     /// Longest message over TCP, likewise.
     over_tcp: u32,
+    /// Nothing: no byte of this may be padding.
+    reserved: u32,
     /// Number of levels.
     levels: u32,
     /// Whether this rank is without a usable configuration.
@@ -60,6 +62,9 @@ pub struct Facts {
     /// Of messages between nodes.
     machine: Said,
 }
+
+/// The fields and nothing else: padding would be sent as bytes that nobody wrote.
+const _: () = assert!(size_of::<Facts>() == (6 + MAX_LEVELS) * 8 + 6 * 4 + 6 * 2 + size_of::<Said>());
 
 const REPORT: u16 = 1;
 const WATCH: u16 = 2;

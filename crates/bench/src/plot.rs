@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_what_stock_was_told_is_one_curve() {
+    fn the_best_of_stock_is_one_curve() {
         let (a, b) = (forced_stock("pipeline 8K"), forced_stock("chain 8K"));
         let times: [(u64, &[(&str, f64)]); 2] =
             [(1024, &[(STOCK, 1e-3), (&a, 9e-4), (&b, 8e-4)]), (4096, &[(STOCK, 1e-3), (&a, 1e-2), (&b, 2e-2)])];

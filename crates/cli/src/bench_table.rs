@@ -87,7 +87,7 @@ fn spread(timing: &Timing) -> String {
     }
 }
 
-/// Whether iterations had two modes or more: the median alone would say little then.
+/// Whether the median alone says little, as of iterations with two modes.
 fn is_spread(timing: &Timing) -> bool {
     timing.quartile3 >= 2.0 * timing.quartile1
 }

@@ -73,7 +73,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         None => config.rules.clone(),
     };
     let library: Library = args.library.into();
-    // Of what is beside Open MPI only its own TCP has a limit, and with it segments.
+    // What Open MPI sends both ways at the same time is bounded over its own TCP, by the limit of segments.
     let over_tcp = library != Library::Mpich && args.segment <= EAGER;
     let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
     let options = config.options(args.ranks.lossless);

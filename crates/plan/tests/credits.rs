@@ -177,3 +177,19 @@ fn where_both_send_a_quarter_of_the_window_is_confirmed_at_a_time() {
     assert_eq!(synchronous(true), (4, 40), "four groups of ten");
     assert_eq!(synchronous(false), (2, 40), "two of twenty");
 }
+
+/// Calls in which nothing comes back leave up to half a window; the call after them goes both ways.
+#[test]
+fn a_window_holds_where_calls_one_way_come_before_one_both_ways() {
+    for window in 2..=130 {
+        let ahead = |calls: usize| {
+            let mut pair = Pair { pacing: Pacing { window, ..Pair::PACING }, ..Pair::new() };
+            // Of two units rank 0 sends one. A call that waits for its confirmation does not end.
+            let all_end = (0..calls).all(|_| pair.call(0, &halves(0, false), 2));
+            assert!(!all_end || !pair.call(0, &halves(0, true), 2000));
+            all_end.then(|| pair.waiting() as u64)
+        };
+        let most = (0..window as usize).map_while(ahead).max().unwrap();
+        assert!(most <= window && most * 2 >= window, "window {window}: {most} segments wait");
+    }
+}

@@ -43,6 +43,7 @@ pub(super) fn facts(
         eager_local: limits.local,
         eager_remote: limits.remote,
         over_tcp: limits.over_tcp,
+        reserved: 0,
         levels: place.groups.len().min(MAX_LEVELS) as u32,
         problem: u16::from(!usable),
         strict: u16::from(setup.config.strict),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct SharedFacts {
     /// Where they are.
     pub topology: Arc<Topology>,
-    /// The largest messages that are eager between all of them.
+    /// The largest messages that are eager between all of them, and that are carried well over TCP.
     pub eager: EagerLimits,
     /// How their messages are told apart.
     pub tags: Tags,

@@ -61,6 +61,11 @@ impl Counts {
         counter
     }
 
+    /// Segments that are counted there.
+    pub fn sent(&self, counter: u32) -> u64 {
+        self.sent[counter as usize]
+    }
+
     /// Counts segments in both, at most so many, up to one that must be synchronous, one in `every` of either; how many
     /// these are, and whether the last of them is that one.
     #[inline]

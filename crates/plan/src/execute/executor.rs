@@ -8,13 +8,14 @@
 //! are. Segments that follow one another, with nothing to be decided between them, are started together.
 //!
 //! **Credits.** A send of a small segment completes before the receiver has asked for it, so completion alone bounds
-//! nothing. On each stream the executor sends one segment per half window synchronously, or per quarter where the
-//! peer sends too, and with two or four of these unfinished the stream waits: at most a window of it is unreceived. The same holds for all streams to one peer
-//! together (a ring has many, each short), except that a stream with nothing under way may still send one segment,
-//! synchronously: two streams never wait for one another. [`Credits`] carries the counts from call to call, so that
-//! many short calls are bounded as one long call is. What a peer sends in a call shows that it has begun it, and so has
-//! received everything of the calls before: that confirms them, so that short calls in which both send need no
-//! synchronous segment. A send without credit is parked with its peer until a confirmation comes.
+//! nothing. On each stream the executor sends one segment per half window synchronously, or per quarter where the peer
+//! sends too, and with two or four of these unfinished the stream waits: at most a window of it is unreceived. The same
+//! holds for all streams to one peer together (a ring has many, each short), except that a stream with nothing under
+//! way may still send one segment, synchronously: two streams never wait for one another. [`Credits`] carries the
+//! counts from call to call, so that many short calls are bounded as one long call is. What a peer sends in a call
+//! shows that it has begun it, and so has received everything of the calls before: that confirms them, so that short
+//! calls in which both send need no synchronous segment. A send without credit is parked with its peer until a
+//! confirmation comes.
 //!
 //! **Flow.** An exchange has many streams, each short, and [`crate::schedule::Flow`] bounds what they have under way
 //! together: the executor sends segments synchronously, so that their completion shows that they have left the network,
@@ -127,7 +128,9 @@ impl<'p> Executor<'p> {
         peers.clear();
         peers.extend(program.connections.iter().map(|connection| {
             let counter = counts.counter(connection.peer, None);
-            Peer::new(connection, counter, window, |hop| streams[hop as usize].finished())
+            let mut peer = Peer::new(connection, counter, window, |hop| streams[hop as usize].finished());
+            peer.carry(counts.sent(counter));
+            peer
         }));
         let mut executor = Self {
             program,

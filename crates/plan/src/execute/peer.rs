@@ -9,7 +9,8 @@ const STREAMS: usize = 4;
 /// Confirmations that may be outstanding: where segments go one way, and where they also come back. There a
 /// confirmation arrives behind what its sender has sent before, up to a window: with two of them a rank would wait for
 /// the other's data again and again while its own link is idle.
-const UNCONFIRMED: [u32; 2] = [2, 4];
+const UNCONFIRMED: [u32; 2] = [2, MOST_UNCONFIRMED as u32];
+pub(super) const MOST_UNCONFIRMED: usize = 4;
 
 /// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls
 /// with one segment each, a rank is never as many as 256 ahead of another.
@@ -18,8 +19,9 @@ const CONFIRMED: u64 = 63;
 /// The sends of a run to one peer.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
-    /// Synchronous sends under way, and with how many of them sends wait.
+    /// Synchronous sends under way.
     pub unconfirmed: u32,
+    /// With how many of these sends wait.
     most_unconfirmed: u32,
     /// Segments from one synchronous one to the next.
     pub every: u64,
@@ -60,6 +62,13 @@ impl Peer {
         let (passed, hop) = found.map_or((connection.sends.len() - self.next, NONE), |(at, &hop)| (at + 1, hop));
         self.next += passed;
         hop
+    }
+
+    /// Takes note of segments that calls before this one have sent, in all or by one of its streams, and that may be
+    /// unreceived: calls in which nothing came back leave up to half a window.
+    pub fn carry(&mut self, sent: u64) {
+        let groups = (sent / self.every).min(2) as u32;
+        self.most_unconfirmed = self.most_unconfirmed.min(MOST_UNCONFIRMED as u32 - groups);
     }
 
     /// Whether sends need not wait for a confirmation.

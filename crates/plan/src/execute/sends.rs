@@ -157,6 +157,7 @@ impl Executor<'_> {
         let Hop { peer, tag, .. } = *self.hop(hop);
         let stream = &mut self.streams[hop as usize];
         stream.counter = self.counts.counter(peer, Some(tag));
+        self.peers[stream.connection as usize].carry(self.counts.sent(stream.counter));
         transport.open(hop, peer, stream.label(tag));
     }
 

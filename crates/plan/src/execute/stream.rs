@@ -1,5 +1,6 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
+use super::peer::MOST_UNCONFIRMED;
 use super::transport::{Label, Place, Region};
 use crate::schedule::{Action, Dependencies, Hop, Source, Space};
 
@@ -62,7 +63,7 @@ pub(super) struct Stream {
     /// Of a send: of several that are ready the lowest goes first.
     pub turn: u32,
     /// Segments that were sent synchronously for the sake of credit and are under way.
-    pub unconfirmed: [Option<u64>; 4],
+    pub unconfirmed: [Option<u64>; MOST_UNCONFIRMED],
     /// Where what is received or copied goes.
     pub region: Region,
     /// Of a combination whose result is wanted in another region than its units are of: how far on, modulo 2⁶⁴.
@@ -126,7 +127,7 @@ impl Stream {
             done: 0,
             quiet: 0,
             turn: hop.turn,
-            unconfirmed: [None; 4],
+            unconfirmed: [None; MOST_UNCONFIRMED],
             region: result_of(hop.parts.space),
             moved: 0,
             is_direct: false,
@@ -214,7 +215,8 @@ impl Stream {
     /// Takes note that the last segment posted must be confirmed.
     #[inline]
     pub fn expect_confirmation(&mut self) {
-        // There are never more ([`super::peer::Peer::is_confirmed`]).
+        // There are never more: a stream sends one more only if it has none, or the peer has fewer.
+        debug_assert!(self.unconfirmed.contains(&None), "a confirmation would be lost");
         if let Some(free) = self.unconfirmed.iter_mut().find(|segment| segment.is_none()) {
             *free = Some(self.posted - 1);
         }
@@ -226,7 +228,7 @@ impl Stream {
         let mut confirmed = 0;
         while self.unconfirmed[0].is_some_and(|segment| segment < self.done) {
             self.unconfirmed.rotate_left(1);
-            self.unconfirmed[3] = None;
+            self.unconfirmed[MOST_UNCONFIRMED - 1] = None;
             confirmed += 1;
         }
         confirmed
