@@ -1,6 +1,6 @@
 //! The sends of a run to one peer, and which of them may start.
 
-use super::stream::NONE;
+use super::stream::{MOST_UNCONFIRMED, NONE};
 use crate::schedule::Connection;
 
 /// Streams to one peer that never wait for one another: what a tree has at most, two halves in two directions.
@@ -10,7 +10,6 @@ const STREAMS: usize = 4;
 /// confirmation arrives behind what its sender has sent before, up to a window: with two of them a rank would wait for
 /// the other's data again and again while its own link is idle.
 const UNCONFIRMED: [u32; 2] = [2, MOST_UNCONFIRMED as u32];
-pub(super) const MOST_UNCONFIRMED: usize = 4;
 
 /// Segments from one synchronous one to the next, at most, unless the peer has received what lies between: of calls
 /// with one segment each, a rank is never as many as 256 ahead of another.

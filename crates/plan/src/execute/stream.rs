@@ -1,11 +1,13 @@
 //! The progress of one hop: its units, cut into segments that are started, arrive and are done in order.
 
-use super::peer::MOST_UNCONFIRMED;
 use super::transport::{Label, Place, Region};
 use crate::schedule::{Action, Dependencies, Hop, Source, Space};
 
 /// No hop, no segment.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// Segments that a stream may have sent synchronously for the sake of credit and not seen confirmed.
+pub(super) const MOST_UNCONFIRMED: usize = 4;
 
 /// What kind of hop it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
