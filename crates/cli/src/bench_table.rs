@@ -29,13 +29,12 @@ pub fn timings(results: &Results) -> Grid {
         let (stock, best, default) = (cell.timing(STOCK), cell.best_stock(), cell.timing(DEFAULT));
         let mark = if cell.cpu_bound { " *" } else { "" };
         let times = |other: Option<&Timing>| Some(format!("{:.2}", other?.median / default?.median));
-        let is_stock_s = default.is_some_and(|timing| without_reasons(&timing.ran) == STOCK);
         let mut row = vec![Some(cell.collective.to_string()), Some(size(cell)), time(STOCK)];
         row.extend(searched.then(|| best.map(best_stock)));
         row.extend(ours.iter().map(|name| time(name)));
         row.push(default.map(|timing| without_reasons(&timing.ran)));
         row.push(cell.limit.map(|limit| milliseconds(limit) + mark));
-        row.push(times(stock).map(|times| if is_stock_s { times + " =" } else { times }));
+        row.push(times(stock).map(|times| if is_stock_s(cell) { times + " =" } else { times }));
         row.extend(searched.then(|| times(best)));
         // Of what Nagare leaves alone, the library's share is told.
         row.push(cell.limit.zip(default.or(stock)).map(|(limit, timing)| percent(limit / timing.median)));
@@ -90,6 +89,11 @@ fn spread(timing: &Timing) -> String {
 /// Whether the median alone says little, as of iterations with two modes.
 fn is_spread(timing: &Timing) -> bool {
     timing.quartile3 >= 2.0 * timing.quartile1
+}
+
+/// Whether the default was the library's own.
+fn is_stock_s(cell: &Cell) -> bool {
+    cell.timing(DEFAULT).is_some_and(|timing| without_reasons(&timing.ran) == STOCK)
 }
 
 /// Its time and what it is.

@@ -157,8 +157,8 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
     }
 }
 
-/// Over TCP, UCX before version 1.16, as Debian 12 has it for MPICH, asks before it sends more than 8 KiB: segments there
-/// are of at most 16 KiB. Over Open MPI's own TCP, which sends 64 KiB unasked, long vectors are cut into longer ones.
+/// Over TCP, UCX before version 1.16, as Debian 12 has it for MPICH, asks before it sends more than 8 KiB: segments are
+/// of at most 16 KiB there. Over Open MPI's own TCP, which sends 64 KiB unasked, long vectors are cut into longer ones.
 #[test]
 fn segments_are_as_long_as_the_transport_likes() {
     let Some(bed) = Bed::up("tree8", "segments") else { return };

@@ -1,5 +1,5 @@
-//! Bine's exchanges (arXiv 2508.17311) are those of `near`; the most that leaves which nobody knows send by them, by the
-//! bits of numbers, and by the ring (docs/algorithms.md, "halving_doubling").
+//! Bine's exchanges (arXiv 2508.17311) are those of `near`. The most that leaves send which nobody knows: by them, by
+//! the bits of numbers, and by the ring (docs/algorithms.md, "halving_doubling").
 
 use crate::support::halving::{grid, lane, schedule};
 use nagare_plan::Planner;

@@ -1,6 +1,6 @@
 //! What is said below a table: what its columns are, and what in it is not as it should be.
 
-use super::{is_spread, milliseconds, size, without_reasons};
+use super::{is_spread, is_stock_s, milliseconds, size};
 use nagare_bench::guidelines::{Violation, violations};
 use nagare_bench::operation::Operation;
 use nagare_bench::record::{Cell, DEFAULT, Results, STOCK};
@@ -18,7 +18,6 @@ pub fn legend(results: &Results) -> String {
     if results.cells.iter().any(shown) {
         text += "Quartiles in brackets where the upper one is at least twice the lower one.\n";
     }
-    let is_stock_s = |cell: &Cell| cell.timing(DEFAULT).is_some_and(|timing| without_reasons(&timing.ran) == STOCK);
     if results.cells.iter().any(is_stock_s) {
         text += "= where the library ran on both sides: how far figures tell.\n";
     }

@@ -34,7 +34,7 @@ impl Executor<'_> {
     fn is_confirmed(&mut self, hop: u32, count: u32) {
         let connection = self.streams[hop as usize].connection as usize;
         let peer = &mut self.peers[connection];
-        peer.unconfirmed -= count;
+        peer.confirm(count);
         if peer.is_confirmed() && !peer.parked.is_empty() {
             self.unpark_all(connection);
         }
