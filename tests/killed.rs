@@ -2,6 +2,7 @@
 
 use nagare_harness::{Family, Job, Mpi, Running, compile};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -28,14 +29,21 @@ const COLLECTIVES: [&str; 14] = [
 const NODES: &str = "synthetic:node:2 core:2";
 
 /// How a job ended, once no process of it was left.
-#[derive(Debug)]
 struct End {
     /// The launcher's exit code.
     code: Option<i32>,
+    /// What it and the ranks have written, and the signal that ended it if one did.
+    output: String,
     /// Files of /dev/shm that its processes had mapped.
     shared: BTreeSet<String>,
     /// How many of these are still there.
     left: usize,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "{} of {:?} are left\n{}", self.left, self.shared, self.output)
+    }
 }
 
 /// Processes that have inherited this variable.
@@ -86,7 +94,7 @@ fn end(job: Job, words: &[&str]) -> End {
     let left: Vec<&String> = shared.iter().filter(|path| Path::new(path).exists()).collect();
     // Whoever left them: they are memory.
     left.iter().for_each(|path| std::fs::remove_file(path).expect("a file in /dev/shm"));
-    End { code: ended.status.and_then(|status| status.code()), left: left.len(), shared }
+    End { code: ended.status.and_then(|status| status.code()), output: ours, left: left.len(), shared }
 }
 
 /// Whether a job in which a rank died ended as jobs of this library do.
@@ -110,9 +118,9 @@ fn killed_inside(mpi: Mpi, ranks: u32, collectives: &[&str], job: impl Fn() -> J
     assert_ne!(stock.code, Some(0), "no rank died");
     for collective in collectives {
         let ours = end(job(), &[&format!("collective={collective}"), "how=kill"]);
-        assert!(told_of_death(mpi, &ours, &stock), "{} {collective}: {ours:?} {stock:?}", mpi.name());
+        assert!(told_of_death(mpi, &ours, &stock), "{} {collective}: {ours}\n{stock}", mpi.name());
         assert!(!ours.shared.is_empty(), "{} {collective}: no shared memory was seen", mpi.name());
-        assert!(ours.left <= stock.left, "{} {collective}: {ours:?} {stock:?}", mpi.name());
+        assert!(ours.left <= stock.left, "{} {collective}: {ours}\n{stock}", mpi.name());
     }
 }
 
@@ -123,8 +131,8 @@ fn ends_like_stock(mpi: Mpi, ranks: u32, cases: &[&[&str]]) {
         let stock = end(Job::stock(&program, ranks), words);
         let forced = end(Job::forced(&program, ranks), words);
         assert_ne!(stock.code, Some(0), "{words:?}: no rank died");
-        assert!(told_of_death(mpi, &forced, &stock), "{} {words:?}: {forced:?} {stock:?}", mpi.name());
-        assert!(forced.left <= stock.left, "{} {words:?}: {forced:?} {stock:?}", mpi.name());
+        assert!(told_of_death(mpi, &forced, &stock), "{} {words:?}: {forced}\n{stock}", mpi.name());
+        assert!(forced.left <= stock.left, "{} {words:?}: {forced}\n{stock}", mpi.name());
     }
 }
 

@@ -164,7 +164,7 @@ impl Job {
         let _turn = self.gated.then(gate::enter);
         let outcome = self.run_once(keep_running);
         let Some(fault) = fault::met(self.program.mpi, &outcome.ended) else { return outcome };
-        fault.note(&self.description());
+        fault.note(&self.description(), &outcome.ended);
         self.run_once(keep_running)
     }
 

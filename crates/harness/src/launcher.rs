@@ -26,16 +26,20 @@ impl Ended {
         self.status.is_some_and(|s| s.success())
     }
 
-    /// Everything, for messages.
-    pub fn output(&self) -> String {
-        let end = match self.status {
+    /// How it ended, in words.
+    pub fn end(&self) -> String {
+        match self.status {
             None => "its time was over".to_owned(),
             Some(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => format!("exit code {code}"),
                 (None, signal) => format!("signal {}", signal.unwrap_or(0)),
             },
-        };
-        format!("--- {end}\n--- standard output\n{}--- standard error\n{}---", self.stdout, self.stderr)
+        }
+    }
+
+    /// Everything, for messages.
+    pub fn output(&self) -> String {
+        format!("--- {}\n--- standard output\n{}--- standard error\n{}---", self.end(), self.stdout, self.stderr)
     }
 }
 

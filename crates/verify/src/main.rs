@@ -13,6 +13,7 @@ mod licences;
 mod record;
 mod soak;
 mod table;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

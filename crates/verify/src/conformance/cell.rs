@@ -1,5 +1,6 @@
 //! One cell of the matrix: an MPI with a number of processes; and the ways in which it is run.
 
+use crate::turns;
 use nagare_harness::Mpi;
 use std::fmt;
 
@@ -17,7 +18,7 @@ pub enum Mode {
     Stock,
     /// Nagare, with what it chooses itself.
     Default,
-    /// Nagare, with algorithms forced for all sizes and pretended nodes.
+    /// Nagare, with an algorithm forced for every collective and size, and pretended nodes.
     Forced,
 }
 
@@ -33,6 +34,14 @@ impl Cell {
             Mpi::Mpich4 if self.processes == 2 => &["test_util_sync.*World*"],
             _ => &[],
         }
+    }
+
+    /// Which algorithm each collective is forced onto, in the form of NAGARE_ALGORITHM. They take turns from cell to
+    /// cell; over the cells of a whole run it is each of them.
+    pub fn algorithms(self) -> String {
+        let mpi = Mpi::ALL.iter().zip(0..).find(|(mpi, _)| **mpi == self.mpi).map_or(0, |(_, index)| index);
+        let items = turns::algorithms(u64::from(self.processes) * 3 + mpi);
+        items.map(|(collective, algorithm)| format!("{collective}={algorithm}")).collect::<Vec<_>>().join(";")
     }
 
     /// The machine on which forced schedules run: a node for each of up to 3 ranks, else nodes of 2 and, of 5 ranks,
@@ -55,5 +64,25 @@ impl fmt::Display for Mode {
             Self::Default => "default",
             Self::Forced => "forced",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nagare_plan::algorithm::ALGORITHMS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_whole_run_forces_every_algorithm_of_every_collective() {
+        let cells = (2..=5).flat_map(|processes| Mpi::ALL.map(|mpi| Cell { mpi, processes }));
+        let texts: Vec<String> = cells.map(Cell::algorithms).collect();
+        let forced: BTreeSet<&str> = texts.iter().flat_map(|text| text.split(';')).collect();
+        for row in ALGORITHMS {
+            for collective in row.collectives {
+                let item = format!("{}={}", collective.name(), row.name);
+                assert!(forced.contains(item.as_str()), "{item}");
+            }
+        }
     }
 }

@@ -129,7 +129,10 @@ fn job<'a>(
     let job = match mode {
         Mode::Stock => Job::stock(&program, cell.processes),
         Mode::Default => Job::nagare(&program, cell.processes),
-        Mode::Forced => Job::forced(&program, cell.processes).set("NAGARE_TOPOLOGY", cell.machine()),
+        Mode::Forced => {
+            let job = Job::nagare(&program, cell.processes).set("NAGARE_TOPOLOGY", cell.machine());
+            job.set("NAGARE_ALGORITHM", &cell.algorithms())
+        }
     };
     // Spawned worlds would replace the file of a report; the runner asks for the counts instead.
     let job = job.set("NAGARE_REPORT", "").limit(100 * selection.seconds);

@@ -212,6 +212,9 @@ fn run_cell(cell: Cell, options: &Options, selection: &Selection, total: &mut To
             tally.broken,
         );
         println!("             on Nagare: {}", ours(&nagare));
+        if mode == Mode::Forced {
+            println!("             NAGARE_ALGORITHM='{}'", cell.algorithms());
+        }
         total.tally.add(tally);
         if mode == Mode::Forced && cell.processes > 1 && options.tests.is_empty() {
             let absent = COLLECTIVES.iter().filter(|c| nagare.ours.get(**c).is_none_or(|calls| *calls == 0));
@@ -275,7 +278,8 @@ fn row(total: &Total, processes: u32) -> Row {
         mpi: version(&total.library),
         binding: "Python (mpi4py 4.1.2)".to_owned(),
         what: format!(
-            "mpi4py's own tests with {processes} processes, default choice and every algorithm forced{left_out}"
+            "mpi4py's own tests with {processes} processes, default choice and an algorithm forced for every \
+             collective, in turn{left_out}"
         ),
         ran: format!("{} tests, {} outcomes", total.tests, total.tally.compared),
         result,

@@ -1,8 +1,8 @@
 //! What a batch runs with: number of ranks, machine, algorithms and the rest of the environment; a pure function of the
 //! seed.
 
+use crate::turns;
 use nagare_harness::{Family, Mpi};
-use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::collective::Collective;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -103,14 +103,7 @@ fn machine(random: &mut Pcg64, ranks: u32) -> Option<String> {
 /// Three of four batches force an algorithm for every collective, in turn; the others leave the choice to Nagare, or
 /// part of it.
 fn algorithms(random: &mut Pcg64, seed: u64) -> Option<String> {
-    let turn = seed / 4 * 3 + seed % 4;
-    let forced = |collective: Collective, offset: u64| {
-        let able: Vec<&str> =
-            ALGORITHMS.iter().filter(|s| s.collectives.contains(&collective)).map(|s| s.name).collect();
-        let at = (turn + offset) % able.len().max(1) as u64;
-        able.get(at as usize).map(|algorithm| (collective.name(), *algorithm))
-    };
-    let all = Collective::ALL.into_iter().zip(0..).filter_map(|(collective, offset)| forced(collective, offset));
+    let all = turns::algorithms(seed / 4 * 3 + seed % 4);
     let items: Vec<String> = match (seed % 4, random.random_range(0..3u32)) {
         (3, 0) => return None,
         (3, 1) => return Some("all=stock".to_owned()),
