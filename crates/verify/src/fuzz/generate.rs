@@ -196,6 +196,20 @@ mod tests {
         }
     }
 
+    /// A block of very many segments takes minutes where ranks share a processor, and the watchdog ends it.
+    #[test]
+    fn no_block_has_more_segments_than_a_watchdog_waits_for() {
+        for seed in 0..100 {
+            let (settings, cases) = batch(seed, Mpi::OpenMpi5);
+            let Some(segment) = settings.segment() else { continue };
+            for statement in cases.iter().flat_map(|case| &case.statements) {
+                let Action::Call(call) = &statement.action else { continue };
+                let bytes = call.items * call.kind.bytes();
+                assert!(bytes <= 4096 * segment, "{bytes} bytes in segments of {segment}");
+            }
+        }
+    }
+
     #[test]
     fn a_seed_always_means_the_same() {
         let (settings, cases) = batch(7, Mpi::Mpich4);

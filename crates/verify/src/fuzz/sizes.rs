@@ -14,6 +14,9 @@ use rand_pcg::Pcg64;
 /// Bytes of the longest block.
 pub const MOST: u64 = 3 << 20;
 
+/// Segments of the longest block: ranks that share a processor with others wait for it once a window.
+const MOST_SEGMENTS: u64 = 4096;
+
 /// Sizes from which on MPI libraries ask before they send, or change their algorithms.
 const LIBRARY: [u64; 9] = [256, 2 << 10, 4 << 10, 8 << 10, (16 << 10) - 64, 64 << 10, 80 << 10, 128 << 10, 512 << 10];
 
@@ -51,6 +54,7 @@ pub fn items(
     budget: u64,
 ) -> u64 {
     let ranks = u64::from(comm.most());
+    let most = segment.map_or(MOST, |segment| MOST.min(segment * MOST_SEGMENTS));
     let wanted = match random.random_range(0..100u32) {
         0..6 => 0,
         6..14 => 1,
@@ -60,15 +64,15 @@ pub fn items(
             let borders = borders(what, segment);
             let border = borders[random.random_range(0..borders.len() as u32) as usize];
             let times = [1, 1, 1, 2, 3, ranks, 2 * ranks][random.random_range(0..7u32) as usize];
-            ((border * times).min(MOST) / width + random.random_range(0..=2u64)).saturating_sub(1)
+            ((border * times).min(most) / width + random.random_range(0..=2u64)).saturating_sub(1)
         }
         // Every order of magnitude alike.
         _ => {
             let bits = random.random_range(0..=21u32);
-            ((1u64 << bits) + random.random_range(0..1u64 << bits)).min(MOST) / width
+            ((1u64 << bits) + random.random_range(0..1u64 << bits)).min(most) / width
         }
     };
-    let mut items = wanted.next_multiple_of(common).min(MOST / width / common * common);
+    let mut items = wanted.next_multiple_of(common).min(most / width / common * common);
     while cost(what, items * width, comm) > budget {
         items = items / 2 / common * common;
     }
