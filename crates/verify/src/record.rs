@@ -103,7 +103,11 @@ pub fn replace_mpis(command: &str, rows: &[Row]) -> Result<()> {
     merge(command, rows, |old, new| old.mpi == new.mpi)
 }
 
-fn merge(command: &str, rows: &[Row], replaces: impl Fn(&Row, &Row) -> bool) -> Result<()> {
+/// Adds rows to those of `command`, in place of the old ones that one of them `replaces`.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn merge(command: &str, rows: &[Row], replaces: impl Fn(&Row, &Row) -> bool) -> Result<()> {
     let stays = |old: &Row| !rows.iter().any(|new| replaces(old, new));
     let kept = read()?.into_iter().filter(|(of, old)| of == command && stays(&old.row)).map(|(_, old)| old);
     let mut all: Vec<Recorded> = kept.chain(of_this_product(rows)).collect();
