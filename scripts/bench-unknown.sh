@@ -42,3 +42,5 @@ for ranks in 2 4; do
         measured "memory$ranks" -- "${launcher[@]}" -np "$ranks"
 done
 "$nagare" bench table --gains "${files[@]}"
+# Of series, which have trials, it is only told.
+"$nagare" bench guidelines "${files[@]}" || true

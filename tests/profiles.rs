@@ -150,7 +150,7 @@ fn profiles_of_one_node_hold_with_threads_and_take_no_costs_away() {
     assert!(outcome.ended.stderr.contains("latency 77.5 us"), "{}", outcome.ended.output());
 }
 
-/// In the user's directory: one that does not fit is passed over without a word, `off` leaves all.
+/// In the user's directory: one that does not fit is passed over without a word where another does, `off` leaves all.
 #[test]
 fn profiles_are_found() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
@@ -172,6 +172,31 @@ fn profiles_are_found() {
     assert_eq!(outcome.messages(), Vec::<&str>::new());
     let outcome = run("off");
     assert_eq!(outcome.report().ours("bcast"), 0, "{:?}", outcome.report());
+}
+
+/// Where none of a directory fits, one line says why: not of a job on one node, nor of what a job has learnt.
+#[test]
+fn that_none_fits_is_told() {
+    let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
+    let scratch = scratch_directory();
+    let directory = scratch.path().join("nagare/profiles");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let home = scratch.path().to_str().expect("UTF-8");
+    let messages = |job: Job| -> Vec<String> {
+        let job = job.set("XDG_CONFIG_HOME", home).set("NAGARE_PROFILE", "");
+        job.run().verified("learning").messages().into_iter().map(str::to_owned).collect()
+    };
+    let several = || job(&program, &["collective=bcast", "bytes=1024"]);
+    let other = profile("MPICH Version: 4.0.2", &[("bcast", 1024, "two_tree")]);
+    write(&directory.join("learned-a.toml"), &other);
+    assert_eq!(messages(several()), Vec::<String>::new());
+    let first = write(&directory.join("b.toml"), &other);
+    write(&directory.join("c.toml"), &other);
+    let [line] = &messages(several())[..] else { panic!("not one line: {:?}", messages(several())) };
+    assert!(line.contains(&format!("{first}: was measured with MPICH Version: 4.0.2, this is Open MPI")), "{line}");
+    assert!(line.ends_with("; it is not used, nor is another profile"), "{line}");
+    let one_node = several().set("NAGARE_TOPOLOGY", "synthetic:node:1 core:4");
+    assert_eq!(messages(one_node), Vec::<String>::new());
 }
 
 /// What measured calls have settled is a profile for the next job, which measures nothing, and what that job learns of

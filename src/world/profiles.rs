@@ -97,21 +97,35 @@ pub fn share(real: &Real, comm: MPI_Comm, mut encoded: Vec<u8>, bytes: u64) -> R
 
 impl Profiles {
     /// Those of `found` that fit rank 0's library, and the network with links of so many Mbit/s: on all ranks the same.
-    pub fn fitting(found: Found, network: &str, mbit: Option<u32>) -> Self {
+    /// `has_network`: the job has several nodes, and so one of the profiles should fit.
+    pub fn fitting(found: Found, network: &str, mbit: Option<u32>, has_network: bool) -> Self {
         let (mpi, transport) = &found.library;
         let transport = &at_rate(transport, mbit);
         let mut profiles = Self { fitting: Vec::new(), problems: found.problems, named: found.named };
+        let mut misfits = Vec::new();
         for (name, text) in found.texts {
             match Profile::from_toml(&text, &name) {
                 Ok(profile) => match profile.misfit(mpi, transport, network) {
                     None => profiles.fitting.push((name, profile)),
-                    Some(misfit) if found.named => {
-                        profiles.problems.push(format!("{}: {misfit}; it is not used", quoted(&name)));
+                    Some(misfit) => {
+                        let line = format!("{}: {misfit}", quoted(&name));
+                        log::debug!("{line}");
+                        // Nobody has asked for those of earlier jobs.
+                        misfits.extend((found.named || !is_learnt(&name)).then_some(line));
                     }
-                    Some(misfit) => log::debug!("{}: {misfit}", quoted(&name)),
                 },
                 Err(error) => profiles.problems.push(error.to_string()),
             }
+        }
+        // A directory may have those of several networks.
+        let is_missed = profiles.fitting.is_empty() && (has_network || found.named);
+        if let (true, Some(first)) = (is_missed, misfits.first()) {
+            let others = match misfits.len() - 1 {
+                0 => String::new(),
+                1 => ", nor is another profile".to_owned(),
+                others => format!(", nor are {others} other profiles"),
+            };
+            profiles.problems.push(format!("{first}; it is not used{others}"));
         }
         profiles
     }
@@ -140,8 +154,6 @@ impl Profiles {
     pub fn rules(&self, topology: &Topology) -> Vec<Rule> {
         let placement = if self.fitting.is_empty() { String::new() } else { topology.arrangement() };
         let (ranks, nodes) = (topology.ranks(), topology.node_count());
-        let is_learnt =
-            |name: &str| Path::new(name).file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(LEARNT));
         let of = |learnt| self.fitting.iter().filter(move |(name, _)| is_learnt(name) == learnt);
         let all = of(false).chain(of(true));
         all.flat_map(|(_, profile)| profile.rules(ranks, nodes, &placement)).collect()
@@ -151,6 +163,11 @@ impl Profiles {
     pub fn all_rules(&self) -> Vec<Rule> {
         self.fitting.iter().flat_map(|(_, profile)| profile.all_rules()).collect()
     }
+}
+
+/// Whether a job has written the file.
+fn is_learnt(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(LEARNT))
 }
 
 /// What carries messages between nodes, with the rate of their links where all hosts tell it.

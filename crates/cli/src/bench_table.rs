@@ -6,7 +6,7 @@ mod legend;
 mod network;
 
 pub use grid::Grid;
-pub use legend::{guidelines, legend};
+pub use legend::{guidelines, legend, nearness};
 pub use network::{network, suggestion};
 
 use crate::output::bytes;

@@ -12,6 +12,7 @@ use nagare_plan::collective::Collective;
 use nagare_plan::profile::{Cell, MAX_FILE_BYTES, Profile};
 use nagare_plan::{counted, quoted};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -124,7 +125,13 @@ fn summary(profile: &Profile) -> String {
     let [mpi, transport, network, date] = [&of.mpi, &of.transport, &of.network, &of.date].map(|text| quoted(text));
     let over = if transport.is_empty() { transport } else { format!(" over {transport}") };
     let (ranks, nodes) = (counted(of.ranks, "rank"), counted(of.nodes, "node"));
-    format!("{mpi}{over} on {network}, {ranks} on {nodes}, measured {date}")
+    let unused: BTreeSet<&str> =
+        profile.cells.iter().map(|cell| cell.collective).filter(|c| c.has_own_sizes()).map(Collective::name).collect();
+    let unused = match Vec::from_iter(unused).join(", ") {
+        none if none.is_empty() => none,
+        names => format!("; not used: {names}, of whose sizes a rank may know only its own"),
+    };
+    format!("{mpi}{over} on {network}, {ranks} on {nodes}, measured {date}{unused}")
 }
 
 fn name(fastest: Option<Algorithm>) -> &'static str {

@@ -41,6 +41,16 @@ fn write(directory: &Path, name: &str, text: &str) -> String {
 }
 
 #[test]
+fn an_emulated_network_is_no_launcher() {
+    let told = "nagare is no launcher; on an emulated network use --fabric FILE, which starts it and the ranks\n";
+    for command in ["tune", "bench"] {
+        let words = [command, "--", env!("CARGO_BIN_EXE_nagare"), "testbed", "run", "mpirun"];
+        let (_, message) = failure_of(&words);
+        assert!(message.ends_with(told), "{message}");
+    }
+}
+
+#[test]
 fn profiles_are_shown_compared_and_checked() {
     let scratch = tempfile::tempdir().unwrap();
     let before = write(scratch.path(), "before.toml", BEFORE);
@@ -56,6 +66,9 @@ fn profiles_are_shown_compared_and_checked() {
     assert!(!difference.contains("alltoall") && difference.ends_with("1 of 2 differ\n"), "{difference}");
     assert!(stdout_of(&["profile", "diff", &before, &before]).ends_with("0 of 2 differ\n"));
     assert!(stdout_of(&["profile", "check", &before]).contains("16 ranks on 8 nodes"));
+    let unused = write(scratch.path(), "unused.toml", &BEFORE.replace("\"alltoall\"", "\"alltoallv\""));
+    let told = "measured 2026-11-23; not used: alltoallv, of whose sizes a rank may know only its own";
+    assert!(stdout_of(&["profile", "check", &unused]).contains(told));
     let broken = write(scratch.path(), "broken.toml", &BEFORE.replace("two_tree", "xor"));
     let (code, message) = failure_of(&["profile", "check", &before, &broken]);
     assert_eq!(code, 1);

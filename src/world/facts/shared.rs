@@ -63,7 +63,7 @@ impl SharedFacts {
         let said = Costs { crowding, ..Costs::of_machine(transport, mbit) };
         let told = topology.node_count() > 1 && transport == Some(Transport::SharedMemory);
         let network = topology.network_name() + if told { " in shared memory" } else { "" };
-        let profiles = Profiles::fitting(found, &network, mbit);
+        let profiles = Profiles::fitting(found, &network, mbit, topology.node_count() > 1);
         let measured = profiles.costs(&topology);
         topology = topology.with_costs(measured.map_or(said, |measured| measured.or_else(said)));
         let strict = ranks.iter().any(|f| f.strict != 0);

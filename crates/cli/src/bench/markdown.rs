@@ -2,7 +2,7 @@
 
 use super::outcome::{disturbance, draw};
 use crate::bench_compare::read;
-use crate::bench_table::{Grid, legend, network, numbers, root, series, suggestion, timings};
+use crate::bench_table::{Grid, legend, nearness, network, numbers, root, series, suggestion, timings};
 use crate::output::{bytes, print};
 use clap::Args;
 use nagare_bench::operation::Operation;
@@ -84,7 +84,8 @@ fn gains(runs: &[Results], of_best: bool) -> String {
     let rows = cells.iter().map(row).collect();
     let of = if of_best { "the fastest of Nagare's algorithms" } else { "default" };
     let legend = format!("\nStock by {of}; ! slower, and the middle halves of the iterations do not overlap.\n");
-    Grid::new(header, rows).markdown() + &legend
+    let near = runs.iter().filter_map(|run| Some(format!("{}: {}\n", run.name, nearness(run)?)));
+    Grid::new(header, rows).markdown() + &legend + &near.collect::<String>()
 }
 
 fn section(run: &Results, plots: Option<&str>) -> String {

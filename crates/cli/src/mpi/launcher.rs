@@ -53,6 +53,11 @@ impl Launcher {
             let first = quoted(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing"));
             // Without a configuration it does not even tell its version.
             ensure!(!first.starts_with("srun: "), "Slurm, which has no configuration here: {first}");
+            ensure!(
+                !first.starts_with("nagare "),
+                "{} is no launcher; on an emulated network use --fabric FILE, which starts it and the ranks",
+                path.display()
+            );
             bail!(
                 "{} --version printed '{first}'; expected Open MPI, MPICH (Hydra), Intel MPI, MVAPICH or Slurm",
                 path.display()

@@ -1,6 +1,7 @@
 //! What is assumed of software where links are faster than it.
 
 use super::*;
+use nagare_plan::fabric::MessageCost;
 use nagare_plan::topology::{Costs, Hierarchy, Transport, Wires};
 
 /// Nanoseconds per byte of a Bcast among four hosts on a switch, by what the file says first.
@@ -25,6 +26,18 @@ fn over_tcp_a_rank_sends_10_gbit_at_most() {
     close(on_switch("", 40_000, chain, rdma), per_byte(40_000.0));
     // What a message costs was measured: nothing is assumed of software.
     close(on_switch("message_gap = 0.5\n", 40_000, chain, None), per_byte(40_000.0));
+}
+
+/// A file may be older than the measurement, or of another machine.
+#[test]
+fn what_was_measured_comes_before_what_the_file_says() {
+    let file = "message_latency = 80\nmessage_gap = 75\n[generator]\nkind = 'star'\nhosts = 4\nbandwidth = 100\n";
+    let fabric = parse(&format!("{file}latency = 5"));
+    let placement = Placement::by_slot(&fabric, 4, 1).expect("the ranks fit");
+    let message = MessageCost { latency_us: Some(12.5), gap_us: None };
+    let costs = Costs { message, ..Costs::default() };
+    let message = Planner::new(network::topology(&fabric, &placement).with_costs(costs)).message();
+    assert_eq!((message.latency, message.gap), (12_500.0, 75_000.0));
 }
 
 /// Twelve ranks on two processors: each gets a sixth of one, and takes six times as long for what software does.

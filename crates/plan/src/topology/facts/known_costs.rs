@@ -1,4 +1,4 @@
-//! What is known of the costs of messages and links: by the network's file, by measurement, or by what machines say.
+//! What is known of the costs of messages and links: by measurement, by the network's file, or by what machines say.
 
 use super::Topology;
 use crate::fabric::MessageCost;
@@ -13,8 +13,8 @@ impl Topology {
         Self { costs: Some(costs), ..self }
     }
 
-    /// What a message costs: by the fabric's file, else as it was measured, else as much as it does at least by such a
-    /// transport where so many ranks share a processor.
+    /// What a message costs: as it was measured, else by the fabric's file, which may be older, else as much as it does
+    /// at least by such a transport where so many ranks share a processor.
     pub fn message_cost(&self) -> MessageCost {
         let costs = self.costs();
         Costs::or(self.known_cost(), Transport::message(costs.transport, costs.crowding))
@@ -32,7 +32,7 @@ impl Topology {
 
     fn known_cost(&self) -> MessageCost {
         let file = self.network().map(|network| network.fabric().message_cost()).unwrap_or_default();
-        Costs::or(file, self.costs().message)
+        Costs::or(self.costs().message, file)
     }
 
     /// Rate of a host's link where no fabric tells it, Mbit/s: by the data that a host was measured to send, else as
@@ -48,7 +48,7 @@ impl Topology {
         if is_measured { f64::INFINITY } else { Transport::most_sent(self.costs().transport, self.costs().crowding) }
     }
 
-    /// What messages and links cost, where no fabric says it.
+    /// What messages and links cost, by measurement or by what machines say.
     pub fn costs(&self) -> Costs {
         self.costs.unwrap_or_default()
     }
