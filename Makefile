@@ -20,6 +20,7 @@
 # make audit         advisories about dependencies; needs cargo-deny or cargo-audit, and a network
 # make fuzz-parsers  everything that users write, mutated, three times as many cases as the tests have; about a minute
 # make startup    what a job's start costs, without Nagare, switched off and with it, on every MPI; some ten minutes
+# make waiting    what a rank costs that waits for a late one, on every MPI; five minutes
 # make instructions   counts the instructions of a segment, and of a call that is passed on (callgrind)
 
 SHELL := bash
@@ -27,7 +28,7 @@ CARGO := cargo
 # Compiler wrappers by family; a plain mpicc serves where there are none of these names.
 WRAPPERS := $(foreach f,openmpi mpich,$(if $(shell command -v mpicc.$(f)),$(f)))
 
-.PHONY: build libraries demo bench bench-unknown kernels instructions startup packages-build packages-test FORCE
+.PHONY: build libraries demo bench bench-unknown kernels instructions startup waiting packages-build packages-test FORCE
 .PHONY: check check-installed test test-installed test-all test-all-installed fuzz-parsers licences audit
 .PHONY: conformance fuzz soak compatibility compatibility-tests
 .PHONY: install uninstall dist deb slurm packages-slurm
@@ -145,6 +146,9 @@ audit:
 
 startup: build
 	@scripts/startup.sh
+
+waiting: build
+	@scripts/waiting.sh
 
 instructions: build
 	@scripts/instructions.sh

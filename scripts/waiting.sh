@@ -30,11 +30,15 @@ for mpi in openmpi4 openmpi5 mpich4 mpich5; do
     family=${mpi%?}
     compiler=${launchers[$mpi]%/*}/mpicc
     case $mpi in *4) compiler=mpicc.$family ;; esac
+    library=$PWD/target/$family/release/libnagare.so
+    [[ -f $library ]] || { echo "no $library: run make first" >&2; exit 1; }
     "$compiler" -O2 -o "$work/waiting" tests/programs/waiting.c
     read -ra launcher <<<"${launchers[$mpi]}"
     for ranks in ${RANKS:-2 4 16}; do
-        printf '| %s | %d | %s | %s |\n' "$mpi" "$ranks" "$(share "${launcher[@]}" -- "$ranks" STOCK=1)" \
-            "$(share "${launcher[@]}" -- "$ranks" "LD_PRELOAD=$PWD/target/$family/release/libnagare.so" \
-                "NAGARE_TOPOLOGY=synthetic:node:$ranks core:1" NAGARE_ALGORITHM=bcast=chain)"
+        stock=$(share "${launcher[@]}" -- "$ranks" STOCK=1)
+        chain=$(share "${launcher[@]}" -- "$ranks" "LD_PRELOAD=$library" NAGARE_ALGORITHM=bcast=chain \
+            "NAGARE_TOPOLOGY=synthetic:node:$ranks core:1" "NAGARE_REPORT=$work/report.json")
+        grep -q '"chain"' "$work/report.json" || { echo "$mpi, $ranks ranks: no Bcast ran on chain" >&2; exit 1; }
+        echo "| $mpi | $ranks | $stock | $chain |"
     done
 done

@@ -174,7 +174,8 @@ fn profiles_are_found() {
     assert_eq!(outcome.report().ours("bcast"), 0, "{:?}", outcome.report());
 }
 
-/// Where none of a directory fits, one line says why: not of a job on one node, nor of what a job has learnt.
+/// Where none of a directory fits, one line says why: not of a job on one node, nor of what a job has learnt, nor of
+/// profiles of another product.
 #[test]
 fn that_none_fits_is_told() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
@@ -187,14 +188,21 @@ fn that_none_fits_is_told() {
         job.run().verified("learning").messages().into_iter().map(str::to_owned).collect()
     };
     let several = || job(&program, &["collective=bcast", "bytes=1024"]);
-    let other = profile("MPICH Version: 4.0.2", &[("bcast", 1024, "two_tree")]);
-    write(&directory.join("learned-a.toml"), &other);
+    let of = |mpi: &str| profile(mpi, &[("bcast", 1024, "two_tree")]);
+    write(&directory.join("a.toml"), &of("MPICH Version: 4.0.2"));
+    write(&directory.join("learned-b.toml"), &of("Open MPI v4.0.0"));
     assert_eq!(messages(several()), Vec::<String>::new());
-    let first = write(&directory.join("b.toml"), &other);
-    write(&directory.join("c.toml"), &other);
-    let [line] = &messages(several())[..] else { panic!("not one line: {:?}", messages(several())) };
-    assert!(line.contains(&format!("{first}: was measured with MPICH Version: 4.0.2, this is Open MPI")), "{line}");
-    assert!(line.ends_with("; it is not used, nor is another profile"), "{line}");
+    let first = write(&directory.join("c.toml"), &of("Open MPI v4.0.0"));
+    for (name, ending) in [("d", "nor is another profile"), ("e", "nor are 2 other profiles")] {
+        write(&directory.join(format!("{name}.toml")), &of("Open MPI v4.0.0"));
+        let told = messages(several());
+        let [line] = &told[..] else { panic!("not one line: {told:?}") };
+        assert!(
+            line.contains(&format!("{first}: was measured with Open MPI v4.0.0, this is Open MPI v4.1.4")),
+            "{line}"
+        );
+        assert!(line.ends_with(&format!("; it is not used, {ending}")), "{line}");
+    }
     let one_node = several().set("NAGARE_TOPOLOGY", "synthetic:node:1 core:4");
     assert_eq!(messages(one_node), Vec::<String>::new());
 }

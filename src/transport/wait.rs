@@ -42,11 +42,16 @@ const LONGEST: u32 = 8;
 /// Length of the first pause. The kernel adds its timer slack, usually as much again.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// After so much time of yielding a rank sleeps between bursts of so many polls, so long: each poll lets the library go
-/// on with the program's own messages too, and the burst takes some 20 microseconds.
+/// After so much time of yielding a rank sleeps between bursts of so many polls: each poll lets the library go on with
+/// the program's own messages too, and the bursts cost 2 to 3 % of a processor (docs/benchmarks.md, "Waiting").
 const LATE: Duration = Duration::from_secs(1);
 const BURST: u32 = 16;
-const SLEEP: Duration = Duration::from_millis(1);
+/// The time of waiting is so many times as long as such a sleep,
+const SHORTER: u32 = 1024;
+/// which takes at least so long,
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
+/// and at most so long: what comes at last goes through ranks one after another, each of which may be asleep.
+const LONGEST_SLEEP: Duration = Duration::from_millis(2);
 
 /// Polls without success between two looks at the clock, or at who else wants the processor.
 const CLOCK: u32 = 64;
@@ -108,8 +113,8 @@ pub struct Patience {
     waiting: Waiting,
     /// Since when; looked at now and then.
     since: Option<Instant>,
-    /// Whether that is long ago.
-    is_late: bool,
+    /// How long to sleep between bursts: not at all before [`LATE`].
+    sleep: Duration,
     /// See [`switches`], by the last look in this wait.
     switches: Option<i64>,
 }
@@ -117,13 +122,13 @@ pub struct Patience {
 impl Patience {
     /// Of a rank that waits in this way.
     pub fn new(waiting: Waiting) -> Self {
-        Self { waiting, since: None, is_late: false, switches: None }
+        Self { waiting, since: None, sleep: Duration::ZERO, switches: None }
     }
 
     /// What a rank does after `looks` polls without success in a row.
     pub fn wait(&mut self, looks: u32) {
         if looks < CLOCK {
-            (self.since, self.is_late) = (None, false);
+            (self.since, self.sleep) = (None, Duration::ZERO);
         }
         match self.waiting {
             Waiting::Keeping => {
@@ -168,12 +173,17 @@ impl Patience {
         }
         let since = *self.since.get_or_insert_with(Instant::now);
         if looks.is_multiple_of(CLOCK) {
-            self.is_late = since.elapsed() >= LATE;
+            self.sleep = sleep_after(since.elapsed());
         }
-        if self.is_late && looks.is_multiple_of(BURST) {
-            sleep(SLEEP);
+        if !self.sleep.is_zero() && looks.is_multiple_of(BURST) {
+            sleep(self.sleep);
         }
     }
+}
+
+/// How long a rank sleeps between bursts that has waited for so long.
+fn sleep_after(waited: Duration) -> Duration {
+    if waited < LATE { Duration::ZERO } else { (waited / SHORTER).clamp(SHORTEST_SLEEP, LONGEST_SLEEP) }
 }
 
 #[cfg(test)]
@@ -192,24 +202,30 @@ mod tests {
     fn who_yields_sleeps_once_somebody_is_late() {
         let mut patience = Patience::new(Waiting::Yielding);
         (1..=CLOCK).for_each(|looks| patience.wait(looks));
-        assert!(!patience.is_late);
+        assert!(patience.sleep.is_zero());
         std::thread::sleep(LATE);
         patience.wait(2 * CLOCK);
-        assert!(patience.is_late);
-        assert!(waited(&mut patience, 129..129 + 10 * BURST) >= 10 * SLEEP.as_micros());
+        assert!(patience.sleep >= SHORTEST_SLEEP);
+        assert!(waited(&mut patience, 129..129 + 10 * BURST) >= 10 * SHORTEST_SLEEP.as_micros());
         // A message has come.
         patience.wait(1);
-        assert!(!patience.is_late && patience.since.is_none());
+        assert!(patience.sleep.is_zero() && patience.since.is_none());
+    }
+
+    #[test]
+    fn the_longer_a_rank_has_waited_the_longer_it_sleeps() {
+        let sleeps = [999, 1000, 1536, 10_000].map(|waited| sleep_after(Duration::from_millis(waited)));
+        assert_eq!(sleeps.map(|sleep| sleep.as_micros()), [0, 1000, 1500, 2000]);
     }
 
     #[test]
     fn who_is_one_of_a_crowd_sleeps_once_somebody_is_late() {
         let mut patience = Patience::new(Waiting::Offering);
         (1..=CLOCK).for_each(|looks| patience.wait(looks));
-        assert!(!patience.is_late);
+        assert!(patience.sleep.is_zero());
         std::thread::sleep(LATE);
         patience.wait(2 * CLOCK);
-        assert!(waited(&mut patience, 129..129 + 10 * BURST) >= 10 * SLEEP.as_micros());
+        assert!(waited(&mut patience, 129..129 + 10 * BURST) >= 10 * SHORTEST_SLEEP.as_micros());
     }
 
     /// Two threads of one processor, one of which never lets go of it: the other comes to know, whatever else runs.

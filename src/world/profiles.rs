@@ -110,8 +110,10 @@ impl Profiles {
                     Some(misfit) => {
                         let line = format!("{}: {misfit}", quoted(&name));
                         log::debug!("{line}");
-                        // Nobody has asked for those of earlier jobs.
-                        misfits.extend((found.named || !is_learnt(&name)).then_some(line));
+                        // Nobody has asked for those of earlier jobs, or for those of other libraries here.
+                        let product = |mpi: &str| mpi.split_whitespace().next().map(str::to_owned);
+                        let is_expected = product(&profile.measured.mpi) == product(mpi) && !is_learnt(&name);
+                        misfits.extend((found.named || is_expected).then_some(line));
                     }
                 },
                 Err(error) => profiles.problems.push(error.to_string()),

@@ -8,7 +8,7 @@ mod job;
 mod network;
 mod results;
 
-pub use cell::{Cell, DEFAULT, Oracle, STOCK, Timing, Tried, algorithms, forced_stock};
+pub use cell::{Cell, DEFAULT, NO_EMULATION, Oracle, STOCK, Timing, Tried, algorithms, forced_stock};
 pub use job::{Job, Numbers};
 pub use network::{GAP, Goodput, LATENCY, Message};
 pub use results::{Results, SCHEMA};

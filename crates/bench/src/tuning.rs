@@ -2,7 +2,7 @@
 
 use crate::operation::Operation;
 use crate::pairs::{Pair, Reduction};
-use crate::record::{Cell, GAP, LATENCY, Results, STOCK, Timing};
+use crate::record::{Cell, GAP, LATENCY, NO_EMULATION, Results, STOCK, Timing};
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::fabric::MessageCost;
 use nagare_plan::profile::{self, Measured, Profile};
@@ -41,11 +41,15 @@ pub fn profile(results: &Results, date: &str) -> Option<Profile> {
     Some(Profile { measured, costs: costs(results), pairs, reduction: results.reduction.map(reduction), cells })
 }
 
-/// What messages cost, and what a host sends to another: the best of one pair alone and all hosts at once.
+/// What messages cost, and what a host sends to another: the best of one pair alone and all hosts at once. Predictions
+/// add the latency of a fabric's links to that of messages. Where a launcher has started the ranks that of messages has
+/// it already, and is left out.
 fn costs(results: &Results) -> Costs {
+    let is_told = results.job.network.as_ref().is_some_and(|network| !network.starts_with("levels "));
+    let holds_links = is_told && results.fabric == NO_EMULATION;
     let per_host = |goodput: &crate::record::Goodput| goodput.bytes as f64 * 8e-6 / goodput.seconds;
     let cost = |test| results.message(test).map(|cost| rounded(cost).max(LEAST));
-    let message = MessageCost { latency_us: cost(LATENCY), gap_us: cost(GAP) };
+    let message = MessageCost { latency_us: cost(LATENCY).filter(|_| !holds_links), gap_us: cost(GAP) };
     let host_goodput = results.goodput.iter().map(per_host).reduce(f64::max).map(rounded);
     Costs { message, host_goodput, ..Costs::default() }
 }
@@ -161,6 +165,17 @@ mod tests {
         assert_eq!(found.costs.host_goodput, Some(100.0));
         let cell = found.cells[0];
         assert_eq!((cell.bytes, cell.stock_us, cell.fastest_us), (65536, 500.0, 250.0));
+    }
+
+    /// Half a round trip of a launcher's run has the links in it, which a fabric's file tells too.
+    #[test]
+    fn the_latency_of_links_is_not_counted_twice() {
+        let mut measured = results(Vec::new());
+        measured.fabric = NO_EMULATION.to_owned();
+        let latency = |measured: &Results| profile(measured, "2026-11-23").expect("a profile").costs.message.latency_us;
+        assert_eq!(latency(&measured), None);
+        measured.job.network = Some("levels leaf > node".to_owned());
+        assert_eq!(latency(&measured), Some(66.123));
     }
 
     #[test]

@@ -60,10 +60,10 @@ Exit status: 0 if the schedule ends and every result is right, 1 if not (or on c
   nagare predict reduce --topology 'synthetic:group:4 node:8 core:16'
 
 A row is an algorithm, a column a size; a line below says why a row has no times. The prediction comes
-from the fabric's rates and routes and from its message_latency and message_gap, which `nagare bench`
-measures. From the thresholds of docs/algorithms.md on, a job starts with the algorithm of the least
-predicted time, or that loses the least at worst where nobody measured messages; where calls take long
-enough, they are then measured (NAGARE_LEARN).")]
+from the fabric's rates and routes and from what messages cost: by --profile, else by the message_latency
+and message_gap of its file, which `nagare bench` measures. From the thresholds of docs/algorithms.md
+on, a job starts with the algorithm of the least predicted time, or that loses the least at worst where
+nobody measured messages; where calls take long enough, they are then measured (NAGARE_LEARN).")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]

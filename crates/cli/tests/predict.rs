@@ -129,13 +129,14 @@ fn what_is_assumed_of_software_is_told_where_links_are_faster() {
     assert!(told(40_000, &["--processors", "4"]));
 }
 
-/// The costs of a profile stand in for what the fabric's file does not say; on as many ranks and nodes its rules hold.
+/// The costs of a profile come before those of the fabric's file; on as many ranks and nodes its rules hold.
 #[test]
 fn what_was_measured_is_used() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (fabric, profile) = (path("small.toml"), path("measured.toml"));
-    std::fs::write(&fabric, "name = 'small'\n[generator]\nkind = 'star'\nhosts = 8\nbandwidth = 100\n").unwrap();
+    let costs = "name = 'small'\nmessage_latency = 20\nmessage_gap = 7\n";
+    std::fs::write(&fabric, format!("{costs}[generator]\nkind = 'star'\nhosts = 8\nbandwidth = 100\n")).unwrap();
     let text = "schema = 1\n[measured]\nmpi = 'any'\nnetwork = 'small'\nranks = 8\nnodes = 8\n[network]\n\
                 message_latency = 61\nmessage_gap = 71\n[[fastest]]\ncollective = 'bcast'\nbytes = 1024\n\
                 algorithm = 'chain'\nstock_us = 9.0\nus = 1.0\n[[fastest]]\ncollective = 'bcast'\n\

@@ -134,8 +134,8 @@ pub const VARIABLES: &[Variable] = &[
         values: "`library` or `pause`",
         default: "library",
         help: "how a rank waits inside Nagare's algorithms: as the MPI library does, but it yields where ranks \
-               outnumber processors or others want its processor, and then sleeps for a millisecond now and then once \
-               somebody is late by a second; or with pauses of 50 microseconds from the third look on",
+               outnumber processors or others want its processor, and then sleeps for one or two milliseconds now \
+               and then once somebody is late by a second; or with pauses of 50 microseconds from the third look on",
         shared: false,
     },
     Variable {

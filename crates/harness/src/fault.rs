@@ -1,5 +1,6 @@
 //! Faults of third-party libraries that fail a job now and then, with Nagare or without: the library's own message
-//! identifies each, or that nothing with Nagare in it is left.
+//! identifies each, or that nothing with Nagare in it is left, or
+//! that the launcher crashes.
 //!
 //! A job that fails with such a message runs once more, and the summary of the tests counts the fault. A row of the
 //! table has the message and where it was seen; a message of Nagare's is never among them.
@@ -13,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 /// The variable that names the file in which faults are noted, one a line; they are only shown where it is not set.
 pub const FAULTS: &str = "TEST_FAULTS";
 
-/// How a job ends that meets a fault. Nagare is in the ranks, not in the launcher.
+/// How a job ends that meets a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// It fails.
@@ -22,7 +23,7 @@ enum End {
     Hangs,
     /// The launcher does not end, although every process that it had started has.
     HangsAlone,
-    /// One of these signals ends the launcher.
+    /// One of these signals ends the launcher, in which Nagare is not.
     Signal(&'static [i32]),
     /// One of these signals ends the launcher before anything was written.
     SilentSignal(&'static [i32]),
@@ -115,25 +116,27 @@ const KNOWN: [Fault; 9] = [
         end: End::Signal(&[libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGPIPE]),
         words: &[],
         besides: "",
-        what: "Open MPI's launcher crashes while it ends a job of which a rank has died",
+        what: "Open MPI's launcher crashes",
         seen: "once, by a signal that was not written down: a rank killed beside MPI_Finalize, Open MPI 4.1.4, while \
             other programs ran; not in 3000 more; of newer launchers openpmix/prrte#631, openpmix/openpmix#1122",
     },
 ];
 
-/// The fault that a failed job met, if it is known. A rank that a signal ended is no such fault, though the others say
-/// the same of it. A job has failed too where a call of MPI aborted a spawned world: MPICH's launcher hides its code.
-pub(crate) fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
+/// The fault that a failed job met, if it is known. `is_preloaded`: Nagare is in the launcher too. A rank that a signal
+/// ended is no such fault, though the others say the same of it. A job has failed too where a call of MPI aborted a
+/// spawned world: MPICH's launcher hides its code.
+pub(crate) fn met(mpi: Mpi, ended: &Ended, is_preloaded: bool) -> Option<&'static Fault> {
     let lines = || ended.stderr.lines().chain(ended.stdout.lines());
     let died = lines().any(|line| line.contains("WITH THE EXIT STRING"));
     let failed = !ended.success() || lines().any(|line| line.starts_with("Abort(") && line.contains("Fatal error"));
     let signal = ended.status.and_then(|status| status.signal());
+    let ends_by = |any: &[i32]| !is_preloaded && signal.is_some_and(|signal| any.contains(&signal));
     let ends = |end: End| match end {
         End::Fails => ended.status.is_some(),
         End::Hangs => ended.status.is_none(),
         End::HangsAlone => ended.status.is_none() && ended.alone,
-        End::Signal(any) => signal.is_some_and(|signal| any.contains(&signal)),
-        End::SilentSignal(any) => signal.is_some_and(|signal| any.contains(&signal)) && lines().next().is_none(),
+        End::Signal(any) => ends_by(any),
+        End::SilentSignal(any) => ends_by(any) && lines().next().is_none(),
     };
     let says = |fault: &Fault| {
         let besides = || lines().any(|line| line.contains(fault.besides));
@@ -161,13 +164,17 @@ impl Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{met as met_by, *};
     use std::process::ExitStatus;
 
     /// UCX writes to standard output.
     fn ended(code: i32, stdout: &str) -> Ended {
         let status = Some(ExitStatus::from_raw(code << 8));
         Ended { status, stdout: stdout.to_owned(), stderr: String::new(), alone: false }
+    }
+
+    fn met(mpi: Mpi, ended: &Ended) -> Option<&'static Fault> {
+        met_by(mpi, ended, false)
     }
 
     const SHMAT: &str = "[1665173472.252802] [host:44314:0]  mm_sysv.c:56   UCX  ERROR   shmat(shmid=655360) failed: \
@@ -195,8 +202,10 @@ mod tests {
         let pipe = |stdout: &str| Ended { status: Some(ExitStatus::from_raw(libc::SIGPIPE)), ..ended(0, stdout) };
         assert!(met(Mpi::Mpich4, &pipe("")).is_some_and(|fault| fault.what.contains("launcher")));
         assert!(met(Mpi::Mpich4, &pipe("2 ranks\n")).is_none(), "the program had begun");
-        let crashes = |mpi, signal| met(mpi, &Ended { status: Some(ExitStatus::from_raw(signal)), ..ended(0, lost) });
+        let by_signal = |signal| Ended { status: Some(ExitStatus::from_raw(signal)), ..ended(0, lost) };
+        let crashes = |mpi, signal| met(mpi, &by_signal(signal));
         assert!(crashes(Mpi::OpenMpi4, libc::SIGSEGV).is_some_and(|fault| fault.what.contains("crashes")));
+        assert!(met_by(Mpi::OpenMpi4, &by_signal(libc::SIGSEGV), true).is_none(), "Nagare may have crashed it");
         assert!(crashes(Mpi::OpenMpi4, libc::SIGKILL).is_none(), "somebody ended it");
         assert!(crashes(Mpi::Mpich4, libc::SIGSEGV).is_none(), "another launcher");
         let directory = "  Error:     File exists\n[host:1328] [[27086,0],0] ORTE_ERROR_LOG: Error in file \

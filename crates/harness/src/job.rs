@@ -163,7 +163,9 @@ impl Job {
     pub fn run_watched(self, keep_running: &mut dyn FnMut(&Running) -> bool) -> Outcome {
         let _turn = self.gated.then(gate::enter);
         let outcome = self.run_once(keep_running);
-        let Some(fault) = fault::met(self.program.mpi, &outcome.ended) else { return outcome };
+        let Some(fault) = fault::met(self.program.mpi, &outcome.ended, self.preloads_launcher()) else {
+            return outcome;
+        };
         fault.note(&self.description(), &outcome.ended);
         self.run_once(keep_running)
     }
@@ -238,12 +240,16 @@ impl Job {
         command.args(&self.program.words).args(&self.arguments);
     }
 
+    /// Whether the job has an LD_PRELOAD of its own, which the launcher gets as well.
+    fn preloads_launcher(&self) -> bool {
+        self.variables.iter().any(|(name, _)| name == "LD_PRELOAD")
+    }
+
     /// What is preloaded into the ranks, in the form of LD_PRELOAD.
     fn preloaded(&self) -> String {
         let mpi = self.program.mpi;
         // A job that preloads for itself knows what it wants.
-        let own = self.variables.iter().any(|(name, _)| name == "LD_PRELOAD");
-        let yielding = (self.yielding && !own && mpi.family() == Family::Mpich)
+        let yielding = (self.yielding && !self.preloads_launcher() && mpi.family() == Family::Mpich)
             .then(|| compile_with(mpi, "tests/programs/yielding.c", ".so", &["-shared".into(), "-fPIC".into()]))
             .map(|library| library.words[0].to_string_lossy().into_owned());
         let nagare = self.library.map(|family| family.library().display().to_string());

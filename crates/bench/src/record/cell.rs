@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// The configuration in which the library's own algorithms run.
 pub const STOCK: &str = "stock";
+/// What the fabric of a run is called that was started by a launcher.
+pub const NO_EMULATION: &str = "no emulation";
 /// The configuration in which Nagare chooses.
 pub const DEFAULT: &str = "default";
 /// What the names of configurations begin with in which the library is told what to run.

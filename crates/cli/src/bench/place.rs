@@ -8,7 +8,7 @@ use crate::{args, own, run, testbed_args, testbed_run};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use nagare_bench::annotate::{annotate, annotate_links};
-use nagare_bench::record::{Line, Results, SCHEMA, read_lines};
+use nagare_bench::record::{Line, NO_EMULATION, Results, SCHEMA, read_lines};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_testbed::record::name_from;
 use rustix::io::Errno;
@@ -160,7 +160,7 @@ impl<'a> Place<'a> {
         let mut results = Results {
             schema: SCHEMA,
             name,
-            fabric: fabric.map_or("no emulation", Fabric::name).to_owned(),
+            fabric: fabric.map_or(NO_EMULATION, Fabric::name).to_owned(),
             map: if fabric.is_some() { self.args.map.clone() } else { "of the launcher".to_owned() },
             command: std::env::args().skip(1).fold("nagare".to_owned(), |line, word| line + " " + &word),
             machine: machine(),

@@ -1,5 +1,5 @@
-//! What was measured of the network where the program runs, or what its machines say: stands in for what no fabric
-//! file says.
+//! What was measured of the network where the program runs, which comes before what a fabric's file says, or what its
+//! machines say, which comes after it.
 
 use super::Transport;
 use crate::fabric::MessageCost;

@@ -205,7 +205,7 @@ mod tests {
             for statement in cases.iter().flat_map(|case| &case.statements) {
                 let Action::Call(call) = &statement.action else { continue };
                 let bytes = call.items * call.kind.bytes();
-                assert!(bytes <= 4096 * segment, "{bytes} bytes in segments of {segment}");
+                assert!(bytes <= sizes::MOST_SEGMENTS * segment, "{bytes} bytes in segments of {segment}");
             }
         }
     }

@@ -1,7 +1,8 @@
 //! How much data a call moves: mostly little, and much of it at the borders where something else begins.
 //!
 //! ```text
-//!   nothing, one value, a few ── multiples of the ranks ── borders x 1, 2, 3, ranks, + -1 value ── any, up to 3 MiB
+//!   nothing, one value, a few ── multiples of the ranks ── borders x 1, 2, 3, ranks, + -1 value ── any
+//!   up to 3 MiB, and as many segments as a watchdog waits for
 //! ```
 
 use super::valid::Known;
@@ -15,7 +16,7 @@ use rand_pcg::Pcg64;
 pub const MOST: u64 = 3 << 20;
 
 /// Segments of the longest block: ranks that share a processor with others wait for it once a window.
-const MOST_SEGMENTS: u64 = 4096;
+pub const MOST_SEGMENTS: u64 = 4096;
 
 /// Sizes from which on MPI libraries ask before they send, or change their algorithms.
 const LIBRARY: [u64; 9] = [256, 2 << 10, 4 << 10, 8 << 10, (16 << 10) - 64, 64 << 10, 80 << 10, 128 << 10, 512 << 10];
