@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   nothing, one value, a few ── multiples of the ranks ── borders x 1, 2, 3, ranks, + -1 value ── any
-//!   up to 3 MiB, and as many segments as a watchdog waits for
 //! ```
+//! All of them up to 3 MiB, and up to as many segments as a watchdog waits for.
 
 use super::valid::Known;
 use super::what::What;
