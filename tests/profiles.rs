@@ -1,7 +1,7 @@
 //! Profiles: what was measured before chooses, where library, network, ranks and nodes are the same (docs/profiles.md).
 
 use nagare_harness::{Job, Mpi, Outcome, Program, compile, scratch_directory};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Four ranks on two pretended nodes.
 fn job(program: &Program, words: &[&str]) -> Job {
@@ -26,6 +26,13 @@ fn profile(mpi: &str, fastest: &[(&str, u64, &str)]) -> String {
 fn write(path: &Path, text: &str) -> String {
     std::fs::write(path, text).expect("a file");
     path.to_str().expect("UTF-8").to_owned()
+}
+
+/// The directory of a user's profiles, made below the home of a test.
+fn directory_in(home: &Path) -> PathBuf {
+    let directory = home.join("nagare/profiles");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    directory
 }
 
 /// What Open MPI of Debian calls itself, as a job of it says.
@@ -134,8 +141,7 @@ fn what_is_beside_profiles_ends_no_job() {
 fn profiles_of_one_node_hold_with_threads_and_take_no_costs_away() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
     let scratch = scratch_directory();
-    let directory = scratch.path().join("nagare/profiles");
-    std::fs::create_dir_all(&directory).expect("a directory");
+    let directory = directory_in(scratch.path());
     let mpi = name_of(Mpi::OpenMpi4);
     let one_node = profile(&mpi, &[("bcast", 1024, "chain")]).replacen("nodes = 2", "nodes = 1", 1);
     write(&directory.join("a.toml"), &one_node.replacen(" in shared memory", "", 1));
@@ -155,8 +161,7 @@ fn profiles_of_one_node_hold_with_threads_and_take_no_costs_away() {
 fn profiles_are_found() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
     let scratch = scratch_directory();
-    let directory = scratch.path().join("nagare/profiles");
-    std::fs::create_dir_all(&directory).expect("a directory");
+    let directory = directory_in(scratch.path());
     write(&directory.join("a.toml"), &profile("MPICH Version: 4.0.2", &[("bcast", 1024, "two_tree")]));
     let found = write(&directory.join("b.toml"), &profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "chain")]));
     write(&directory.join("c.toml"), &profile(&name_of(Mpi::OpenMpi4), &[("bcast", 1024, "two_tree")]));
@@ -180,8 +185,7 @@ fn profiles_are_found() {
 fn that_none_fits_is_told() {
     let program = compile(Mpi::OpenMpi4, "tests/programs/learning.c");
     let scratch = scratch_directory();
-    let directory = scratch.path().join("nagare/profiles");
-    std::fs::create_dir_all(&directory).expect("a directory");
+    let directory = directory_in(scratch.path());
     let home = scratch.path().to_str().expect("UTF-8");
     let messages = |job: Job| -> Vec<String> {
         let job = job.set("XDG_CONFIG_HOME", home).set("NAGARE_PROFILE", "");

@@ -1,6 +1,5 @@
 //! Faults of third-party libraries that fail a job now and then, with Nagare or without: the library's own message
-//! identifies each, or that nothing with Nagare in it is left, or
-//! that the launcher crashes.
+//! identifies each, or that nothing with Nagare in it is left, or that the launcher crashes.
 //!
 //! A job that fails with such a message runs once more, and the summary of the tests counts the fault. A row of the
 //! table has the message and where it was seen; a message of Nagare's is never among them.
