@@ -10,7 +10,7 @@ use nagare_bench::limit::limit;
 use nagare_bench::operation::Operation;
 use nagare_config::Config;
 use nagare_plan::Planner;
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};
 use nagare_plan::by_size::{BySize, by_size};
 use nagare_plan::choice::Rule;
 use nagare_plan::collective::Collective;
@@ -131,18 +131,21 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
     Ok(rules)
 }
 
-/// Why rows have no times.
+/// What is not chosen by predicted time, and why rows have no times.
 fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
-    let rows = ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective)).filter(is_untold);
-    let (unlike, rows): (Vec<&Spec>, Vec<&Spec>) = rows.partition(|spec| spec.cost.is_some());
+    let rows = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
     let fits = |spec: &&Spec| sizes.iter().any(|size| planner.suits(spec, collective, size.begins.bytes));
-    let (by_network, forced): (Vec<&Spec>, Vec<&Spec>) = rows.into_iter().partition(fits);
+    let exchanges = rows().filter(|spec| spec.candidacy != Candidacy::Default);
+    let (by_network, others): (Vec<&Spec>, Vec<&Spec>) = exchanges.partition(fits);
+    let (tried, forced): (Vec<&Spec>, Vec<&Spec>) =
+        others.into_iter().partition(|spec| spec.candidacy == Candidacy::Trial);
     let mut text = String::new();
     for (specs, why) in [
         (by_network, "chosen by the network, not by predicted time"),
-        (forced, "not what a job begins with here, unless NAGARE_ALGORITHM says so"),
-        (unlike, "not predicted here: the same as another row, or too much to look at"),
+        (tried, "tried in calls that are measured, where predicted to take little longer"),
+        (forced, "run where NAGARE_ALGORITHM says so"),
+        (rows().filter(is_untold).collect(), "not predicted here: the same as another row, or too much to look at"),
     ] {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
         if !names.is_empty() {

@@ -61,12 +61,12 @@ pub struct Rule {
 
 /// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours;
 /// below [`usual`] only one that is predicted to be far faster than the library's own, or an exchange where what the
-/// library sends at once would overflow queues.
+/// library sends at once would overflow queues, or whose blocks ranks of a node can aggregate.
 pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 8 << 10),
     default(Collective::Bcast, 8 << 10),
     default(Collective::Allreduce, 8 << 10),
-    default(Collective::Alltoall, 2 << 10),
+    default(Collective::Alltoall, 64),
     default(Collective::Alltoallv, 0),
     default(Collective::Alltoallw, 0),
     default(Collective::Gather, 4 << 10),

@@ -4,15 +4,13 @@
 //!   rules, call, network ──► Decision: algorithm, prediction ──► Pacing: segment, window    or a Reason
 //! ```
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Candidacy};
 use crate::choice::{Call, Choice, Reason, Rules};
-use crate::cost::{Prediction, SEGMENTS, Segments};
+use crate::cost::{Prediction, SEGMENT, SEGMENTS, Segments};
 use crate::planner::Planner;
 use crate::schedule::{Flow, Pacing};
 
-/// Bytes per segment of an algorithm whose costs are not known, and the most of any, where the environment does not
-/// say.
-const SEGMENT: u64 = 8 << 10;
+/// Bytes per segment at most, where the environment does not say.
 const LARGEST_SEGMENT: u64 = SEGMENTS[0];
 
 /// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say.
@@ -52,7 +50,7 @@ impl Limits {
 pub struct Decision {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Its time and its segment, where they were predicted: not for exchanges that fit a network whatever the size.
+    /// Its time and its segment, where they can be predicted.
     pub prediction: Option<Prediction>,
 }
 
@@ -72,11 +70,12 @@ impl Decision {
         let (mut compared, mut is_short) = (None, false);
         let fitting = || {
             let fitting = planner.fitting_predicted(call.collective, call.bytes, limits.segments());
-            is_short = fitting.is_none() && planner.is_short(call.collective, call.bytes);
-            let (algorithm, prediction) = fitting?;
-            compared = prediction;
             let is_preferred = |prediction| planner.is_preferred(call.collective, call.bytes, prediction);
-            (is_measured || prediction.is_none_or(is_preferred)).then_some(algorithm)
+            let preferred = fitting.filter(|fitting| is_measured || fitting.1.is_none_or(is_preferred));
+            is_short = preferred.is_none() && planner.is_short(call.collective, call.bytes);
+            let (algorithm, prediction) = preferred?;
+            compared = prediction;
+            Some(algorithm)
         };
         let algorithm = match rules.choose(call, fitting) {
             Choice::Run(algorithm) => algorithm,
@@ -91,14 +90,9 @@ impl Decision {
 
     /// That `algorithm` runs.
     pub fn of(planner: &Planner, algorithm: Algorithm, call: &Call, limits: &Limits) -> Self {
-        let is_exchange = algorithm.spec().senders.is_some();
         let predict = || planner.predicted(call.collective, algorithm, call.bytes, limits.segments());
-        Self { algorithm, prediction: if is_exchange { None } else { predict() } }
-    }
-
-    /// Nanoseconds that `call` is predicted to take, at least those that the link of a host is busy.
-    pub fn time(&self, planner: &Planner, call: &Call) -> f64 {
-        self.prediction.map_or_else(|| planner.least_time(call.collective, call.bytes), |prediction| prediction.time)
+        // Of blocks of their own sizes ranks do not know the same.
+        Self { algorithm, prediction: if call.collective.has_own_sizes() { None } else { predict() } }
     }
 
     /// Whether it is predicted to be far faster than the library's own, so that calls run on it before any are measured
@@ -124,11 +118,12 @@ impl Decision {
             let flow = pacing.flow.map(|flow| Flow { confirmed: flow.confirmed.min(segment), ..flow });
             return Pacing { segment, window: limits.window.unwrap_or(pacing.window), flow };
         }
-        let segment = self.prediction.map_or(SEGMENT.min(most), |prediction| prediction.segment);
+        let prediction = self.prediction.filter(|_| self.algorithm.spec().candidacy == Candidacy::Default);
+        let segment = prediction.map_or(SEGMENT.min(most), |prediction| prediction.segment);
         let segment = limits.segment.unwrap_or(segment).max(unit_bytes);
         let fewest = SMALLEST_WINDOW.min(MOST_WINDOW_BYTES / segment).max(2);
         let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW);
-        let window = limits.window.unwrap_or_else(|| self.prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
+        let window = limits.window.unwrap_or_else(|| prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
         Pacing { segment: segment / unit_bytes, window, flow: None }
     }
 }

@@ -72,7 +72,7 @@ fn least(context: &Context) -> [f64; CALLS.len()] {
     let message = (Message::of(context.topology()), [1.0; 2]);
     let demands = |collective| {
         let able = ALGORITHMS.iter().filter(move |spec| spec.collectives.contains(&collective));
-        able.filter_map(|spec| spec.cost?(context, collective)).collect::<Vec<Demand>>()
+        able.filter_map(|spec| (spec.cost)(context, collective)).collect::<Vec<Demand>>()
     };
     let known = [Bcast, Allreduce].map(|collective| (collective, demands(collective)));
     CALLS.map(|(collective, bytes)| {

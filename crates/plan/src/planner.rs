@@ -4,7 +4,7 @@
 mod fitting;
 mod predictions;
 
-use crate::algorithm::{ALGORITHMS, Algorithm, Role, Senders};
+use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy, Role, Senders};
 use crate::collective::{Collective, Rank};
 use crate::context::{Context, Options};
 use crate::cost::{self, Demand, Prediction, Segments};
@@ -105,13 +105,13 @@ impl Planner {
         self.usual.topology()
     }
 
-    /// What an algorithm plans from. Exchanges and what gathers or scatters keep the levels of the topology: their
-    /// times are not predicted, and played in time the order of nodes by leaf made `contention_free` up to 11 % slower.
+    /// What an algorithm plans from. Exchanges and what gathers or scatters keep the levels of the topology: played in
+    /// time the order of nodes by leaf made `contention_free` up to 11 % slower.
     pub fn context_of(&self, algorithm: Algorithm) -> &Context {
-        if algorithm.spec().cost.is_some() { self.context() } else { &self.usual }
+        if algorithm.spec().candidacy == Candidacy::Default { self.context() } else { &self.usual }
     }
 
-    /// What algorithms with a predicted time plan from: facts, options and indexes. Which levels count is settled when
+    /// What algorithms that are chosen by predicted time plan from: facts, options and indexes. Which levels count is settled when
     /// this is first asked.
     pub fn context(&self) -> &Context {
         self.leaves.get_or_init(|| levels::with_leaves(&self.usual)).as_deref().unwrap_or(&self.usual)

@@ -372,9 +372,12 @@ fn an_exchange_takes_the_ring_where_it_loses_nothing() {
         let chosen = [Alltoall, Alltoallv].map(|collective| planner.fitting(collective, 64 << 10, AtMost(65536)));
         assert_eq!(chosen[0], chosen[1], "{name}");
         let measured = planner.candidates(Alltoallv, 64 << 10, AtMost(65536));
-        // Both orders, whichever fits.
-        assert!(measured.len() == 2 && measured[..1] == [chosen[0].expect("one of the two")], "{name}: {measured:?}");
-        assert!(measured.contains(&Algorithm::TwoLevelRing) && measured.contains(&Algorithm::ContentionFree), "{name}");
+        // Beside the ring the other order; the ring where it is predicted to take twice as long, as no other is.
+        let expected: &[_] = match chosen[0] {
+            Some(Algorithm::TwoLevelRing) => &[Algorithm::TwoLevelRing, Algorithm::ContentionFree],
+            _ => &[Algorithm::ContentionFree],
+        };
+        assert_eq!(measured, expected, "{name}");
         measured[0]
     };
     for (name, hosts) in [("tree8", 8), ("star16", 16), ("wan2x8", 16)] {

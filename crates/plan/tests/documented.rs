@@ -3,7 +3,7 @@
 //! One file, since one page is checked, and its sections share what computes their formulas.
 
 use nagare_plan::Planner;
-use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Spec};
+use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};
 use nagare_plan::choice::{Call, Choice, DEFAULTS, Prescription, Reason, Rules, usual};
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Bcast, Reduce};
 use nagare_plan::execute::{Credits, Executor, Pacing, ThreadTransport, World};
@@ -141,7 +141,10 @@ fn the_table_of_algorithms_is_the_code_s() {
 
 #[test]
 fn the_thresholds_are_the_code_s() {
-    let bytes = |cell: &str| 1024 * number::<u64>(cell.trim_end_matches(" KiB"));
+    let bytes = |cell: &str| match cell.strip_suffix(" KiB") {
+        Some(kibibytes) => 1024 * number::<u64>(kibibytes),
+        None => number(cell.trim_end_matches(" bytes")),
+    };
     let documented: Vec<(String, String, u64, u64)> =
         table("collective").iter().map(|r| (r[0].clone(), r[1].clone(), bytes(&r[2]), bytes(&r[3]))).collect();
     // A switch whose first host has a wide link, and those that come with Nagare.
@@ -161,7 +164,7 @@ fn the_thresholds_are_the_code_s() {
             let able = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
             let fits_one = |spec: &&Spec| networks.iter().any(|planner| planner.suits(spec, collective, 64 << 10));
             let fit: Vec<&str> = able().filter(fits_one).map(|spec| spec.name).collect();
-            let by_time = able().any(|spec| spec.cost.is_some());
+            let by_time = able().any(|spec| spec.candidacy == Candidacy::Default);
             let algorithm = match (by_time, fit.is_empty()) {
                 (true, _) => "by predicted time".to_owned(),
                 (false, true) => "nothing".to_owned(),
@@ -192,7 +195,7 @@ fn the_candidates_by_predicted_time_are_the_code_s() {
     let from = text.find("**By predicted time**: of ").expect("the sentence");
     let to = text[from..].find("as far").expect("its end");
     let documented: Vec<&str> = text[from..from + to].split('`').skip(1).step_by(2).collect();
-    let known: Vec<&str> = ALGORITHMS.iter().filter(|spec| spec.cost.is_some()).map(|spec| spec.name).collect();
+    let known: Vec<&str> = ALGORITHMS.iter().filter(|s| s.candidacy == Candidacy::Default).map(|s| s.name).collect();
     assert_eq!(documented, known);
 }
 

@@ -8,6 +8,7 @@ mod bine;
 mod contention_free;
 mod copies;
 mod cost;
+mod cost_exchange;
 mod cost_pipelines;
 mod cost_stepwise;
 mod credits;

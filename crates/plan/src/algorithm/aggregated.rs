@@ -19,8 +19,10 @@
 //! place, and what ranks dealt out to nodes in turn send inside the node needs no copy either. A node of one rank has
 //! nothing to aggregate and sends every block directly. Source: A. Naruse and others, 2010 (docs/provenance.md).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec, spec::steps};
 use crate::collective::Collective;
+use crate::context::Context;
+use crate::cost::{Rounds, Waits};
 use crate::pattern::{LEADER_STAGES, Staging, first_of_run, place_of, sorted, through_leaders};
 use crate::schedule::{Rank, RankPlan, Round, Space};
 use crate::topology::NodeRanks;
@@ -35,10 +37,7 @@ pub const SPEC: Spec = Spec {
               one per pair of nodes from leaders",
     source: "Naruse and others 2010",
     round: "step",
-    plan: |context, role| match context.options().rails.aggregators {
-        Some(leaders) => through_leaders(context.node_ranks(), role.rank, leaders),
-        None => plan(context.node_ranks(), role.rank),
-    },
+    plan: |context, role| plan_of(context, role.rank),
     stages: |context, _| match context.options().rails.aggregators {
         Some(_) => LEADER_STAGES.map(str::to_owned).to_vec(),
         None => STAGES.map(str::to_owned).to_vec(),
@@ -46,13 +45,26 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: None,
+    cost: |context, _| {
+        // What goes to other nodes waits for what comes from the own.
+        let waits = Waits { idle: 1.0, hidden: 0.0 };
+        steps(context, (Rounds::InTurn, waits), |rank| plan_of(context, rank))
+    },
+    candidacy: Candidacy::Trial,
 };
 
 /// Stages, and their numbers.
 const STAGES: [&str; 2] = ["inside nodes", "between nodes"];
 const INSIDE: u16 = 0;
 const BETWEEN: u16 = 1;
+
+/// Plan of `rank`, by leaders where the user says how many.
+fn plan_of(context: &Context, rank: Rank) -> RankPlan {
+    match context.options().rails.aggregators {
+        Some(leaders) => through_leaders(context.node_ranks(), rank, leaders),
+        None => plan(context.node_ranks(), rank),
+    }
+}
 
 /// Plan of `rank` for Alltoall. It stages at most `P + 2·w·D` blocks, where w is the number of ranks of its node and D
 /// that of the ranks it serves, itself included; P more at most where nodes have ranks that are not consecutive.

@@ -11,7 +11,7 @@
 //! neighbours and each half of the vector takes one direction of it: links are full duplex, so the two chains share
 //! none. Inside a node see [`Node`]. A pipeline along a line is common practice (docs/provenance.md).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 use crate::pattern::{Node, stage_names_up_and_down};
@@ -32,7 +32,8 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Apart)))),
+    cost: |context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Apart))),
+    candidacy: Candidacy::Default,
 };
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).

@@ -12,7 +12,7 @@
 //! edge belongs to: `tree/circulant.rs`. Reduce is the same edges backwards in time, Allreduce both, pipelined. Inside
 //! a node see [`Node`](crate::pattern::Node). Source: Träff 2024 (docs/provenance.md).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 use crate::pattern::{End, Ends, along_trees, stage_names_up_and_down};
@@ -34,7 +34,8 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared)))),
+    cost: |context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared))),
+    candidacy: Candidacy::Default,
 };
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` (Allreduce: use root 0).

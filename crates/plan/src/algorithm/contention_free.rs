@@ -9,9 +9,9 @@
 //! of a node exchange their blocks beside the tasks of their node. Source: the thesis on contention-free communication
 //! in docs/provenance.md.
 
-use super::{Algorithm, Senders, Spec};
+use super::{Algorithm, Candidacy, Senders, Spec, spec::pairs};
 use crate::collective::Collective;
-use crate::cost::Meeting;
+use crate::cost::{Meeting, Waits};
 use crate::pattern::{ABREAST, Exchange, Pace, Task, Token};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use std::collections::HashMap;
@@ -34,7 +34,12 @@ pub const SPEC: Spec = Spec {
         false => Senders { meeting: Meeting::TwoNodes, abreast: ABREAST },
     }),
     fits: Some(|context, _, block| !context.suits_a_ring(block)),
-    cost: None,
+    cost: |context, _| {
+        // Before every node it sends to a node waits for a token.
+        let tokens = if context.needs_tokens(u64::MAX) { context.grouped().node_count() - 1 } else { 0 };
+        pairs(context, Waits { idle: f64::from(tokens), hidden: 0.0 }, |_, _| true)
+    },
+    candidacy: Candidacy::Trial,
 };
 
 /// Exchanges inside a node that may be under way at a rank.

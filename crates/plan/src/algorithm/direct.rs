@@ -13,10 +13,10 @@
 //! another, to those that are farthest on the line first. Nobody but the two ends of a message knows its length, so
 //! that blocks may be of any size.
 
-use super::{Algorithm, Senders, Spec};
+use super::{Algorithm, Candidacy, Senders, Spec, spec::pairs};
 use crate::collective::Collective;
 use crate::context::Context;
-use crate::cost::Meeting;
+use crate::cost::{Meeting, Waits};
 use crate::pattern::ABREAST;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use crate::tasks::{Routes, Start, Task, Tasks, starts};
@@ -46,7 +46,15 @@ pub const SPEC: Spec = Spec {
     senders: Some(|_| Senders { meeting: Meeting::ToOne, abreast: ABREAST }),
     // Elsewhere the root's link is one that every order keeps busy.
     fits: Some(|context, collective, _| collective == Collective::Gather && gains(context)),
-    cost: None,
+    cost: |context, collective| {
+        if scatters(collective) {
+            return pairs(context, Waits::default(), |from, _| from == 0);
+        }
+        // While a token goes to a sender another block arrives.
+        let senders = context.topology().ranks() - context.node_ranks().on(context.grouped().node_of(0)).len() as u32;
+        pairs(context, Waits { idle: 1.0, hidden: f64::from(senders) }, |_, to| to == 0)
+    },
+    candidacy: Candidacy::None,
 };
 
 /// Senders on other nodes whose starts are worked out, within a millisecond; of more, two at a time have their turn.

@@ -36,7 +36,7 @@
 //! Reduce is the same edges backwards; Allreduce is Reduce to rank 0 and Bcast from it, pipelined block by block. Our
 //! own (docs/provenance.md).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 use crate::pattern::{End, Ends, along_trees, stage_names_up_and_down};
@@ -58,7 +58,8 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared)))),
+    cost: |context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared))),
+    candidacy: Candidacy::Default,
 };
 
 /// Plan of `rank` for Reduce, Bcast or Allreduce with `root` over `hierarchy` (Allreduce: use root 0).

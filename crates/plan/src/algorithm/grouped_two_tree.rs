@@ -17,7 +17,7 @@
 
 mod ways;
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round};
@@ -37,7 +37,8 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared)))),
+    cost: |context, collective| Some(SPEC.pipeline(context, collective, (Talkers::Leaders, Streams::Shared))),
+    candidacy: Candidacy::Default,
 };
 
 /// Direction of the data in a tree.

@@ -9,7 +9,7 @@
 //! of a dimension the other uses those of another; chunks of a lane follow one another, so that there is something to
 //! send while a step waits for its last segment. Source: Japanese patent 7087953 (docs/provenance.md).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec};
 use crate::collective::Collective;
 use crate::cost::Demand;
 use crate::pattern::{HopLabel, MOST_CHUNKS, NodeTrees, Rails, Transfer, chunks, half, half_stages};
@@ -50,9 +50,10 @@ pub const SPEC: Spec = Spec {
         Origin::Fabric => !Demand::is_known(context.rails()),
         Origin::Cartesian | Origin::Levels | Origin::Line => false,
     }),
-    cost: Some(|context, collective| {
+    cost: |context, collective| {
         Demand::stepwise(collective, context.rails(), MOST_CHUNKS, &mut context.predicted_wires())
-    }),
+    },
+    candidacy: Candidacy::Default,
 };
 
 /// Names of the stages.

@@ -19,7 +19,7 @@ mod xor;
 
 pub use contention_free::{contention_free, contention_free_stages};
 pub use halving_doubling::halving_doubling;
-pub use spec::{Role, Senders, Spec};
+pub use spec::{Candidacy, Role, Senders, Spec};
 
 use crate::collective::Collective;
 use serde::{Deserialize, Serialize};

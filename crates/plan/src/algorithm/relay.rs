@@ -12,8 +12,10 @@
 //! farthest block leaves first, and a node's own arrive last. Source: the thesis on contention-free communication in
 //! docs/provenance.md.
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Role, Spec, spec::steps};
 use crate::collective::Collective;
+use crate::context::Context;
+use crate::cost::{Rounds, Waits};
 use crate::pattern::mirrored;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
 use crate::topology::{Hierarchy, Line, NodeRanks};
@@ -28,20 +30,28 @@ pub const SPEC: Spec = Spec {
               other way round",
     source: "a Japanese thesis on wide-area Ethernet",
     round: "block",
-    plan: |context, role| {
-        let gather = plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank);
-        match role.collective {
-            Collective::Scatter => mirrored(gather, &[context.node_ranks().ranks() - 1]),
-            _ => gather,
-        }
-    },
+    plan: plan_of,
     stages: |_, _| vec!["relay".to_owned()],
     chunks: None,
     senders: None,
     // Elsewhere than on a torus the root's link is one that every order keeps busy.
     fits: Some(|context, _, _| context.line().lanes() > 1 && context.line().nodes() <= MOST_RELAYED),
-    cost: None,
+    cost: |context, collective| {
+        // The farthest block goes from node to node, while nearer ones arrive.
+        let waits = Waits { idle: 0.0, hidden: f64::from(last_of_first_lane(context.line()).saturating_sub(1)) };
+        let role = |rank| Role { collective, root: 0, rank, chunks: 1 };
+        steps(context, (Rounds::Together, waits), |rank| plan_of(context, role(rank)))
+    },
+    candidacy: Candidacy::None,
 };
+
+fn plan_of(context: &Context, role: Role) -> RankPlan {
+    let gather = plan(context.grouped(), context.line(), context.node_ranks(), role.root, role.rank);
+    match role.collective {
+        Collective::Scatter => mirrored(gather, &[context.node_ranks().ranks() - 1]),
+        _ => gather,
+    }
+}
 
 /// Nodes up to which a pipeline through all of them is a default: farther ones arrive too late.
 const MOST_RELAYED: u32 = 128;

@@ -9,7 +9,7 @@
 //! cycle in opposite directions. The ranks of a node combine each part before it is needed and get it when it is
 //! finished (see [`Node`]). Source: Patarasuk, Yuan 2009 (docs/provenance.md).
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Spec};
 use crate::collective::Collective;
 use crate::cost::Demand;
 use crate::pattern::{Node, half, half_stages, stage_names};
@@ -44,7 +44,8 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: Some(|context, collective| Some(Demand::ring(collective, context.line(), &mut context.predicted_wires()))),
+    cost: |context, collective| Some(Demand::ring(collective, context.line(), &mut context.predicted_wires())),
+    candidacy: Candidacy::Default,
 };
 
 /// Plan of `rank` for Allreduce.

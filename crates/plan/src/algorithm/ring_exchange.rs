@@ -11,9 +11,9 @@
 //! job begins with: `two_level_ring` was made from it. Source: the ring that A. Naruse and others, 2010
 //! (docs/provenance.md), compare theirs with.
 
-use super::{Algorithm, Senders, Spec};
+use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
-use crate::cost::Meeting;
+use crate::cost::{Meeting, Rounds, Waits};
 use crate::pattern::{Step, Steps, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 
@@ -31,7 +31,11 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: None,
-    cost: None,
+    cost: |context, _| {
+        let ranks = context.topology().ranks();
+        steps(context, (Rounds::InTurn, Waits::default()), |rank| plan(rank, ranks, None))
+    },
+    candidacy: Candidacy::None,
 };
 
 /// What `rank` does in step `step`.

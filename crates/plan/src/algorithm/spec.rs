@@ -3,7 +3,7 @@
 use super::Algorithm;
 use crate::collective::{Collective, Rank};
 use crate::context::Context;
-use crate::cost::{Demand, Meeting, Streams, Talkers};
+use crate::cost::{Demand, Meeting, Rounds, Streams, Talkers, Waits};
 use crate::schedule::RankPlan;
 
 /// An algorithm: a row of the table.
@@ -33,8 +33,21 @@ pub struct Spec {
     pub senders: Option<fn(&Context) -> Senders>,
     /// A default where this holds, without comparing times. The number: bytes of a block, as far as all ranks know.
     pub fits: Option<fn(&Context, Collective, u64) -> bool>,
-    /// A default where its predicted time is the least: what it costs on this network, `None` if that cannot be said.
-    pub cost: Option<fn(&Context, Collective) -> Option<Demand>>,
+    /// What it costs on this network, `None` if that cannot be said.
+    pub cost: fn(&Context, Collective) -> Option<Demand>,
+    /// What its predicted time makes of it.
+    pub candidacy: Candidacy,
+}
+
+/// What an algorithm's predicted time makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Candidacy {
+    /// The default, where it is the least.
+    Default,
+    /// One that the program's calls try beside the default, where it is little longer, or shorter.
+    Trial,
+    /// Nothing: it is shown.
+    None,
 }
 
 /// How the ranks of an exchange use queues.
@@ -52,6 +65,16 @@ impl Spec {
         let bcast = |rank| (self.plan)(context, Role { collective: Collective::Bcast, root: 0, rank, chunks: 1 });
         Demand::pipeline(collective, context.grouped(), &mut context.predicted_wires(), who, bcast)
     }
+}
+
+/// What an exchange in steps costs, or what gathers or scatters in steps, by the plans of all ranks.
+pub(super) fn steps(context: &Context, order: (Rounds, Waits), plan: impl Fn(Rank) -> RankPlan) -> Option<Demand> {
+    Demand::steps((&context.all_places(), &mut context.predicted_wires()), order, plan)
+}
+
+/// What an order costs that keeps the busiest link busy, where so many pairs of ranks send a block each.
+pub(super) fn pairs(context: &Context, waits: Waits, sends: impl Fn(Rank, Rank) -> bool) -> Option<Demand> {
+    Demand::pairs((&context.all_places(), &mut context.predicted_wires()), waits, sends)
 }
 
 /// For which collective and rank to plan.

@@ -13,8 +13,10 @@
 //! run. The root receives a run straight into the result where its ranks follow one another there, and else puts it in
 //! place by copies. Extra memory: the blocks below a rank, its own included. A Scatter is the same backwards.
 
-use super::{Algorithm, Spec};
+use super::{Algorithm, Candidacy, Role, Spec, spec::steps};
 use crate::collective::Collective;
+use crate::context::Context;
+use crate::cost::{Rounds, Waits};
 use crate::pattern::mirrored;
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use crate::topology::{Hierarchy, Line, NodeRanks};
@@ -28,17 +30,7 @@ pub const SPEC: Spec = Spec {
     summary: "a binomial tree of nodes to or from the root; each message holds all blocks below it",
     source: "common practice",
     round: "step",
-    plan: |context, role| {
-        let node_ranks = context.node_ranks();
-        let gather = plan(context.grouped(), context.line(), node_ranks, role.root, role.rank);
-        match role.collective {
-            Collective::Scatter => {
-                let levels = node_ranks.nodes().next_power_of_two().ilog2();
-                mirrored(gather, &[node_ranks.widest() - 1, levels.saturating_sub(1)])
-            }
-            _ => gather,
-        }
-    },
+    plan: plan_of,
     stages: |_, collective| {
         let stages = ["in the node".to_owned(), "between nodes".to_owned()];
         let scatters = collective == Collective::Scatter;
@@ -47,8 +39,28 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: None,
     fits: None,
-    cost: None,
+    cost: |context, collective| {
+        // Each level waits for the one before.
+        let waits = Waits { idle: f64::from(levels(context.node_ranks()).saturating_sub(1)), hidden: 0.0 };
+        let role = |rank| Role { collective, root: 0, rank, chunks: 1 };
+        steps(context, (Rounds::InTurn, waits), |rank| plan_of(context, role(rank)))
+    },
+    candidacy: Candidacy::None,
 };
+
+/// Levels of the tree.
+fn levels(node_ranks: &NodeRanks) -> u32 {
+    node_ranks.nodes().next_power_of_two().ilog2()
+}
+
+fn plan_of(context: &Context, role: Role) -> RankPlan {
+    let node_ranks = context.node_ranks();
+    let gather = plan(context.grouped(), context.line(), node_ranks, role.root, role.rank);
+    match role.collective {
+        Collective::Scatter => mirrored(gather, &[node_ranks.widest() - 1, levels(node_ranks).saturating_sub(1)]),
+        _ => gather,
+    }
+}
 
 /// Nodes by place, and how many ranks come before each.
 struct Order<'s> {

@@ -11,9 +11,9 @@
 //! so it is never idle. Source: A. Naruse and others, 2010 (docs/provenance.md), there for the same number of ranks on
 //! every node.
 
-use super::{Algorithm, Senders, Spec};
+use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
-use crate::cost::Meeting;
+use crate::cost::{Meeting, Rounds, Waits};
 use crate::pattern::{Step, Steps, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::NodeRanks;
@@ -32,7 +32,10 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: Some(|context, _, block| context.suits_a_ring(block)),
-    cost: None,
+    cost: |context, _| {
+        steps(context, (Rounds::InTurn, Waits::default()), |rank| plan(context.node_ranks(), rank, None))
+    },
+    candidacy: Candidacy::Trial,
 };
 
 /// What `rank` does in step `step`, counted as in the file's head.

@@ -1,6 +1,6 @@
 //! One two-tree over all ranks: the grouped two-tree without groups.
 
-use super::{Algorithm, Spec, grouped_two_tree};
+use super::{Algorithm, Candidacy, Spec, grouped_two_tree};
 use crate::collective::Collective;
 use crate::cost::{Streams, Talkers};
 
@@ -23,8 +23,9 @@ pub const SPEC: Spec = Spec {
     fits: None,
     // Without groups, and with one rank on each node, it is the grouped two-tree, but for who stands where. Every rank
     // has a plan.
-    cost: Some(|context, collective| {
+    cost: |context, collective| {
         let differs = context.grouped().depth() > 1 && context.topology().ranks() <= MOST_RANKS;
         differs.then(|| SPEC.pipeline(context, collective, (Talkers::Ranks, Streams::Shared)))
-    }),
+    },
+    candidacy: Candidacy::Default,
 };

@@ -21,9 +21,9 @@
 //! ```
 //! Source: US patent 11656920 (docs/provenance.md).
 
-use super::{Algorithm, Senders, Spec};
+use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
-use crate::cost::Meeting;
+use crate::cost::{Meeting, Rounds, Waits};
 use crate::pattern::{Partners, Step, Steps, VirtualRanks, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 
@@ -41,7 +41,11 @@ pub const SPEC: Spec = Spec {
     chunks: None,
     senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
     fits: None,
-    cost: None,
+    cost: |context, _| {
+        let (virtual_ranks, partners) = (context.virtual_ranks(), context.options().partners);
+        steps(context, (Rounds::InTurn, Waits::default()), |rank| plan(virtual_ranks, rank, partners, None))
+    },
+    candidacy: Candidacy::Trial,
 };
 
 /// Plan of `rank` for an exchange: one exchange per step with its partner or partners.

@@ -2,7 +2,7 @@
 
 mod rails;
 
-use crate::cost::{self, LOSSLESS, Meeting};
+use crate::cost::{self, LOSSLESS, Meeting, Place};
 use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, Steps, VirtualRanks};
 use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
 use std::sync::{Arc, OnceLock};
@@ -103,6 +103,17 @@ impl Context {
         self.node_ranks.get_or_init(|| NodeRanks::new(self.grouped(), &self.topology))
     }
 
+    /// Where `ranks` are.
+    pub fn places(&self, ranks: impl IntoIterator<Item = u32>) -> Vec<Place> {
+        let place = |rank| (self.grouped().node_of(rank), self.topology.adapter(rank));
+        ranks.into_iter().map(place).collect()
+    }
+
+    /// Where all ranks are.
+    pub fn all_places(&self) -> Vec<Place> {
+        self.places(0..self.topology.ranks())
+    }
+
     /// The links between the nodes, made anew at every call.
     pub fn wires(&self) -> Wires<'_> {
         Wires::new(&self.topology, self.grouped())
@@ -176,6 +187,19 @@ impl Context {
         match self.options.lossless {
             true => u64::MAX,
             false => cost::overflowing(&self.topology, self.grouped()),
+        }
+    }
+
+    /// Whether there are several nodes, and ranks of one that can aggregate what they send to another.
+    pub fn aggregates(&self) -> bool {
+        self.grouped().node_count() > 1 && self.node_ranks().widest() > 1
+    }
+
+    /// Bytes of a block up to which the queue before a host holds all that its ranks receive.
+    pub fn holding(&self) -> u64 {
+        match self.options.lossless {
+            true => u64::MAX,
+            false => cost::holding(&self.topology, self.grouped()),
         }
     }
 

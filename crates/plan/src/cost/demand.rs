@@ -72,6 +72,15 @@ impl Talkers {
     }
 }
 
+/// What a rank waits for beside bytes, in times of a message on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// While nothing else is under way.
+    pub idle: f64,
+    /// While other messages are.
+    pub hidden: f64,
+}
+
 /// How blocks follow one another.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
@@ -98,6 +107,13 @@ pub enum Shape {
     },
     /// Halving and doubling.
     Stepwise(Steps),
+    /// Blocks from rank to rank; the vector is one block.
+    Blocks {
+        /// What ranks wait for.
+        waits: Waits,
+        /// The longest way. Its links are left out.
+        way: Way,
+    },
 }
 
 impl Demand {
@@ -198,6 +214,12 @@ impl Demand {
                 (steps - 1.0).max(0.0) * together(sending, passing) + sending + arriving
             }
             Shape::Stepwise(steps) => steps.time(message, bytes, segment),
+            Shape::Blocks { waits, way } => {
+                let segment = segment.min(bytes.max(1.0));
+                let arriving = way.transit(segment) + message.latency;
+                let messages = self.vectors * (bytes / segment).max(1.0) * message.gap;
+                together(bytes * self.per_byte, messages + waits.hidden * arriving) + (1.0 + waits.idle) * arriving
+            }
         }
     }
 }

@@ -11,18 +11,20 @@
 //! the candidates that predictions have found. Formulas: `docs/algorithms.md`, "The cost model".
 
 mod demand;
+mod exchange;
 mod fill;
 mod halving;
-mod least;
 mod overlap;
 mod room;
+mod rounds;
 mod steps;
 mod stepwise;
 
-pub use demand::{Demand, Shape, Streams, Talkers};
+pub use demand::{Demand, Shape, Streams, Talkers, Waits};
+pub use exchange::Rounds;
 pub use halving::fastest;
-pub use least::least_time;
-pub use room::{LOSSLESS, Meeting, exchange_pacing, is_near, needs_tokens, overflowing, room};
+pub use room::{LOSSLESS, Meeting, exchange_pacing, holding, is_near, needs_tokens, overflowing, room};
+pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 pub use steps::ring_excess;
 pub(crate) use stepwise::together;
 pub use stepwise::{Step, Steps};
@@ -48,6 +50,9 @@ pub const SEGMENTS: [u64; 13] = [
     512 << 1,
     512,
 ];
+
+/// Bytes per segment of what gathers, scatters or aggregates, where the environment does not say.
+pub const SEGMENT: u64 = 8 << 10;
 
 /// Bytes that a segment adds on the wire: MPI's header, and that of a packet that would else be full. Measured with
 /// long vectors along a chain over 10 Mbit/s: 80 bytes for segments of 512, 40 for those of 1024.

@@ -30,16 +30,11 @@ fn a_prediction_is_that_of_what_runs() {
 
 #[test]
 fn an_exchange_takes_as_long_as_a_host_s_link_is_busy() {
-    let call = Call { collective: Collective::Alltoall, bytes: 1 << 20, ranks: 16, nodes: 4 };
-    let decision = decide("", call.collective, call.bytes, &FREE).expect("fitting");
-    assert_eq!(decision.prediction, None);
-    // 48 blocks at 10 Gbit/s.
+    let decision = decide("", Collective::Alltoall, 1 << 20, &FREE).expect("fitting");
+    // 48 blocks at 10 Gbit/s, whose segments of 4 KiB cost as much again.
     let link_busy = 48.0 * f64::from(1 << 20) * 0.8;
-    let time = decision.time(&planner(), &call);
-    assert!((link_busy..1.1 * link_busy).contains(&time), "{time} {link_busy}");
-    let bcast = Call { collective: Collective::Bcast, ..call };
-    let decision = decide("", bcast.collective, bcast.bytes, &FREE).expect("fitting");
-    assert_eq!(decision.time(&planner(), &bcast), decision.prediction.expect("predicted").time);
+    let time = decision.prediction.expect("predicted").time;
+    assert!((link_busy..3.0 * link_busy).contains(&time), "{time} {link_busy}");
 }
 
 /// 16 nodes of which nothing else is known, beside Open MPI: what is predicted to be clearly faster than its own is
@@ -108,7 +103,7 @@ fn calls_begin_with_what_is_far_faster() {
     assert!(begins(Collective::Bcast, 64 << 10, true));
     assert!(!begins(Collective::Bcast, 64 << 10, false), "nobody knows what the library does");
     assert!(!begins(Collective::Allreduce, 128 << 10, true));
-    assert!(!begins(Collective::Alltoall, 64 << 10, true), "nothing predicts exchanges");
+    assert!(!begins(Collective::Alltoall, 64 << 10, true), "the library does the same");
 }
 
 /// What is predicted of the library decides about sums alone, but for what calls begin with: of all else measured
@@ -130,7 +125,11 @@ fn what_the_library_takes_to_move_data_decides_nothing() {
                 };
                 let alone = decide(&planner(), false);
                 assert_eq!(decide(&beside, false), alone, "{library:?} {call:?}");
-                assert_eq!(decide(&beside, true), alone, "{library:?} {call:?}");
+                // Short blocks are aggregated where measured calls tell whether that gains.
+                let measured = decide(&beside, true);
+                let is_aggregated = measured.is_ok_and(|decision| decision.algorithm == Algorithm::Aggregated);
+                let may_be = collective == Collective::Alltoall && alone == Err(Reason::Small);
+                assert!(measured == alone || is_aggregated && may_be, "{library:?} {call:?} {measured:?}");
                 let stock = beside.stock_time(collective, bytes).expect("predicted");
                 let ours = alone.ok().and_then(|decision| decision.prediction);
                 faster += u32::from(ours.is_some_and(|ours| ours.time > stock));

@@ -1,7 +1,7 @@
 //! Which algorithm fits a call, by the network's properties and by predicted times, and which others are worth trying.
 
 use super::Planner;
-use crate::algorithm::{ALGORITHMS, Algorithm, Spec};
+use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};
 use crate::choice::{self, Rules};
 use crate::collective::Collective;
 use crate::context::Context;
@@ -40,6 +40,13 @@ const FAR: f64 = 0.6;
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
 
+/// Bytes of a block for which exchanges are compared whose blocks differ.
+const UNKNOWN_BLOCK: u64 = 64 << 10;
+
+/// Bytes of a block below which Alltoall is the library's where it does not overflow queues: nothing is aggregated that
+/// would be longer.
+const OVERFLOWING: u64 = 2 << 10;
+
 /// What fits a call, and its prediction where times were compared.
 pub(super) type Fitting = Option<(Algorithm, Option<Prediction>)>;
 
@@ -49,8 +56,10 @@ impl Planner {
     /// made for both ends of the range of that cost, and the algorithm is taken that loses the least to the best one at
     /// the end where it loses more. `None` if Nagare does not choose by predicted time for this collective.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
-        let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        let predicted = candidates.filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));
+        let candidates = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
+        let predicted = candidates
+            .map(|spec| spec.algorithm)
+            .filter_map(|a| self.predict(collective, a, bytes, segments).map(|p| (a, p)));
         let all: Vec<(Algorithm, Prediction)> = predicted.collect();
         let best = cost::best_times(all.iter().map(|&(_, prediction)| prediction));
         let knows_links = self.topology().network().is_some();
@@ -81,10 +90,10 @@ impl Planner {
         }
         if let Some(spec) = ALGORITHMS.iter().find(|spec| self.suits(spec, collective, bytes)) {
             let least = match collective {
-                Collective::Alltoall => self.floor(collective),
+                Collective::Alltoall => self.usual.overflowing().clamp(OVERFLOWING, choice::usual(collective)),
                 _ => choice::usual(collective),
             };
-            return (bytes >= least).then_some((spec.algorithm, None));
+            return if bytes >= least { Some((spec.algorithm, None)) } else { self.aggregated(collective, bytes) };
         }
         if self.is_short(collective, bytes) {
             return self.far_faster(collective, bytes, segments);
@@ -101,14 +110,28 @@ impl Planner {
         spec.collectives.contains(&collective) && spec.fits.is_some_and(suits)
     }
 
-    /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer,
-    /// though not below the threshold, where the library's own then overflows the queue before a host.
+    /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
+    /// the library's own then overflows the queue before a host, or where ranks of a node can aggregate blocks.
     pub fn floor(&self, collective: Collective) -> u64 {
         let least = Rules::default().floor(collective);
         match collective {
-            Collective::Alltoall => self.usual.overflowing().clamp(least, choice::usual(collective)),
+            Collective::Alltoall if !self.usual.aggregates() => {
+                self.usual.overflowing().clamp(OVERFLOWING, choice::usual(collective))
+            }
             _ => least,
         }
+    }
+
+    /// For an Alltoall of blocks too short for the usual exchanges: aggregation, where the queue before a host holds
+    /// all that it receives, and where it is predicted to be clearly faster than the library.
+    fn aggregated(&self, collective: Collective, bytes: u64) -> Fitting {
+        let algorithm = Algorithm::Aggregated;
+        if !algorithm.implements(collective) || !self.usual.aggregates() || bytes > self.usual.holding() {
+            return None;
+        }
+        let prediction = self.predict(collective, algorithm, bytes, Segments::AtMost(u64::MAX))?;
+        let stock = self.stock_time(collective, bytes)?;
+        (prediction.time <= stock * PREFERRED).then_some((algorithm, Some(prediction)))
     }
 
     /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
@@ -136,22 +159,17 @@ impl Planner {
         ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
     }
 
-    /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], what is predicted
-    /// to take little longer, and of exchanges, which nothing predicts, the next in the table whose order is made in a
-    /// moment. Empty where none fits.
+    /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], and what is
+    /// predicted to take little longer. Empty where none fits.
     pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
         let Some(fitting) = self.fitting(collective, bytes, segments) else { return Vec::new() };
-        let rows = || ALGORITHMS.iter().filter(|spec| spec.algorithm != fitting);
         let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
-        let mut others: Vec<(f64, Algorithm)> =
-            rows().filter_map(|spec| Some((time(spec.algorithm)?, spec.algorithm))).collect();
+        let defaults = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
+        let others = defaults.map(|spec| spec.algorithm).filter(|&algorithm| algorithm != fitting);
+        let mut others: Vec<(f64, Algorithm)> = others.filter_map(|a| Some((time(a)?, a))).collect();
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
         others.retain(|&(time, _)| time <= least * WORTH_TRYING);
-        let is_exchange = |spec: &&Spec| spec.senders.is_some() && spec.collectives.contains(&collective);
-        let is_made_soon = |spec: &&Spec| spec.algorithm != Algorithm::ContentionFree || self.usual.may_order();
-        let exchanges = rows().filter(is_exchange).filter(is_made_soon);
-        let exchange = exchanges.map(|spec| spec.algorithm).take(1);
         // What is predicted to take the same to the last bit does the same: on two nodes all trees are a chain.
         let mut seen: Vec<f64> = time(fitting).into_iter().collect();
         others.retain(|&(time, _)| {
@@ -160,14 +178,38 @@ impl Planner {
             is_new
         });
         let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
-        [fitting].into_iter().chain(others).chain(exchange).collect()
+        [fitting].into_iter().chain(others).chain(self.other_exchange(fitting, collective, bytes)).collect()
+    }
+
+    /// The exchange to try beside the one that fits: the one with the least predicted time, of those that are alike the
+    /// first in the table, unless it is predicted to take much longer; the next in the table on more ranks than
+    /// predictions look at. Only what is made in a moment.
+    fn other_exchange(&self, fitting: Algorithm, collective: Collective, bytes: u64) -> Option<Algorithm> {
+        let block = if collective.has_own_sizes() { UNKNOWN_BLOCK } else { bytes };
+        let is_made_soon = |algorithm| match algorithm {
+            Algorithm::ContentionFree => self.usual.may_order(),
+            Algorithm::Aggregated => self.usual.aggregates() && block <= self.usual.holding(),
+            _ => true,
+        };
+        let trials = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Trial);
+        let able = trials.map(|spec| spec.algorithm).filter(|a| a.implements(collective));
+        let others: Vec<Algorithm> = able.filter(|&a| a != fitting && is_made_soon(a)).collect();
+        let time = |a| self.predict(collective, a, block, Segments::AtMost(u64::MAX)).map(|prediction| prediction.time);
+        let Some(least) = others.iter().filter_map(|&a| time(a)).reduce(f64::min) else {
+            return others.first().copied();
+        };
+        let is_close = time(fitting).is_none_or(|time| least <= time * WORTH_TRYING);
+        others.into_iter().find(|&a| is_close && time(a).is_some_and(|time| time <= least * ALIKE))
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
-    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
-    /// nobody has said how fast links are, it must be on slow links too.
+    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell, unless
+    /// it is short. Where nobody has said how fast links are, it must be on slow links too.
     pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
-        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
+        if !collective.reduces() {
+            return !self.is_short(collective, bytes);
+        }
+        let Some(stock) = self.stock_time(collective, bytes) else { return true };
         let [cheapest, _] = self.topology().message_range();
         let on_slow_links = || {
             let stock = self.stock_time_where(collective, bytes, cheapest);

@@ -1,25 +1,26 @@
 //! What algorithms, ours and the MPI library's, are predicted to take on the network of the communicator.
 
 use super::Planner;
-use crate::algorithm::{ALGORITHMS, Algorithm};
+use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy};
 use crate::collective::Collective;
-use crate::cost::{self, Demand, Message, Prediction, Segments};
+use crate::cost::{self, Demand, Message, Prediction, SEGMENT, Segments};
 
 impl Planner {
-    /// What `algorithm` asks of this network, `None` if it is no candidate for `collective`. Computed once: without a
+    /// What `algorithm` asks of this network, `None` where that cannot be said. Computed once: without a
     /// fabric in O(nodes · log nodes), for `two_tree` in O(ranks · log ranks); with one in O(links) more for every set
     /// of switches that nodes are on. The root is taken to be rank 0, whichever it is: it hardly matters, and programs
     /// change it from call to call.
     pub fn demand(&self, collective: Collective, algorithm: Algorithm) -> Option<&Demand> {
-        let cost = algorithm.spec().cost.filter(|_| algorithm.implements(collective))?;
         let demand = &self.demands[collective as usize * ALGORITHMS.len() + algorithm as usize];
-        demand.get_or_init(|| cost(self.context(), collective)).as_ref()
+        let cost = || (algorithm.spec().cost)(self.context_of(algorithm), collective);
+        let known = algorithm.implements(collective).then(|| demand.get_or_init(cost));
+        known?.as_ref()
     }
 
-    /// What each candidate for `collective` asks of this network.
+    /// What each algorithm asks of this network for `collective`, where that can be said.
     pub fn demands(&self, collective: Collective) -> Vec<(Algorithm, &Demand)> {
-        let candidates = ALGORITHMS.iter().map(|spec| spec.algorithm);
-        candidates.filter_map(|a| self.demand(collective, a).map(|demand| (a, demand))).collect()
+        let all = ALGORITHMS.iter().map(|spec| spec.algorithm);
+        all.filter_map(|a| self.demand(collective, a).map(|demand| (a, demand))).collect()
     }
 
     /// What a message costs here beyond its bytes, at least.
@@ -27,7 +28,8 @@ impl Planner {
         Message::of(self.topology())
     }
 
-    /// The predicted time and segment of one algorithm, `None` if it is no candidate.
+    /// The predicted time and segment of one algorithm, `None` where it cannot be said. Segments are chosen
+    /// by time of what is a default by time; others have those that fit the network's queues, or [`SEGMENT`].
     pub fn predicted(
         &self,
         collective: Collective,
@@ -49,12 +51,13 @@ impl Planner {
     ) -> Option<Prediction> {
         let demand = self.demand(collective, algorithm)?;
         let message = (self.message(), self.topology().message_range());
+        let is_default = algorithm.spec().candidacy == Candidacy::Default;
+        let fixed = || self.exchange_pacing(algorithm, bytes).map_or(SEGMENT, |pacing| pacing.segment);
+        let segments = match segments {
+            Segments::AtMost(most) if !is_default => Segments::Exactly(fixed().min(most)),
+            _ => segments,
+        };
         Some(cost::predict(demand, message, self.vector(collective, bytes), segments))
-    }
-
-    /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
-    pub fn least_time(&self, collective: Collective, bytes: u64) -> f64 {
-        cost::least_time(self.topology(), self.usual.grouped(), collective, bytes)
     }
 
     /// Nanoseconds that the MPI library's own algorithms are predicted to take for a call of `bytes`; `None` where it

@@ -1,7 +1,7 @@
 //! How blocks of all members come to all members, as rounds.
 
-use super::round::{Round, Transfer};
 use super::trees::levels;
+use crate::cost::{Round, Transfer};
 
 /// Pairs exchange all that they have, the nearest first. Where the members are no power of two, some have no partner;
 /// they receive what they lack from those that had one.

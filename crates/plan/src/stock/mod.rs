@@ -22,7 +22,6 @@ mod mpich;
 mod network;
 mod open_mpi;
 mod part;
-mod round;
 mod scheme;
 mod trees;
 
@@ -30,9 +29,9 @@ pub use choice::Library;
 
 use crate::collective::Collective;
 use crate::context::Context;
-use crate::cost::{Message, together};
+use crate::cost::{Message, RoundCost, RoundCosts, together};
 use choice::parts;
-use network::{RoundCost, SchemeCost, on_network};
+use network::on_network;
 use part::{Among, Part, Shape};
 use scheme::Scheme;
 use std::sync::OnceLock;
@@ -45,7 +44,7 @@ pub struct Stock {
     most_both_ways: u64,
     /// By scheme, among ranks and then among nodes; nothing where there are more transfers than are looked at. On the
     /// heap, as all that a planner has.
-    costs: Box<[OnceLock<Option<SchemeCost>>]>,
+    costs: Box<[OnceLock<Option<RoundCosts>>]>,
 }
 
 impl Stock {

@@ -13,8 +13,8 @@
 //! (docs/provenance.md).
 
 use super::folded::Folded;
-use super::round::{Round, Transfer};
 use super::{gathering, trees};
+use crate::cost::{Round, Transfer};
 
 /// An algorithm, among members 0, 1, 2 …; member 0 is the root. The vector is that of a member, and where there are
 /// blocks all of those together.

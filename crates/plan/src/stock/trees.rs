@@ -11,7 +11,7 @@
 //!                  7                           7                     7
 //! ```
 
-use super::round::{Round, Transfer};
+use crate::cost::{Round, Transfer};
 
 /// The logarithm of `members`, rounded up.
 pub fn levels(members: u32) -> u32 {

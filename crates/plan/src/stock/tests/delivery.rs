@@ -2,7 +2,7 @@
 //! which the algorithm sends pieces, and of what the sender had before its round.
 
 use super::{MOVING, sent};
-use crate::stock::round::Transfer;
+use crate::cost::Transfer;
 use crate::stock::scheme::{Scheme, rounds};
 use std::collections::BTreeSet;
 

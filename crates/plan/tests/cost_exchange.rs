@@ -1,0 +1,162 @@
+//! Exchanges, Gather and Scatter in the cost model: by hand, and against schedules played in time.
+
+use crate::support::network;
+use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
+use nagare_plan::choice::{Call, Reason, Rules};
+use nagare_plan::collective::Collective::{self, Alltoall, Gather, Scatter};
+use nagare_plan::cost::Segments::AtMost;
+use nagare_plan::decision::{Decision, Limits};
+use nagare_plan::fabric::{Fabric, Placement, timeline};
+use nagare_plan::stock::{Library, Stock};
+use nagare_plan::topology::Topology;
+use std::sync::Arc;
+
+/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
+/// rate.
+const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
+
+/// Hosts on one switch, with links of 100 Mbit/s and 5 microseconds, and queues of 128 packets. A message takes 80
+/// microseconds, the next one follows 50 after it.
+fn star(hosts: usize, ppn: usize) -> Planner {
+    let text = format!(
+        "message_latency = 80\nmessage_gap = 50\nqueue = 128\n\
+         [generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency = 5"
+    );
+    let fabric = Arc::new(Fabric::from_toml(&text, "star.toml").expect("a fabric"));
+    network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).expect("places"))
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{found} expected {expected}");
+}
+
+/// Nanoseconds per byte of the program at 100 Mbit/s.
+fn per_byte() -> f64 {
+    80.0 / SHARE
+}
+
+/// Four hosts of two ranks: every host sends 2 x 6 blocks, in as many messages, or aggregated in 2 x 3.
+#[test]
+fn an_alltoall_by_hand() {
+    let planner = star(4, 2);
+    let time = |algorithm, bytes| planner.predicted(Alltoall, algorithm, bytes, AtMost(65280)).expect("predicted").time;
+    let sent = |bytes: f64| bytes * (1.0 + 80.0 / bytes.min(16384.0));
+    // Two links of 5 microseconds, the message's latency, and a packet that the switch holds up.
+    let way = |bytes: f64| 10e3 + 80e3 + f64::min(f64::min(bytes, 16384.0) + 80.0 + 66.0, 1514.0) * per_byte();
+    for bytes in [64.0, 4096.0] {
+        let took = |messages: f64, ways: f64| {
+            f64::hypot(12.0 * sent(bytes) * per_byte(), messages * 50e3) + ways * way(bytes).min(way(1e9))
+        };
+        for algorithm in [Algorithm::TwoLevelRing, Algorithm::ContentionFree, Algorithm::Xor, Algorithm::RingExchange] {
+            close(time(algorithm, bytes as u64), took(12.0, 1.0));
+        }
+        // A block counts as a message of its own for headers.
+        let aggregated = f64::hypot(12.0 * sent(bytes) * per_byte(), 6.0 * 50e3);
+        let found = time(Algorithm::Aggregated, bytes as u64);
+        assert!(aggregated < found && found < aggregated + 2.0 * way(1e9) + 1.0, "{found} {aggregated}");
+    }
+}
+
+/// Two racks of four hosts with one uplink: the ring's steps load it with 1, 2, 3, 4, 3, 2, 1 messages, those of XOR
+/// with 0, 0, 0, 4, 4, 4, 4, where a step without it takes one message of a host's link.
+#[test]
+fn steps_take_as_long_as_their_busiest_link() {
+    let fabric = network::load("tree8");
+    let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 8, 1).expect("places"));
+    let of = |algorithm| planner.demand(Alltoall, algorithm).expect("known").per_byte / per_byte();
+    for (algorithm, messages) in [
+        (Algorithm::TwoLevelRing, 16.0),
+        (Algorithm::RingExchange, 16.0),
+        (Algorithm::ContentionFree, 16.0),
+        (Algorithm::Xor, 19.0),
+    ] {
+        close(of(algorithm), messages);
+    }
+}
+
+/// To the root: 14 blocks of other hosts over its link; a tree of eight hosts sends 2, 4 and 8 of them, one after
+/// another, in a message per level.
+#[test]
+fn a_gather_by_hand() {
+    let planner = star(8, 2);
+    for collective in [Gather, Scatter] {
+        for algorithm in [Algorithm::Direct, Algorithm::Relay, Algorithm::Tree] {
+            let demand = planner.demand(collective, algorithm).expect("known");
+            close(demand.per_byte, 14.0 * per_byte());
+            close(demand.vectors, if algorithm == Algorithm::Tree { 3.0 } else { 14.0 });
+        }
+    }
+}
+
+/// What is played has whole messages, shares links fairly, and a rank goes on to its next step before others have ended
+/// theirs.
+#[test]
+fn long_blocks_take_what_is_played() {
+    for (name, ranks, ppn, algorithm, range) in [
+        ("tree8", 8, 1, Algorithm::TwoLevelRing, 0.99..1.01),
+        ("tree8", 8, 1, Algorithm::Xor, 0.99..1.2),
+        ("star16", 32, 2, Algorithm::TwoLevelRing, 0.99..1.01),
+        ("star16", 32, 2, Algorithm::Xor, 0.99..1.01),
+        ("fattree", 16, 1, Algorithm::RingExchange, 0.99..1.01),
+        ("torus16", 16, 1, Algorithm::ContentionFree, 0.75..1.01),
+        ("mlfm36", 36, 1, Algorithm::ContentionFree, 0.75..1.01),
+    ] {
+        let fabric = network::load(name);
+        let placement = Placement::by_slot(&fabric, ranks, ppn).expect("places");
+        let planner = network::planner(&fabric, &placement);
+        let bytes = 1 << 20;
+        let schedule = planner.schedule(Alltoall, algorithm, 0).expect("a schedule");
+        let played = timeline(&schedule, &fabric, placement.hosts(), bytes, None).expect("played").finish / SHARE;
+        let predicted = planner.demand(Alltoall, algorithm).expect("known").per_byte * bytes as f64 / 1e9;
+        assert!(range.contains(&(predicted / played)), "{name} {algorithm:?}: {predicted} {played}");
+    }
+}
+
+/// What calls of so many bytes run on, measured or not, and what is tried then.
+fn chosen(planner: &Planner, bytes: u64, is_measured: bool) -> (Result<Algorithm, Reason>, Vec<Algorithm>) {
+    let (ranks, nodes) = (planner.topology().ranks(), planner.topology().node_count());
+    let call = Call { collective: Alltoall, bytes, ranks, nodes };
+    let limits = Limits { segment: None, window: None, message: 65280 };
+    let decision = Decision::new(planner, &Rules::default(), &call, &limits, is_measured);
+    (decision.map(|decision| decision.algorithm), Decision::candidates(planner, &call, &limits))
+}
+
+/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. Beyond 128 packets of
+/// 1448 bytes for 192 blocks, 965 bytes, they may not fit the queue before a host.
+#[test]
+fn short_blocks_are_aggregated_where_calls_are_measured() {
+    let planner = star(4, 8).with_stock(Stock::new(Library::OpenMpi4, 65280));
+    for bytes in [256, 512, 965] {
+        assert_eq!(chosen(&planner, bytes, true).0, Ok(Algorithm::Aggregated), "{bytes}");
+        assert_eq!(chosen(&planner, bytes, false).0, Err(Reason::Small), "{bytes}: nobody measures");
+    }
+    let (begins, tried) = chosen(&planner, 256, true);
+    assert_eq!(
+        (begins, tried),
+        (Ok(Algorithm::Aggregated), vec![Algorithm::Aggregated]),
+        "the others take twice as long"
+    );
+    assert_eq!(chosen(&planner, 966, true), (Err(Reason::Small), vec![]));
+    assert!(!chosen(&planner, 4096, true).1.contains(&Algorithm::Aggregated), "the queue is too short");
+    assert_eq!(planner.floor(Alltoall), 64);
+    // With one rank on each host nothing is aggregated; beside a library that nobody knows nothing is compared.
+    let single = star(4, 1).with_stock(Stock::new(Library::OpenMpi4, 65280));
+    assert_eq!((chosen(&single, 256, true), single.floor(Alltoall)), ((Err(Reason::Small), vec![]), 4096));
+    assert_eq!(chosen(&star(4, 8), 256, true), (Err(Reason::Small), vec![]));
+}
+
+/// On more ranks than are looked at the next exchange in the table is tried, as before times were predicted.
+#[test]
+fn many_ranks_have_no_prediction() {
+    let of = |nodes: u32| Planner::new(Topology::of_nodes((0..nodes).collect()).expect("a topology"));
+    let predicted = |nodes, collective: Collective, algorithm| of(nodes).demand(collective, algorithm).is_some();
+    for (collective, algorithm) in [
+        (Alltoall, Algorithm::TwoLevelRing),
+        (Alltoall, Algorithm::ContentionFree),
+        (Gather, Algorithm::Direct),
+        (Gather, Algorithm::Tree),
+    ] {
+        assert!(predicted(128, collective, algorithm) && !predicted(129, collective, algorithm), "{algorithm:?}");
+    }
+}
