@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// rate.
 const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
 
-/// Hosts on one switch, with links of 100 Mbit/s and 5 microseconds, and queues of 128 packets. A message takes 80
+/// Hosts on one switch, with links of 100 Mbit/s and 5 microseconds, and queues of so many packets. A message takes 80
 /// microseconds, the next one follows 50 after it.
-fn star(hosts: usize, ppn: usize) -> Planner {
+fn star(hosts: usize, ppn: usize, queue: u32) -> Planner {
     let text = format!(
-        "message_latency = 80\nmessage_gap = 50\nqueue = 128\n\
+        "message_latency = 80\nmessage_gap = 50\nqueue = {queue}\n\
          [generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = 100\nlatency = 5"
     );
     let fabric = Arc::new(Fabric::from_toml(&text, "star.toml").expect("a fabric"));
@@ -39,7 +39,7 @@ fn per_byte() -> f64 {
 /// Four hosts of two ranks: every host sends 2 x 6 blocks, in as many messages, or aggregated in 2 x 3.
 #[test]
 fn an_alltoall_by_hand() {
-    let planner = star(4, 2);
+    let planner = star(4, 2, 128);
     let time = |algorithm, bytes| planner.predicted(Alltoall, algorithm, bytes, AtMost(65280)).expect("predicted").time;
     let sent = |bytes: f64| bytes * (1.0 + 80.0 / bytes.min(16384.0));
     // Two links of 5 microseconds, the message's latency, and a packet that the switch holds up.
@@ -79,7 +79,7 @@ fn steps_take_as_long_as_their_busiest_link() {
 /// another, in a message per level.
 #[test]
 fn a_gather_by_hand() {
-    let planner = star(8, 2);
+    let planner = star(8, 2, 128);
     for collective in [Gather, Scatter] {
         for algorithm in [Algorithm::Direct, Algorithm::Relay, Algorithm::Tree] {
             let demand = planner.demand(collective, algorithm).expect("known");
@@ -122,12 +122,13 @@ fn chosen(planner: &Planner, bytes: u64, is_measured: bool) -> (Result<Algorithm
     (decision.map(|decision| decision.algorithm), Decision::candidates(planner, &call, &limits))
 }
 
-/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. Beyond 128 packets of
-/// 1448 bytes for 192 blocks, 965 bytes, they may not fit the queue before a host.
+/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. With 32 packets of 1448
+/// bytes the queue before a host holds 192 blocks of 241 bytes.
 #[test]
 fn short_blocks_are_aggregated_where_calls_are_measured() {
-    let planner = star(4, 8).with_stock(Stock::new(Library::OpenMpi4, 65280));
-    for bytes in [256, 512, 965] {
+    let beside = |planner: Planner| planner.with_stock(Stock::new(Library::OpenMpi4, 65280));
+    let planner = beside(star(4, 8, 128));
+    for bytes in [200, 256] {
         assert_eq!(chosen(&planner, bytes, true).0, Ok(Algorithm::Aggregated), "{bytes}");
         assert_eq!(chosen(&planner, bytes, false).0, Err(Reason::Small), "{bytes}: nobody measures");
     }
@@ -137,13 +138,15 @@ fn short_blocks_are_aggregated_where_calls_are_measured() {
         (Ok(Algorithm::Aggregated), vec![Algorithm::Aggregated]),
         "the others take twice as long"
     );
-    assert_eq!(chosen(&planner, 966, true), (Err(Reason::Small), vec![]));
-    assert!(!chosen(&planner, 4096, true).1.contains(&Algorithm::Aggregated), "the queue is too short");
+    assert_eq!(chosen(&planner, 960, true), (Err(Reason::Small), vec![]), "it gains little");
     assert_eq!(planner.floor(Alltoall), 64);
+    let shallow = beside(star(4, 8, 32));
+    assert_eq!(chosen(&shallow, 241, true).0, Ok(Algorithm::Aggregated));
+    assert_eq!(chosen(&shallow, 242, true), (Err(Reason::Small), vec![]), "the queue is too short");
     // With one rank on each host nothing is aggregated; beside a library that nobody knows nothing is compared.
-    let single = star(4, 1).with_stock(Stock::new(Library::OpenMpi4, 65280));
+    let single = beside(star(4, 1, 128));
     assert_eq!((chosen(&single, 256, true), single.floor(Alltoall)), ((Err(Reason::Small), vec![]), 4096));
-    assert_eq!(chosen(&star(4, 8), 256, true), (Err(Reason::Small), vec![]));
+    assert_eq!(chosen(&star(4, 8, 128), 256, true), (Err(Reason::Small), vec![]));
 }
 
 /// On more ranks than are looked at the next exchange in the table is tried, as before times were predicted.

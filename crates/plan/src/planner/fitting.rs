@@ -37,6 +37,10 @@ const PREFERRED: f64 = 0.95;
 /// predicted (docs/benchmarks.md, "Below the thresholds").
 const FAR: f64 = 0.6;
 
+/// The same of aggregated blocks, which few of the calls of a short program would run on: to ask each other whether
+/// trials are worth it takes the ranks up to 6 % of fifty calls (docs/benchmarks.md, "Aggregated blocks").
+const AGGREGATED: f64 = 0.8;
+
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
 
@@ -131,7 +135,7 @@ impl Planner {
         }
         let prediction = self.predict(collective, algorithm, bytes, Segments::AtMost(u64::MAX))?;
         let stock = self.stock_time(collective, bytes)?;
-        (prediction.time <= stock * PREFERRED).then_some((algorithm, Some(prediction)))
+        (prediction.time <= stock * AGGREGATED).then_some((algorithm, Some(prediction)))
     }
 
     /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
