@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 mod few_calls;
+mod ranks;
 mod unsteady;
 
 /// Random numbers of a series: the same seed gives the same ones.
