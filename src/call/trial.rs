@@ -4,15 +4,14 @@ use super::decide::Decision;
 use super::ending::Ending;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
-use crate::comm::learning::{Beginning, Class, Lesson, Step};
+use crate::comm::learning::{Beginning, Class, Step};
 use crate::transport::agreement;
 use crate::transport::private::Private;
 use crate::transport::together::{Times, longest};
 use crate::world::shim::Shim;
-use log::Level;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
-use nagare_plan::learn::Verdict;
+use nagare_plan::learn::Earning;
 use std::ffi::c_int;
 use std::time::Instant;
 
@@ -29,48 +28,43 @@ pub fn is_early(shim: &Shim, comm: MPI_Comm, decision: &Decision, class: Class) 
     if decision.is_long() || record.has_private() {
         return Ok(false);
     }
-    // Not locked while the library is asked: its error handler may make calls.
-    let own = match record.learning().early(class, || decision.beginning()) {
+    let earning = match record.learning().early(class, || decision.beginning()) {
         None => return Ok(false),
         Some(Beginning { earning, .. }) => {
             if !earning.next_call() {
                 return Ok(true);
             }
-            earning.times()
+            earning.clone()
         }
     };
-    let is_enough =
-        is_enough(decision, class, own, |own| stack::on_large(|| agreement::longest(shim.real, comm, own)))?;
-    if is_enough {
+    let is_earned =
+        is_earned(decision, class, earning, |own| stack::on_large(|| agreement::longest(shim.real, comm, own)))?;
+    if is_earned {
         record.learning().lesson(class, || decision.candidates());
     }
-    Ok(!is_enough)
+    Ok(!is_earned)
 }
 
-/// Whether the calls of the class have earned trials, by the longest times of all ranks, which `ask` finds out from
-/// this rank's `own`.
+/// Whether the calls of the class, whose `earning` this is, have earned trials, by the longest times of all ranks,
+/// which `ask` finds out from this rank's own. The record is not locked meanwhile: the library's error handler may make
+/// calls.
 ///
 /// # Errors
-/// That of `ask`.
-fn is_enough<E>(
+/// That of `ask`; the record may be gone.
+fn is_earned<E>(
     decision: &Decision,
     class: Class,
-    mut own: Times,
+    mut earning: Earning,
     mut ask: impl FnMut(Times) -> Result<Times, E>,
 ) -> Result<bool, E> {
-    loop {
+    let is_earned = earning.is_earned(|own| {
         let start = Instant::now();
-        let longest = ask(own)?;
-        let asking = start.elapsed();
-        let mut learning = decision.record.learning();
-        let Some(beginning) = learning.early(class, || decision.beginning()) else { return Ok(true) };
-        let earning = &mut beginning.earning;
-        match earning.judge(asking, longest) {
-            Verdict::Enough => return Ok(true),
-            Verdict::Later => return Ok(false),
-            Verdict::Again => own = earning.times(),
-        }
+        Ok((ask(own)?, start.elapsed()))
+    })?;
+    if let Some(beginning) = decision.record.learning().early(class, || decision.beginning()) {
+        beginning.earning = earning;
     }
+    Ok(is_earned)
 }
 
 /// What the call runs on. If the one before was measured, all ranks agree on its time first; if this one is to be, they
@@ -92,7 +86,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         if !beginning.earning.next_call() {
             return Ok(Step { way, is_timed: true });
         }
-        early = Some(beginning.earning.times());
+        early = Some(beginning.earning.clone());
     }
     if record.failed().is_err() {
         // This rank runs nothing any more; it says so as for any other call.
@@ -105,7 +99,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let mut ending = Ending::new(shim, record, private, &mut traffic, (decision.call.collective, call));
     let mut together = |own| stack::on_large(|| longest(shim.real, private, call, own, shim.waiting()));
     let is_early = match early {
-        Some(own) => is_enough(decision, class, own, &mut together).map(|is_enough| !is_enough),
+        Some(earning) => is_earned(decision, class, earning, &mut together).map(|is_earned| !is_earned),
         None => Ok(false),
     };
     let mut learning = record.learning();
@@ -118,7 +112,8 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
                 log::log!(level, "{class} on {} ranks: {line}", record.size);
             }
         };
-        agreed(learning.lesson(class, || decision.candidates()), &mut together, tell)
+        let slowest = |own| together([own, 0]).map(|[slowest, _]| slowest);
+        learning.lesson(class, || decision.candidates()).next(slowest, tell)
     });
     ending.failure = match step {
         Ok(_) => None,
@@ -127,25 +122,4 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         Err(_) => Some(Failure::Left),
     };
     step
-}
-
-/// The next step of the lesson. `together`: waits for all ranks and tells the slowest one's time.
-fn agreed(
-    lesson: &mut Lesson,
-    together: &mut impl FnMut(Times) -> Result<Times, Failure>,
-    tell: impl Fn(Level, String),
-) -> Result<Step, Failure> {
-    let is_measuring = lesson.is_measuring();
-    if is_measuring {
-        let [slowest, _] = together([lesson.take_own(), 0])?;
-        tell(Level::Debug, format!("{} took {} us", lesson.measured(), slowest / 1000));
-        if let Some(outcome) = lesson.note(slowest) {
-            tell(Level::Info, outcome);
-        }
-    }
-    let step = lesson.next();
-    if step.is_timed && !is_measuring {
-        together([0; 2])?;
-    }
-    Ok(step)
 }

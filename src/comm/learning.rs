@@ -6,6 +6,7 @@
 //! ```
 
 use crate::report::learned::{Learned, LearnedWay};
+use log::Level;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
@@ -67,33 +68,36 @@ impl Lesson {
         Self { trials: Trials::new(ways.len()), ways, own: 0 }
     }
 
-    /// Whether the call before was measured: then the ranks agree on what it took.
-    pub fn is_measuring(&self) -> bool {
-        self.trials.measuring().is_some()
+    /// The next call. `together`: waits for all ranks, each with its own time of the measured call before, and tells
+    /// the longest. `tell`: is told what that was, and what it led to, if it settled or changed something.
+    ///
+    /// # Errors
+    /// That of `together`.
+    pub fn next<E>(
+        &mut self,
+        together: impl FnMut(u64) -> Result<u64, E>,
+        tell: impl Fn(Level, String),
+    ) -> Result<Step, E> {
+        let settled = self.trials.settled();
+        let (step, before) = self.trials.agreed_step(std::mem::take(&mut self.own), together)?;
+        if let Some((way, slowest)) = before {
+            tell(Level::Debug, format!("{} took {} us", name(self.ways[way]), slowest / 1000));
+        }
+        if let Some(way) = self.trials.settled().filter(|&way| settled != Some(way)) {
+            tell(Level::Info, format!("{}; from now on {}", self.measured(), name(self.ways[way])));
+        }
+        let reason = if step.measured { Reason::Tried } else { Reason::Faster };
+        Ok(Step { way: self.ways[step.way].ok_or(reason), is_timed: step.measured })
     }
 
-    /// What the measured call before took here; told once.
-    pub fn take_own(&mut self) -> u64 {
-        std::mem::take(&mut self.own)
-    }
-
-    /// What the measured call before ran on.
-    pub fn measured(&self) -> &'static str {
-        self.trials.measuring().map_or("nothing", |way| name(self.ways[way]))
-    }
-
-    /// What the measured call before took on the slowest rank, nanoseconds. Tells what it led to, if it settled or
-    /// changed something.
-    pub fn note(&mut self, nanoseconds: u64) -> Option<String> {
-        let before = self.trials.settled();
-        self.trials.note(nanoseconds);
-        let settled = self.trials.settled().filter(|_| self.trials.settled() != before)?;
+    /// What each way takes, as far as it was measured.
+    fn measured(&self) -> String {
         let measured: Vec<String> = (self.ways.iter().zip(self.trials.measurements()))
             .filter_map(|(&way, measured)| {
                 Some(format!("{} {:.0} us ({} x)", name(way), measured.typical? * 1e-3, measured.samples))
             })
             .collect();
-        Some(format!("{}; from now on {}", measured.join(", "), name(self.ways[settled])))
+        measured.join(", ")
     }
 
     fn learned(&self, class: Class, (ranks, nodes, in_order): Where) -> Learned {
@@ -118,13 +122,6 @@ impl Lesson {
             ways,
             in_order,
         }
-    }
-
-    /// The next call.
-    pub fn next(&mut self) -> Step {
-        let step = self.trials.next_step();
-        let reason = if step.measured { Reason::Tried } else { Reason::Faster };
-        Step { way: self.ways[step.way].ok_or(reason), is_timed: step.measured }
     }
 }
 
@@ -225,6 +222,7 @@ impl Learning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     const CLASS: Class = Class { collective: Collective::Allgather, magnitude: Some(12) };
 
@@ -240,9 +238,9 @@ mod tests {
                 None => {
                     let beginning = learning.early(CLASS, first).expect("nothing is measured yet");
                     if beginning.earning.next_call() {
-                        let [spent, _] = beginning.earning.times();
                         // So dear that trials are far away.
-                        beginning.earning.judge(std::time::Duration::from_secs(1), [spent, 1_000_000_000]);
+                        let dear = |[spent, _]: [u64; 2]| Ok(([spent, 1_000_000_000], Duration::from_secs(1)));
+                        assert_eq!(beginning.earning.is_earned(dear), Ok::<_, ()>(false));
                     }
                     (beginning.way, true)
                 }

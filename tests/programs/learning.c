@@ -1,9 +1,63 @@
 /* The same call again and again, every result verified. Options: collective=bcast|allreduce|allgather|alltoall|alltoallv
    kind=int|double calls=100 bytes=65536 communicators=0, of which each is made, has all calls and is freed; of none it
-   is MPI_COMM_WORLD. threads=single|multiple. A sum of doubles is rounded, and must have the same bits in every call;
-   a line `learning bits=` tells them, and a line `learning seconds=` how long the slowest rank was in the calls. */
+   is MPI_COMM_WORLD. threads=single|multiple. With kind=double, collective lists any of allreduce, reduce,
+   reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call. A line
+   `learning bits=` tells those of all ranks, a line `learning seconds=` how long the slowest rank was in the calls. */
 #include "check.h"
 #include <stdint.h>
+
+static const char *const sums[] = {"allreduce", "reduce", "reduce_scatter_block", "reduce_scatter"};
+enum { SUMS = sizeof sums / sizeof *sums };
+
+/* The first element of the part that `rank` has of n: later ranks have more. */
+static int first_of(int rank, int n)
+{
+    return (int)((long long)n * rank * (rank + 1) / ((long long)check_size * (check_size + 1)));
+}
+
+/* One call of each listed sum of n doubles; the seconds in it. `bits` are those of the results in the first call. */
+static double sum(const char *list, int call, double *x, double *y, int n, int *counts, uint64_t *bits, MPI_Comm comm)
+{
+    double seconds = 0;
+    for (int i = 0; i < n; i++)
+        x[i] = 1.0 / (1 + i + 7 * check_rank);
+    for (int rank = 0; rank < check_size; rank++)
+        counts[rank] = first_of(rank + 1, n) - first_of(rank, n);
+    for (int which = 0; which < SUMS; which++) {
+        if (!listed(list, sums[which]))
+            continue;
+        snprintf(check_current, sizeof check_current, "%s %d", sums[which], call);
+        const int block = n / check_size;
+        const int first[] = {0, 0, check_rank * block, first_of(check_rank, n)};
+        const int count[] = {n, check_rank == 0 ? n : 0, block, counts[check_rank]};
+        MPI_Barrier(comm);
+        seconds -= MPI_Wtime();
+        if (which == 0)
+            MPI_Allreduce(x, y, n, MPI_DOUBLE, MPI_SUM, comm);
+        else if (which == 1)
+            MPI_Reduce(x, y, n, MPI_DOUBLE, MPI_SUM, 0, comm);
+        else if (which == 2)
+            MPI_Reduce_scatter_block(x, y, block, MPI_DOUBLE, MPI_SUM, comm);
+        else
+            MPI_Reduce_scatter(x, y, counts, MPI_DOUBLE, MPI_SUM, comm);
+        seconds += MPI_Wtime();
+        uint64_t found = 0, word;
+        for (int i = 0; i < count[which]; i++) {
+            long double exact = 0;
+            for (int rank = 0; rank < check_size; rank++)
+                exact += 1.0L / (1 + first[which] + i + 7 * rank);
+            const long double error = y[i] - exact, bound = exact * check_size * 2.3e-16L;
+            if (!(error <= bound && -error <= bound))
+                fail("element %d is %.17g, expected %.20Lg", i, y[i], exact);
+            memcpy(&word, &y[i], sizeof word);
+            found = found * 31 + word;
+        }
+        if (call > 0 && found != bits[which])
+            fail("other bits than in the calls before");
+        bits[which] = found;
+    }
+    return seconds;
+}
 
 int main(int argc, char **argv)
 {
@@ -20,7 +74,7 @@ int main(int argc, char **argv)
     int *in = calloc((size_t)check_size, (size_t)bytes), *out = calloc((size_t)check_size, (size_t)bytes);
     int *counts = calloc((size_t)check_size, sizeof *counts), *places = calloc((size_t)check_size, sizeof *places);
     double *x = (double *)in, *y = (double *)out;
-    uint64_t bits = 0;
+    uint64_t bits[SUMS] = {0}, own = 0, all;
     double seconds = 0, longest;
     if (!in || !out || !counts || !places)
         fail("out of memory");
@@ -42,21 +96,8 @@ int main(int argc, char **argv)
                 for (int i = 0; i < n; i++)
                     if (in[i] != i * 3 + call)
                         fail("element %d is %d, expected %d", i, in[i], i * 3 + call);
-            } else if (strcmp(collective, "allreduce") == 0 && real) {
-                for (int i = 0; i < n; i++)
-                    x[i] = 1.0 / (1 + i + 7 * check_rank);
-                MPI_Barrier(comm);
-                seconds -= MPI_Wtime();
-                MPI_Allreduce(x, y, n, MPI_DOUBLE, MPI_SUM, comm);
-                seconds += MPI_Wtime();
-                uint64_t sum = 0, word;
-                for (int i = 0; i < n; i++) {
-                    memcpy(&word, &y[i], sizeof word);
-                    sum = sum * 31 + word;
-                }
-                if (call > 0 && sum != bits)
-                    fail("other bits than in the calls before");
-                bits = sum;
+            } else if (real) {
+                seconds += sum(collective, call, x, y, n, counts, bits, comm);
             } else if (strcmp(collective, "allreduce") == 0) {
                 for (int i = 0; i < n; i++)
                     in[i] = i + call * (check_rank + 1);
@@ -97,8 +138,11 @@ int main(int argc, char **argv)
             MPI_Comm_free(&comm);
     }
     MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    for (int which = 0; which < SUMS; which++)
+        own = own * 31 + bits[which];
+    MPI_Reduce(&own, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     if (check_rank == 0)
-        printf("learning bits=%llx\nlearning seconds=%.6f\n", (unsigned long long)bits, longest);
+        printf("learning bits=%llx\nlearning seconds=%.6f\n", (unsigned long long)all, longest);
     free(in);
     free(out);
     free(counts);

@@ -151,7 +151,8 @@ other users where the kernel allows user namespaces; latencies need /dev/net/tun
 
 Every figure is the median over the iterations of the time of the slowest rank, and every result is
 verified. The limit is the least time that the links allow whatever the algorithm, with 95.6 % of a
-link's rate for data (TCP over Ethernet). With --oracle the library's own algorithms and segment
+link's rate for data (TCP over Ethernet); with a launcher it is told where NAGARE_TOPOLOGY names a
+fabric that has all its hosts. With --oracle the library's own algorithms and segment
 sizes are swept too.")]
     Bench(Box<BenchArgs>),
     /// Measure where you run what is the fastest, by collective and size, and write it as a profile for later jobs

@@ -16,5 +16,6 @@ mod run_programs;
 mod testbed;
 mod testbed_delay;
 mod testbed_ecmp;
+mod testbed_learning;
 mod testbed_mpi;
 mod tune;

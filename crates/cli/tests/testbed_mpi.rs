@@ -9,11 +9,10 @@ use nagare_plan::collective::Collective;
 use nagare_plan::fabric::Placement;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What --mpi takes, and the compiler of its programs.
-const MPIS: [(&str, &str); 2] = [("openmpi", "mpicc.openmpi"), ("mpich", "mpicc.mpich")];
+pub const MPIS: [(&str, &str); 2] = [("openmpi", "mpicc.openmpi"), ("mpich", "mpicc.mpich")];
 
 /// `nagare testbed run` with the time limited; ends with everything in it.
 fn run(arguments: &[&str], command: &[&str]) -> Output {
@@ -30,7 +29,7 @@ fn run(arguments: &[&str], command: &[&str]) -> Output {
 }
 
 /// Whether there is such a launcher; if not, that is printed.
-fn has(compiler: &str) -> bool {
+pub fn has(compiler: &str) -> bool {
     let found =
         Command::new("sh").args(["-c", r#"command -v "$1""#, "sh", compiler]).output().unwrap().status.success();
     if !found {
@@ -109,7 +108,7 @@ fn ranks_are_told_their_adapters() {
 }
 
 /// A program in C of this project, built.
-fn compiled(bed: &Bed, source: &str, mpi: &str, compiler: &str) -> PathBuf {
+pub fn compiled(bed: &Bed, source: &str, mpi: &str, compiler: &str) -> PathBuf {
     let program = bed.path(&format!("program.{mpi}"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source);
     let built = Command::new(compiler).args(["-std=c11", "-O2", "-o"]).arg(&program).arg(source).status();
@@ -355,83 +354,8 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     assert_eq!(ran, shown, "{fabric}");
 }
 
-/// `learning.c` for Open MPI; `None`, and that is printed, without Open MPI or its library.
-fn learning(bed: &Bed) -> Option<PathBuf> {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/openmpi/release/libnagare.so");
-    if !has("mpicc.openmpi") || !library.is_file() {
-        eprintln!("skipped: Open MPI or its target/openmpi/release/libnagare.so is missing (`make` builds it)");
-        return None;
-    }
-    Some(compiled(bed, "tests/programs/learning.c", "openmpi", "mpicc.openmpi"))
-}
-
-/// Runs it on so many hosts, where calls may be measured, and writes a report.
-fn learn(bed: &Bed, program: &Path, ranks: &str, words: &[&str], report: &Path) -> Output {
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let file = bed.file();
-    let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--np", ranks, "--"];
-    let mut job = nagare(&[&options[..], &[program.to_str().unwrap()], words].concat());
-    job.env("NAGARE_REPORT", report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
-    job.output().unwrap()
-}
-
-/// Where a fabric tells that ours are far faster, calls run on them after the first few, before which ranks may ask
-/// each other: sooner than trials, which calls of some milliseconds have not yet earned.
-#[test]
-fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
-    let Some(bed) = Bed::up("tree8", "begin") else { return };
-    let Some(program) = learning(&bed) else { return };
-    let report = bed.path("allgather.json");
-    let output = learn(&bed, &program, "8", &["collective=allgather", "bytes=4096", "calls=8"], &report);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
-    let calls = |is_meant: &dyn Fn(&serde_json::Value) -> bool| -> u64 {
-        let rows = report["rows"].as_array().unwrap().iter();
-        let meant = rows.filter(|row| row["collective"] == "allgather" && is_meant(row));
-        meant.map(|row| row["calls"].as_u64().unwrap()).sum()
-    };
-    let early = calls(&|row| row["reason"] == "not yet worth trying");
-    assert!((1..=4).contains(&early), "{report:#}");
-    assert!(calls(&|row| row["algorithm"] != "stock") >= 1, "{report:#}");
-}
-
-/// A rounded sum between hosts is combined in one order in all calls and all runs, whatever they take, and nothing is
-/// measured for it.
-#[test]
-fn bits_do_not_depend_on_times() {
-    let Some(bed) = Bed::up("tree8", "bits") else { return };
-    let Some(program) = learning(&bed) else { return };
-    let words = ["collective=allreduce", "kind=double", "bytes=262144", "calls=30"];
-    let mut bits = Vec::new();
-    for busy in [0, 3] {
-        let is_running = AtomicBool::new(true);
-        let report = bed.path(&format!("{busy}.json"));
-        let output = std::thread::scope(|scope| {
-            for _ in 0..busy {
-                scope.spawn(|| {
-                    while is_running.load(Ordering::Relaxed) {
-                        std::hint::spin_loop();
-                    }
-                });
-            }
-            let output = learn(&bed, &program, "4", &words, &report);
-            is_running.store(false, Ordering::Relaxed);
-            output
-        });
-        assert!(output.status.success(), "{}", stderr(&output));
-        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
-        let rows = report["rows"].as_array().unwrap();
-        let ran: Vec<_> = rows.iter().filter(|row| row["collective"] == "allreduce").collect();
-        assert!(ran.len() == 1 && ran[0]["algorithm"] != "stock" && ran[0]["calls"] == 30, "{report:#}");
-        assert_eq!(report.get("learned"), None);
-        let line = stdout(&output).lines().find(|line| line.starts_with("learning bits=")).map(str::to_owned);
-        bits.push(line.expect("a line with the bits"));
-    }
-    assert_eq!(bits[0], bits[1]);
-}
-
 /// Waits until something is there.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {

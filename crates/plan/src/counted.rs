@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 
-/// The number with its noun: `1 round`, `2 rounds`, `1 switch`, `0 switches`.
+/// The number with its noun: `1 round`, `2 rounds`, `1 switch`, `0 switches`, `2 processes`.
 pub fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) {
         ""
-    } else if noun.ends_with("ch") {
+    } else if noun.ends_with("ch") || noun.ends_with('s') {
         "es"
     } else {
         "s"
@@ -25,5 +25,6 @@ mod tests {
             ["0 ranks", "1 rank", "2 ranks"]
         );
         assert_eq!([counted(1u32, "switch"), counted(3u32, "switch")], ["1 switch", "3 switches"]);
+        assert_eq!([counted(1u32, "process"), counted(0u32, "process")], ["1 process", "0 processes"]);
     }
 }

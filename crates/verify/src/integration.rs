@@ -5,6 +5,7 @@ use crate::record::{self, Row};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use nagare_harness::{Mpi, RECORD, Verified, root_directory, scratch_directory, verified};
+use nagare_plan::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
@@ -51,7 +52,7 @@ fn rows(jobs: &[Verified], version: impl Fn(Mpi) -> String) -> Result<Vec<Row>> 
             mpi: version(Mpi::ALL[mpi]),
             binding: binding.to_owned(),
             what: format!("integration tests: {}", programs.into_iter().collect::<Vec<_>>().join(", ")),
-            ran: format!("{} jobs, {cases} calls compared", jobs.len()),
+            ran: format!("{}, {} compared", counted(jobs.len(), "job"), counted(cases, "call")),
             result: "every result as each rank computes it for itself".to_owned(),
         }
     });
@@ -85,8 +86,8 @@ mod tests {
             short,
             [
                 ("OPENMPI4", "C", "integration tests: cartesian, collectives", "2 jobs, 12 calls compared"),
-                ("OPENMPI4", "Python", "integration tests: buffers", "1 jobs, 3 calls compared"),
-                ("MPICH4", "C", "integration tests: collectives", "1 jobs, 10 calls compared"),
+                ("OPENMPI4", "Python", "integration tests: buffers", "1 job, 3 calls compared"),
+                ("MPICH4", "C", "integration tests: collectives", "1 job, 10 calls compared"),
             ]
         );
         assert!(super::rows(&[], |_| String::new()).is_err());

@@ -9,7 +9,9 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use nagare_bench::annotate::{annotate, annotate_links};
 use nagare_bench::record::{Line, NO_EMULATION, Results, SCHEMA, read_lines};
-use nagare_plan::fabric::{Fabric, Placement};
+use nagare_config::{Config, read_topology};
+use nagare_plan::fabric::{Fabric, HostId, Placement};
+use nagare_plan::topology::Source;
 use nagare_testbed::record::name_from;
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
@@ -17,6 +19,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
 /// File name of the program that measures.
 const PROGRAM: &str = "nagare-bench";
@@ -189,13 +192,27 @@ impl<'a> Place<'a> {
         if let Some(fabric) = fabric {
             // Where the ranks really were.
             let placement = Placement::listed(fabric, &results.job.hosts).context("where the ranks ran")?;
-            annotate(&mut results, fabric, &placement);
+            annotate(&mut results, fabric, &placement, true);
             if !self.args.untold {
                 annotate_links(&mut results, fabric, &placement);
             }
+        } else if let Some((fabric, placement)) = told(&results.job.hosts) {
+            annotate(&mut results, &fabric, &placement, false);
+            annotate_links(&mut results, &fabric, &placement);
         }
         Ok(results)
     }
+}
+
+/// The fabric that NAGARE_TOPOLOGY tells the ranks on these hosts, and where on it they are, as Nagare finds it out;
+/// `None` if it tells of none, or some host is none of the fabric's.
+fn told(hosts: &[String]) -> Option<(Arc<Fabric>, Placement)> {
+    let (config, _) = Config::from_vars(std::env::vars_os());
+    let (source, _) = read_topology(&config.topology?).ok()?;
+    let Source::Fabric { fabric, .. } = &source else { return None };
+    let host = |name: &String| u32::try_from(source.place(0, name).ok()?.node?).ok().map(HostId);
+    let hosts = hosts.iter().map(host).collect::<Option<Vec<HostId>>>()?;
+    Some((Arc::clone(fabric), Placement::from_hosts(hosts)))
 }
 
 /// A path as text.

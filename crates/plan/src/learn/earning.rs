@@ -38,7 +38,7 @@ const ASKED_AT_ONCE: u32 = 3;
 
 /// What the ranks have found out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+enum Verdict {
     /// The calls have earned trials.
     Enough,
     /// They ask once more, before the same call.
@@ -74,7 +74,7 @@ impl Earning {
         predicted.is_some_and(|predicted| predicted >= LONG)
     }
 
-    /// Counts a call that begins. Whether the ranks ask each other before it: then each hands in its [`Self::times`].
+    /// Counts a call that begins. Whether the ranks ask each other before it: [`Self::is_earned`].
     pub fn next_call(&mut self) -> bool {
         self.calls += 1;
         self.calls - 1 == self.next_asked
@@ -104,13 +104,31 @@ impl Earning {
     }
 
     /// What the calls and asking took on this rank, nanoseconds; of asking 0 where it is not known.
-    pub fn times(&self) -> [u64; 2] {
+    fn times(&self) -> [u64; 2] {
         [self.spent, self.asking]
     }
 
-    /// Whether the calls before the one that begins have earned trials, by the longest of the [`Self::times`] of all
-    /// ranks. `asking`: what it took to find these.
-    pub fn judge(&mut self, asking: Duration, [spent, longest_asking]: [u64; 2]) -> Verdict {
+    /// Whether the calls before the one that begins have earned trials, which all ranks find out together. `ask`: hands
+    /// in this rank's times, and tells the longest of all, each by itself, and how long it took to find these.
+    ///
+    /// # Errors
+    /// That of `ask`.
+    pub fn is_earned<E>(
+        &mut self,
+        mut ask: impl FnMut([u64; 2]) -> Result<([u64; 2], Duration), E>,
+    ) -> Result<bool, E> {
+        loop {
+            let (longest, asking) = ask(self.times())?;
+            match self.judge(asking, longest) {
+                Verdict::Enough => return Ok(true),
+                Verdict::Later => return Ok(false),
+                Verdict::Again => {}
+            }
+        }
+    }
+
+    /// By the longest times of all ranks. `asking`: what it took to find these.
+    fn judge(&mut self, asking: Duration, [spent, longest_asking]: [u64; 2]) -> Verdict {
         let asking = (asking.as_nanos() as u64).max(1);
         self.asking = if self.asking == 0 { asking } else { self.asking.min(asking) };
         self.asked += 1;

@@ -22,7 +22,7 @@ mod samples;
 mod settling;
 mod watch;
 
-pub use earning::{Earning, Verdict};
+pub use earning::Earning;
 use looks::FIRST_LOOK;
 use samples::Samples;
 use watch::Watch;
@@ -64,8 +64,8 @@ pub struct Measured {
 
 /// The ways of one kind of call: a communicator, a collective, a class of sizes.
 ///
-/// Every rank calls [`Self::next_step`] at each such call, and before that [`Self::note`] if the call before was
-/// measured: with the same numbers on all ranks, all decide alike.
+/// Every rank calls [`Self::agreed_step`] at each such call: by the times of the slowest ranks, which all know, all
+/// decide alike.
 #[derive(Clone, Debug)]
 pub struct Trials {
     ways: Vec<Way>,
@@ -117,8 +117,32 @@ impl Trials {
         }
     }
 
+    /// What the next call runs on, and, if the one before was measured, its way and what that took on the slowest rank.
+    /// `own`: what it took on this one. `together`: waits for all ranks, each with its own time, and tells the longest.
+    /// They agree so on what a measured call took, and begin the next one together.
+    ///
+    /// # Errors
+    /// That of `together`.
+    pub fn agreed_step<E>(
+        &mut self,
+        own: u64,
+        mut together: impl FnMut(u64) -> Result<u64, E>,
+    ) -> Result<(Step, Option<(usize, u64)>), E> {
+        let mut before = None;
+        if let Some(way) = self.measuring {
+            let slowest = together(own)?;
+            self.note(slowest);
+            before = Some((way, slowest));
+        }
+        let step = self.next_step();
+        if step.measured && before.is_none() {
+            together(0)?;
+        }
+        Ok((step, before))
+    }
+
     /// The way of the next call.
-    pub fn next_step(&mut self) -> Step {
+    fn next_step(&mut self) -> Step {
         self.calls += 1;
         if self.queue.is_empty() {
             self.plan();
@@ -133,7 +157,7 @@ impl Trials {
     }
 
     /// What the measured call before took on the slowest rank, nanoseconds.
-    pub fn note(&mut self, nanoseconds: u64) {
+    fn note(&mut self, nanoseconds: u64) {
         let Some(way) = self.measuring.take() else { return };
         let time = nanoseconds.max(1) as f64;
         self.measured += 1;
@@ -148,11 +172,6 @@ impl Trials {
         if self.queue.is_empty() {
             self.conclude();
         }
-    }
-
-    /// The way of the measured call whose time is not yet noted.
-    pub fn measuring(&self) -> Option<usize> {
-        self.measuring
     }
 
     /// The way that was settled on.
@@ -179,7 +198,7 @@ impl Trials {
     }
 
     /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as
-    /// [`Self::next_step`].
+    /// [`Self::agreed_step`].
     pub fn next_unmeasured(&mut self) -> Option<usize> {
         let is_quiet =
             self.queue.is_empty() && self.measuring.is_none() && self.calls + 1 < self.look.min(self.watch.next());

@@ -2,6 +2,7 @@
 
 use crate::turns;
 use nagare_harness::Mpi;
+use nagare_plan::counted;
 use std::fmt;
 
 /// An MPI with a number of processes.
@@ -53,7 +54,7 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        write!(formatter, "{} with {} processes", self.mpi.name(), self.processes)
+        write!(formatter, "{} with {}", self.mpi.name(), counted(self.processes, "process"))
     }
 }
 

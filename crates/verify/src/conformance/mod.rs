@@ -16,6 +16,7 @@ use clap::{Args, ValueEnum};
 use collect::{Run, Selection, collect};
 use compare::{Tally, compare};
 use nagare_harness::Mpi;
+use nagare_plan::counted;
 use std::time::Instant;
 
 /// The collectives that Nagare has algorithms for.
@@ -273,7 +274,9 @@ fn row(total: &Total, processes: u32) -> Row {
     let result = match (total.tally.different, total.tally.flaky) {
         _ if !total.failures.is_empty() => total.failures.join("; "),
         (0, 0) => "as without Nagare, test by test".to_owned(),
+        (0, 1) => "as without Nagare; 1 outcome varies without Nagare too".to_owned(),
         (0, flaky) => format!("as without Nagare; {flaky} outcomes vary without Nagare too"),
+        (1, _) => "1 outcome differs".to_owned(),
         (different, _) => format!("{different} outcomes differ"),
     };
     let left_out = if total.left_out.is_empty() { String::new() } else { format!("; without {}", total.left_out) };
@@ -281,10 +284,36 @@ fn row(total: &Total, processes: u32) -> Row {
         mpi: version(&total.library),
         binding: "Python (mpi4py 4.1.2)".to_owned(),
         what: format!(
-            "mpi4py's own tests with {processes} processes, default choice and an algorithm forced for every \
-             collective, in turn{left_out}"
+            "mpi4py's own tests with {}, default choice and an algorithm forced for every collective, in \
+             turn{left_out}",
+            counted(processes, "process")
         ),
-        ran: format!("{} tests, {} outcomes", total.tests, total.tally.compared),
+        ran: format!("{}, {}", counted(total.tests, "test"), counted(total.tally.compared, "outcome")),
         result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_one_of_is_singular() {
+        let words = |processes, outcomes, [different, flaky]: [usize; 2]| {
+            let tally = Tally { compared: outcomes, different, flaky, ..Tally::default() };
+            let row = row(&Total { tests: outcomes, tally, ..Total::default() }, processes);
+            let what = row.what.split_once(',').map_or("", |(what, _)| what);
+            [what.trim_start_matches("mpi4py's own tests with ").to_owned(), row.ran, row.result]
+        };
+        assert_eq!(
+            words(1, 1, [0, 1]),
+            ["1 process", "1 test, 1 outcome", "as without Nagare; 1 outcome varies without Nagare too"]
+        );
+        assert_eq!(
+            words(2, 8, [0, 2]),
+            ["2 processes", "8 tests, 8 outcomes", "as without Nagare; 2 outcomes vary without Nagare too"]
+        );
+        assert_eq!(words(1, 8, [1, 2]), ["1 process", "8 tests, 8 outcomes", "1 outcome differs"]);
+        assert_eq!(words(2, 8, [2, 0]), ["2 processes", "8 tests, 8 outcomes", "2 outcomes differ"]);
     }
 }

@@ -12,6 +12,7 @@ use super::cases::{Case, cases};
 use crate::record::Row;
 use anyhow::{Context, Result, ensure};
 use nagare_harness::{Family, Job, Mpi, Program, compile_with, root_directory, scratch_directory};
+use nagare_plan::counted;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,7 +103,8 @@ pub fn run(sanitizer: Sanitizer, mpi: Mpi, name: &str, note: &mut dyn FnMut(Foun
         Case { source: "tests/programs/storm.c", arguments: &["threads=8", "seconds=20"], name: "storm" };
     for case in cases(false).iter().chain([&STORM]) {
         let (failed, reports) = checked.look(case)?;
-        let mut result = format!("{} reports of Nagare; {} of the MPI library", reports.own.len(), reports.foreign);
+        let mut result =
+            format!("{} of Nagare; {} of the MPI library", counted(reports.own.len(), "report"), reports.foreign);
         result += &reports.own.iter().fold(String::new(), |text, report| text + "\n" + report);
         result += failed.as_deref().unwrap_or_default();
         let what = format!("soak: {} sanitizer on {}; {RANKS} processes; forced", sanitizer.name(), case.name);

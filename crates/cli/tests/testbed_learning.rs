@@ -1,0 +1,107 @@
+//! Calls that may be measured, between the hosts of a testbed. Needs what `testbed_mpi.rs` needs.
+
+use crate::common::bed::Bed;
+use crate::common::nagare;
+use crate::testbed_mpi::{MPIS, compiled, has, until};
+use serde_json::Value;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// Where the libraries are that `make` builds.
+const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
+
+/// `learning.c` for an MPI; `None`, and that is printed, without that or its library.
+fn learning(bed: &Bed, (mpi, compiler): (&str, &str)) -> Option<PathBuf> {
+    if !has(compiler) || !Path::new(LIBRARIES).join(mpi).join("release/libnagare.so").is_file() {
+        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+        return None;
+    }
+    Some(compiled(bed, "tests/programs/learning.c", mpi, compiler))
+}
+
+/// Runs it on so many hosts, where calls may be measured: the bits that it tells, and its report.
+fn learn(bed: &Bed, mpi: &str, program: &Path, ranks: &str, words: &[&str]) -> (String, Value) {
+    let (file, [report, said]) = (bed.file(), ["report.json", "said"].map(|name| bed.path(name)));
+    // Of a job before: another is not written over it.
+    let _ = std::fs::remove_file(&report);
+    let options = ["testbed", "run", &file, "--lib", LIBRARIES, "--mpi", mpi, "--np", ranks, "--"];
+    let mut job = nagare(&[&options[..], &[program.to_str().unwrap()], words].concat());
+    job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
+    let mut job = job.stdin(Stdio::null()).stdout(File::create(&said).unwrap()).spawn().unwrap();
+    // Debian's MPICH 4.0 may hang in MPI_Finalize over TCP, whatever it runs on (docs/testbed.md): both come before.
+    let report = until("report", || {
+        let read = std::fs::read(&report).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        assert!(read.is_some() || job.try_wait().unwrap().is_none_or(|ended| ended.success()), "{mpi}: {words:?}");
+        read
+    });
+    let bits = until("line with the bits", || {
+        let said = std::fs::read_to_string(&said).ok()?;
+        said.lines().find(|line| line.starts_with("learning bits=")).map(str::to_owned)
+    });
+    if mpi == "mpich" && job.try_wait().unwrap().is_none() {
+        assert!(Command::new("kill").arg(job.id().to_string()).status().unwrap().success());
+    }
+    assert!(job.wait().unwrap().success() || mpi == "mpich");
+    (bits, report)
+}
+
+/// Calls of the collective, in the rows that are meant.
+fn calls(report: &Value, collective: &str, is_meant: impl Fn(&Value) -> bool) -> Vec<u64> {
+    let rows = report["rows"].as_array().unwrap().iter();
+    let meant = rows.filter(|row| row["collective"] == collective && is_meant(row));
+    meant.map(|row| row["calls"].as_u64().unwrap()).collect()
+}
+
+/// Where a fabric tells that ours are far faster, calls run on them after the first few, before which ranks may ask
+/// each other: sooner than trials, which calls of some milliseconds have not yet earned.
+#[test]
+fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
+    let Some(bed) = Bed::up("tree8", "begin") else { return };
+    let Some(program) = learning(&bed, MPIS[0]) else { return };
+    let (_, report) = learn(&bed, MPIS[0].0, &program, "8", &["collective=allgather", "bytes=4096", "calls=8"]);
+    let early: u64 = calls(&report, "allgather", |row| row["reason"] == "not yet worth trying").iter().sum();
+    assert!((1..=4).contains(&early), "{report:#}");
+    assert!(!calls(&report, "allgather", |row| row["algorithm"] != "stock").is_empty(), "{report:#}");
+}
+
+/// Rounded sums between hosts are combined in one order in all calls and all runs, whatever they take, and nothing is
+/// measured for them. On five hosts all of these are predicted to be faster on ours, with both libraries.
+#[test]
+fn bits_do_not_depend_on_times() {
+    const SUMS: [&str; 4] = ["allreduce", "reduce", "reduce_scatter_block", "reduce_scatter"];
+    let Some(bed) = Bed::up("tree8", "bits") else { return };
+    let list = format!("collective={}", SUMS.join(","));
+    let words = [list.as_str(), "kind=double", "bytes=163840", "calls=12"];
+    for (mpi, compiler) in MPIS {
+        let Some(program) = learning(&bed, (mpi, compiler)) else { continue };
+        let bits = [0, 3].map(|busy| {
+            let (bits, report) = beside(busy, || learn(&bed, mpi, &program, "5", &words));
+            for sum in SUMS {
+                // All calls of one algorithm; reductions of a few bytes are the program's own.
+                assert_eq!(calls(&report, sum, |row| row["algorithm"] != "stock"), [12], "{mpi} {sum}: {report:#}");
+            }
+            assert_eq!(report.get("learned"), None, "{mpi}: {report:#}");
+            bits
+        });
+        assert_eq!(bits[0], bits[1], "{mpi}");
+    }
+}
+
+/// Does it while so many threads keep processors busy.
+fn beside<T>(busy: usize, what: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        // They end with this, also where it panics.
+        let running = Arc::new(());
+        for _ in 0..busy {
+            let running = Arc::downgrade(&running);
+            scope.spawn(move || {
+                while running.strong_count() > 0 {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        what()
+    })
+}
