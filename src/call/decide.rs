@@ -134,7 +134,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && !call.collective.has_own_sizes();
-    let predicted = decision.prediction.filter(|_| is_known).map(|prediction| prediction.time);
+    let predicted = is_known.then(|| decision.time(&place.planner, &call, &limits));
     let algorithm = decision.algorithm;
     Ok(Decision { record, place, call, algorithm, pacing, class, early, predicted, limits, sizes, sides, gathered })
 }

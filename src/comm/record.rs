@@ -17,6 +17,7 @@ use crate::transport::private::Private;
 use crate::watch::Watch;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
+use nagare_config::Learn;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Reason, Rules};
 use nagare_plan::collective::Collective;
@@ -108,15 +109,16 @@ impl Communicator {
     pub fn place(&self, shim: &Shim, comm: MPI_Comm) -> Result<&Placement, Reason> {
         let find = || {
             let place = Placement::find(shim, comm, (self.size, self.rank), self.inter)?;
-            self.set_floors(&place.rules, &place);
+            self.set_floors(shim, &place.rules, &place);
             Ok(place)
         };
         self.place.get_or_init(find).as_ref().map_err(|&reason| reason)
     }
 
-    fn set_floors(&self, rules: &Rules, place: &Placement) {
+    fn set_floors(&self, shim: &Shim, rules: &Rules, place: &Placement) {
+        let is_measured = shim.setup().config.learn != Learn::Off;
         for collective in Collective::ALL {
-            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective));
+            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, is_measured));
             self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }
@@ -251,7 +253,7 @@ impl Communicator {
     pub fn set_rules(&self, shim: &Shim, comm: MPI_Comm, mut rules: Option<Rules>) {
         if let Ok(place) = self.place(shim, comm) {
             rules = rules.map(|rules| rules.before(&place.measured));
-            self.set_floors(rules.as_ref().unwrap_or(&place.rules), place);
+            self.set_floors(shim, rules.as_ref().unwrap_or(&place.rules), place);
         }
         shim.note_rules(ptr::from_ref(self) as usize, rules.as_ref());
         *self.rules.lock() = rules.map(Arc::new);

@@ -143,7 +143,7 @@ fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let mut text = String::new();
     for (specs, why) in [
         (by_network, "chosen by the network, not by predicted time"),
-        (tried, "tried in calls that are measured, where predicted to take little longer"),
+        (tried, "tried beside what is chosen, in calls that are measured, where predicted to take little longer"),
         (forced, "run where NAGARE_ALGORITHM says so"),
         (rows().filter(is_untold).collect(), "not predicted here: the same as another row, or too much to look at"),
     ] {

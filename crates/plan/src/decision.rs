@@ -50,7 +50,7 @@ impl Limits {
 pub struct Decision {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Its time and its segment, where they can be predicted.
+    /// Its time and its segment, where these decided: not for exchanges that fit a network whatever the size.
     pub prediction: Option<Prediction>,
 }
 
@@ -69,7 +69,8 @@ impl Decision {
     ) -> Result<Self, Reason> {
         let (mut compared, mut is_short) = (None, false);
         let fitting = || {
-            let fitting = planner.fitting_predicted(call.collective, call.bytes, limits.segments());
+            let question = (call.collective, call.bytes, limits.segments());
+            let fitting = planner.fitting_predicted(question, is_measured);
             let is_preferred = |prediction| planner.is_preferred(call.collective, call.bytes, prediction);
             let preferred = fitting.filter(|fitting| is_measured || fitting.1.is_none_or(is_preferred));
             is_short = preferred.is_none() && planner.is_short(call.collective, call.bytes);
@@ -90,9 +91,17 @@ impl Decision {
 
     /// That `algorithm` runs.
     pub fn of(planner: &Planner, algorithm: Algorithm, call: &Call, limits: &Limits) -> Self {
+        let is_default = algorithm.spec().candidacy == Candidacy::Default;
         let predict = || planner.predicted(call.collective, algorithm, call.bytes, limits.segments());
-        // Of blocks of their own sizes ranks do not know the same.
-        Self { algorithm, prediction: if call.collective.has_own_sizes() { None } else { predict() } }
+        Self { algorithm, prediction: if is_default { predict() } else { None } }
+    }
+
+    /// Nanoseconds that `call`, whose blocks are alike, is predicted to take; on more ranks than are looked at those
+    /// that the link of a host is busy.
+    pub fn time(&self, planner: &Planner, call: &Call, limits: &Limits) -> f64 {
+        let predict = || planner.predicted(call.collective, self.algorithm, call.bytes, limits.segments());
+        let prediction = self.prediction.or_else(predict);
+        prediction.map_or_else(|| planner.least_time(call.collective, call.bytes), |prediction| prediction.time)
     }
 
     /// Whether it is predicted to be far faster than the library's own, so that calls run on it before any are measured

@@ -111,8 +111,8 @@ impl Planner {
         if algorithm.spec().candidacy == Candidacy::Default { self.context() } else { &self.usual }
     }
 
-    /// What algorithms that are chosen by predicted time plan from: facts, options and indexes. Which levels count is settled when
-    /// this is first asked.
+    /// What algorithms that are chosen by predicted time plan from: facts, options and indexes. Which levels count is
+    /// settled when this is first asked.
     pub fn context(&self) -> &Context {
         self.leaves.get_or_init(|| levels::with_leaves(&self.usual)).as_deref().unwrap_or(&self.usual)
     }

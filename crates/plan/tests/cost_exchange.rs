@@ -41,20 +41,21 @@ fn per_byte() -> f64 {
 fn an_alltoall_by_hand() {
     let planner = star(4, 2, 128);
     let time = |algorithm, bytes| planner.predicted(Alltoall, algorithm, bytes, AtMost(65280)).expect("predicted").time;
-    let sent = |bytes: f64| bytes * (1.0 + 80.0 / bytes.min(16384.0));
+    // With a header for every segment; of what is aggregated for every block.
+    let sent_in = |bytes: f64, segment: f64| bytes * (1.0 + 80.0 / bytes.min(segment));
     // Two links of 5 microseconds, the message's latency, and a packet that the switch holds up.
-    let way = |bytes: f64| 10e3 + 80e3 + f64::min(f64::min(bytes, 16384.0) + 80.0 + 66.0, 1514.0) * per_byte();
-    for bytes in [64.0, 4096.0] {
-        let took = |messages: f64, ways: f64| {
-            f64::hypot(12.0 * sent(bytes) * per_byte(), messages * 50e3) + ways * way(bytes).min(way(1e9))
+    let way = |bytes: f64| 10e3 + 80e3 + f64::min(bytes + 80.0 + 66.0, 1514.0) * per_byte();
+    for bytes in [64.0, 4096.0, 65536.0] {
+        let took = |messages: f64, sent: f64, ways: f64| {
+            f64::hypot(12.0 * sent * per_byte(), messages * 50e3) + ways * way(bytes)
         };
+        let segments = |least: f64, segment: f64| f64::max(least, 12.0 * sent_in(bytes, segment) / (segment + 80.0));
         for algorithm in [Algorithm::TwoLevelRing, Algorithm::ContentionFree, Algorithm::Xor, Algorithm::RingExchange] {
-            close(time(algorithm, bytes as u64), took(12.0, 1.0));
+            let sent = sent_in(bytes, 16384.0);
+            close(time(algorithm, bytes as u64), took(segments(12.0, 16384.0), sent, 1.0));
         }
-        // A block counts as a message of its own for headers.
-        let aggregated = f64::hypot(12.0 * sent(bytes) * per_byte(), 6.0 * 50e3);
-        let found = time(Algorithm::Aggregated, bytes as u64);
-        assert!(aggregated < found && found < aggregated + 2.0 * way(1e9) + 1.0, "{found} {aggregated}");
+        let sent = sent_in(bytes, 8192.0);
+        close(time(Algorithm::Aggregated, bytes as u64), took(segments(6.0, 8192.0), sent, 2.0));
     }
 }
 
@@ -80,13 +81,33 @@ fn steps_take_as_long_as_their_busiest_link() {
 #[test]
 fn a_gather_by_hand() {
     let planner = star(8, 2, 128);
-    for collective in [Gather, Scatter] {
-        for algorithm in [Algorithm::Direct, Algorithm::Relay, Algorithm::Tree] {
-            let demand = planner.demand(collective, algorithm).expect("known");
-            close(demand.per_byte, 14.0 * per_byte());
-            close(demand.vectors, if algorithm == Algorithm::Tree { 3.0 } else { 14.0 });
-        }
+    for (collective, algorithm, messages, idle, hidden) in [
+        // A token before every block, while another block arrives.
+        (Gather, Algorithm::Direct, 14.0, 1.0, 14.0),
+        (Scatter, Algorithm::Direct, 14.0, 0.0, 0.0),
+        // The farthest node's blocks pass six others.
+        (Gather, Algorithm::Relay, 14.0, 0.0, 6.0),
+        (Scatter, Algorithm::Relay, 14.0, 0.0, 6.0),
+        (Gather, Algorithm::Tree, 3.0, 2.0, 0.0),
+        (Scatter, Algorithm::Tree, 3.0, 2.0, 0.0),
+    ] {
+        let demand = planner.demand(collective, algorithm).expect("known");
+        close(demand.per_byte, 14.0 * per_byte());
+        close(demand.vectors, 14.0);
+        let way = 10e3 + 80e3 + (100.0 + 66.0) * per_byte();
+        let bytes = f64::hypot(14.0 * 100.0 * per_byte(), messages * 50e3 + hidden * way);
+        close(demand.time(planner.message(), 100.0, 1000.0), bytes + (1.0 + idle) * way);
     }
+}
+
+/// With queues of four packets a node waits for a token before it sends to each of seven others.
+#[test]
+fn tokens_are_waited_for() {
+    let [deep, shallow] = [128, 4].map(|queue| star(8, 1, queue));
+    let time = |planner: &Planner| {
+        planner.demand(Alltoall, Algorithm::ContentionFree).expect("known").time(planner.message(), 100.0, 1000.0)
+    };
+    close(time(&shallow) - time(&deep), 7.0 * (10e3 + 80e3 + (100.0 + 66.0) * per_byte()));
 }
 
 /// What is played has whole messages, shares links fairly, and a rank goes on to its next step before others have ended
@@ -122,8 +143,8 @@ fn chosen(planner: &Planner, bytes: u64, is_measured: bool) -> (Result<Algorithm
     (decision.map(|decision| decision.algorithm), Decision::candidates(planner, &call, &limits))
 }
 
-/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. With 32 packets of 1448
-/// bytes the queue before a host holds 192 blocks of 241 bytes.
+/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. Calls of 128 to 255 bytes
+/// are measured together, and eight blocks of 255 are two packets.
 #[test]
 fn short_blocks_are_aggregated_where_calls_are_measured() {
     let beside = |planner: Planner| planner.with_stock(Stock::new(Library::OpenMpi4, 65280));
@@ -139,17 +160,20 @@ fn short_blocks_are_aggregated_where_calls_are_measured() {
         "the others take twice as long"
     );
     assert_eq!(chosen(&planner, 960, true), (Err(Reason::Small), vec![]), "it gains little");
-    assert_eq!(planner.floor(Alltoall), 64);
-    let shallow = beside(star(4, 8, 32));
-    assert_eq!(chosen(&shallow, 241, true).0, Ok(Algorithm::Aggregated));
-    assert_eq!(chosen(&shallow, 242, true), (Err(Reason::Small), vec![]), "the queue is too short");
+    assert_eq!([true, false].map(|is_measured| planner.floor(Alltoall, is_measured)), [64, 2048]);
+    // Long blocks would be staged three times.
+    assert!(!chosen(&planner, 64 << 10, true).1.contains(&Algorithm::Aggregated));
+    let of_queue = |queue| chosen(&beside(star(4, 8, queue)), 200, true);
+    assert_eq!(of_queue(48).0, Ok(Algorithm::Aggregated));
+    assert_eq!(of_queue(47), (Err(Reason::Small), vec![]), "the queue is too short");
     // With one rank on each host nothing is aggregated; beside a library that nobody knows nothing is compared.
     let single = beside(star(4, 1, 128));
-    assert_eq!((chosen(&single, 256, true), single.floor(Alltoall)), ((Err(Reason::Small), vec![]), 4096));
+    assert_eq!((chosen(&single, 256, true), single.floor(Alltoall, true)), ((Err(Reason::Small), vec![]), 4096));
     assert_eq!(chosen(&star(4, 8, 128), 256, true), (Err(Reason::Small), vec![]));
 }
 
-/// On more ranks than are looked at the next exchange in the table is tried, as before times were predicted.
+/// On more ranks than are looked at the next exchange in the table is tried, and the time of a call is that of a host's
+/// link.
 #[test]
 fn many_ranks_have_no_prediction() {
     let of = |nodes: u32| Planner::new(Topology::of_nodes((0..nodes).collect()).expect("a topology"));
@@ -162,4 +186,11 @@ fn many_ranks_have_no_prediction() {
     ] {
         assert!(predicted(128, collective, algorithm) && !predicted(129, collective, algorithm), "{algorithm:?}");
     }
+    let many = of(129);
+    assert_eq!(many.candidates(Alltoall, 64 << 10, AtMost(65280)), [Algorithm::TwoLevelRing, Algorithm::Xor]);
+    let call = Call { collective: Alltoall, bytes: 64 << 10, ranks: 129, nodes: 129 };
+    let limits = Limits { segment: None, window: None, message: 65280 };
+    let decision = Decision::new(&many, &Rules::default(), &call, &limits, true).expect("ours");
+    // 128 blocks at 10 Gbit/s.
+    close(decision.time(&many, &call, &limits), 128.0 * 65536.0 * 0.8 / SHARE);
 }

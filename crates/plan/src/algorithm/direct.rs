@@ -54,7 +54,7 @@ pub const SPEC: Spec = Spec {
         let senders = context.topology().ranks() - context.node_ranks().on(context.grouped().node_of(0)).len() as u32;
         pairs(context, Waits { idle: 1.0, hidden: f64::from(senders) }, |_, to| to == 0)
     },
-    candidacy: Candidacy::None,
+    candidacy: Candidacy::Trial,
 };
 
 /// Senders on other nodes whose starts are worked out, within a millisecond; of more, two at a time have their turn.

@@ -195,12 +195,9 @@ impl Context {
         self.grouped().node_count() > 1 && self.node_ranks().widest() > 1
     }
 
-    /// Bytes of a block up to which the queue before a host holds all that its ranks receive.
-    pub fn holding(&self) -> u64 {
-        match self.options.lossless {
-            true => u64::MAX,
-            false => cost::holding(&self.topology, self.grouped()),
-        }
+    /// Whether the queue before every host holds what its ranks receive of aggregated blocks of so many bytes.
+    pub fn holds_aggregated(&self, block: u64) -> bool {
+        self.options.lossless || cost::holds_aggregated(&self.topology, self.grouped(), block)
     }
 
     /// Whether all links have short latencies.

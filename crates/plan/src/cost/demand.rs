@@ -109,6 +109,8 @@ pub enum Shape {
     Stepwise(Steps),
     /// Blocks from rank to rank; the vector is one block.
     Blocks {
+        /// Messages of the busiest host.
+        messages: f64,
         /// What ranks wait for.
         waits: Waits,
         /// The longest way. Its links are left out.
@@ -214,11 +216,10 @@ impl Demand {
                 (steps - 1.0).max(0.0) * together(sending, passing) + sending + arriving
             }
             Shape::Stepwise(steps) => steps.time(message, bytes, segment),
-            Shape::Blocks { waits, way } => {
-                let segment = segment.min(bytes.max(1.0));
-                let arriving = way.transit(segment) + message.latency;
-                let messages = self.vectors * (bytes / segment).max(1.0) * message.gap;
-                together(bytes * self.per_byte, messages + waits.hidden * arriving) + (1.0 + waits.idle) * arriving
+            Shape::Blocks { messages, waits, way } => {
+                let arriving = way.transit(segment.min(bytes.max(1.0))) + message.latency;
+                let sending = messages.max(self.vectors * bytes / segment) * message.gap;
+                together(bytes * self.per_byte, sending + waits.hidden * arriving) + (1.0 + waits.idle) * arriving
             }
         }
     }

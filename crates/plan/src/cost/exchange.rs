@@ -16,7 +16,7 @@ use crate::topology::{Way, Wires};
 use std::collections::BTreeMap;
 
 /// Ranks up to which the messages of all pairs of them are looked at: some 10 ms of work.
-const MOST_RANKS: u32 = 128;
+pub const MOST_RANKS: u32 = 128;
 
 /// How rounds follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,7 @@ impl Demand {
             Rounds::Together => costs.per_byte,
         };
         let way = Way { latency: most(|round| round.latency), forward: most(|round| round.forward), ..Way::default() };
-        Self { per_byte, vectors: sum(|round| round.messages), shape: Shape::Blocks { waits, way } }
+        let shape = Shape::Blocks { messages: sum(|round| round.messages), waits, way };
+        Self { per_byte, vectors: sum(|round| round.sent), shape }
     }
 }

@@ -79,21 +79,20 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
 /// time.
 pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
     let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return u64::MAX };
-    let packets = u64::from(queue).checked_div(most_blocks(topology, hierarchy));
-    packets.map_or(u64::MAX, |packets| packets * PACKET + 1)
-}
-
-/// Bytes of a block up to which the queue before every host holds what all ranks of other hosts send there, in full
-/// packets; `u64::MAX` where queues are not known.
-pub fn holding(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
-    let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return u64::MAX };
-    (u64::from(queue) * PACKET).checked_div(most_blocks(topology, hierarchy)).unwrap_or(u64::MAX)
-}
-
-/// Blocks that the ranks of a node receive from others, at most.
-fn most_blocks(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
     let ranks = u64::from(topology.ranks());
-    of_nodes(topology, hierarchy).into_iter().map(|own| own * (ranks - own)).max().unwrap_or(0)
+    let blocks = of_nodes(topology, hierarchy).into_iter().map(|own| own * (ranks - own)).max().unwrap_or(0);
+    u64::from(queue).checked_div(blocks).map_or(u64::MAX, |packets| packets * PACKET + 1)
+}
+
+/// Whether the queue before every host holds all that its ranks receive in an Alltoall of blocks of so many bytes that
+/// ranks of a node aggregate: from every other node a message for each of them, with a block of each rank there. `true`
+/// where queues are not known.
+pub fn holds_aggregated(topology: &Topology, hierarchy: &Hierarchy, block: u64) -> bool {
+    let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return true };
+    let on_node = of_nodes(topology, hierarchy);
+    let packets = |ranks: u64| ranks.saturating_mul(block).div_ceil(PACKET);
+    let of_all = on_node.iter().map(|&ranks| packets(ranks)).fold(0, u64::saturating_add);
+    on_node.iter().all(|&own| own.saturating_mul(of_all - packets(own)) <= u64::from(queue))
 }
 
 /// Ranks of every node.

@@ -62,6 +62,8 @@ pub struct RoundCost {
     pub per_byte: f64,
     /// Messages that the busiest host sends or receives.
     pub messages: f64,
+    /// Of the vector, what the busiest host sends or receives.
+    pub sent: f64,
     /// Latency of the slowest way, nanoseconds.
     pub latency: f64,
     /// What the switches of a way hold up per byte of a packet, at most, nanoseconds.
@@ -79,11 +81,13 @@ impl RoundCosts {
         let mut load = vec![0.0; wires.count()];
         let mut all = vec![0.0; wires.count()];
         let mut messages = vec![[0u32; 2]; nodes];
+        let mut sent = vec![[0.0f64; 2]; nodes];
         let mut on = |round: Round| {
             let mut cost = RoundCost {
                 times: f64::from(round.times),
                 per_byte: 0.0,
                 messages: 0.0,
+                sent: 0.0,
                 latency: 0.0,
                 forward: 0.0,
                 share: round.transfers.iter().map(|transfer| transfer.share).fold(0.0, f64::max),
@@ -91,6 +95,7 @@ impl RoundCosts {
             };
             load.fill(0.0);
             messages.fill([0, 0]);
+            sent.fill([0.0; 2]);
             for Transfer { from, to, share } in round.transfers {
                 let ((from, own), (to, other)) = (places[from as usize], places[to as usize]);
                 if from == to {
@@ -104,10 +109,13 @@ impl RoundCosts {
                 }
                 messages[from as usize][0] += 1;
                 messages[to as usize][1] += 1;
+                sent[from as usize][0] += share;
+                sent[to as usize][1] += share;
                 cost.latency = cost.latency.max(way.latency);
                 cost.forward = cost.forward.max(way.forward);
             }
             cost.messages = f64::from(messages.iter().flatten().copied().max().unwrap_or(0));
+            cost.sent = sent.iter().flatten().copied().fold(0.0, f64::max);
             cost
         };
         let rounds = rounds.into_iter().map(&mut on).collect();

@@ -37,8 +37,8 @@ const PREFERRED: f64 = 0.95;
 /// predicted (docs/benchmarks.md, "Below the thresholds").
 const FAR: f64 = 0.6;
 
-/// The same of aggregated blocks, which few of the calls of a short program would run on: to ask each other whether
-/// trials are worth it takes the ranks up to 6 % of fifty calls (docs/benchmarks.md, "Aggregated blocks").
+/// The same of aggregated blocks: ranks ask each other whether trials are worth it, and a short program has little from
+/// them (docs/benchmarks.md, "Aggregated blocks").
 const AGGREGATED: f64 = 0.8;
 
 /// Most algorithms to measure in the calls of a program.
@@ -75,17 +75,18 @@ impl Planner {
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI
     /// library's own are as fast as the links allow.
     pub fn fitting(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<Algorithm> {
-        self.fitting_predicted(collective, bytes, segments).map(|(algorithm, _)| algorithm)
+        self.fitting_predicted((collective, bytes, segments), false).map(|(algorithm, _)| algorithm)
     }
 
-    /// The same, with its predicted time and segment where times were compared.
+    /// The same, with its predicted time and segment where times were compared. `is_measured`: measured calls will tell
+    /// whether it is faster than the library, so that short blocks may be aggregated.
     pub fn fitting_predicted(
         &self,
-        collective: Collective,
-        bytes: u64,
-        segments: Segments,
+        (collective, bytes, segments): (Collective, u64, Segments),
+        is_measured: bool,
     ) -> Option<(Algorithm, Option<Prediction>)> {
-        self.fitted.answer((collective, bytes, segments), || self.fit(collective, bytes, segments))
+        let fitting = self.fitted.answer((collective, bytes, segments), || self.fit(collective, bytes, segments));
+        fitting.or_else(|| is_measured.then(|| self.aggregated(collective, bytes, segments))?)
     }
 
     fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
@@ -94,10 +95,10 @@ impl Planner {
         }
         if let Some(spec) = ALGORITHMS.iter().find(|spec| self.suits(spec, collective, bytes)) {
             let least = match collective {
-                Collective::Alltoall => self.usual.overflowing().clamp(OVERFLOWING, choice::usual(collective)),
+                Collective::Alltoall => self.least_sent(),
                 _ => choice::usual(collective),
             };
-            return if bytes >= least { Some((spec.algorithm, None)) } else { self.aggregated(collective, bytes) };
+            return (bytes >= least).then_some((spec.algorithm, None));
         }
         if self.is_short(collective, bytes) {
             return self.far_faster(collective, bytes, segments);
@@ -115,25 +116,39 @@ impl Planner {
     }
 
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
-    /// the library's own then overflows the queue before a host, or where ranks of a node can aggregate blocks.
-    pub fn floor(&self, collective: Collective) -> u64 {
-        let least = Rules::default().floor(collective);
+    /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
+    /// aggregate blocks.
+    pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
         match collective {
-            Collective::Alltoall if !self.usual.aggregates() => {
-                self.usual.overflowing().clamp(OVERFLOWING, choice::usual(collective))
-            }
-            _ => least,
+            Collective::Alltoall if !(is_measured && self.aggregates()) => self.least_sent(),
+            _ => Rules::default().floor(collective),
         }
     }
 
-    /// For an Alltoall of blocks too short for the usual exchanges: aggregation, where the queue before a host holds
-    /// all that it receives, and where it is predicted to be clearly faster than the library.
-    fn aggregated(&self, collective: Collective, bytes: u64) -> Fitting {
+    /// Bytes of a block from which on an Alltoall is an exchange of ours by default.
+    fn least_sent(&self) -> u64 {
+        self.usual.overflowing().clamp(OVERFLOWING, choice::usual(Collective::Alltoall))
+    }
+
+    /// Whether ranks of a node can aggregate blocks, and it can be predicted what they gain by it.
+    fn aggregates(&self) -> bool {
+        self.stock.is_some() && self.topology().ranks() <= cost::MOST_RANKS && self.usual.aggregates()
+    }
+
+    /// Whether blocks of so many bytes, and the longest that are measured together with them, may be aggregated: short
+    /// ones, since a rank stages three times what it sends, where the queue before a host holds all that it receives.
+    fn may_aggregate(&self, bytes: u64) -> bool {
+        let longest = (2 << bytes.max(1).ilog2()) - 1;
+        self.aggregates() && bytes < choice::usual(Collective::Alltoall) && self.usual.holds_aggregated(longest)
+    }
+
+    /// Aggregation for an Alltoall of short blocks, where it is predicted to be clearly faster than the library.
+    fn aggregated(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let algorithm = Algorithm::Aggregated;
-        if !algorithm.implements(collective) || !self.usual.aggregates() || bytes > self.usual.holding() {
+        if !algorithm.implements(collective) || !self.may_aggregate(bytes) {
             return None;
         }
-        let prediction = self.predict(collective, algorithm, bytes, Segments::AtMost(u64::MAX))?;
+        let prediction = self.predicted(collective, algorithm, bytes, segments)?;
         let stock = self.stock_time(collective, bytes)?;
         (prediction.time <= stock * AGGREGATED).then_some((algorithm, Some(prediction)))
     }
@@ -166,7 +181,7 @@ impl Planner {
     /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], and what is
     /// predicted to take little longer. Empty where none fits.
     pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
-        let Some(fitting) = self.fitting(collective, bytes, segments) else { return Vec::new() };
+        let Some((fitting, _)) = self.fitting_predicted((collective, bytes, segments), true) else { return Vec::new() };
         let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
         let defaults = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
         let others = defaults.map(|spec| spec.algorithm).filter(|&algorithm| algorithm != fitting);
@@ -182,23 +197,28 @@ impl Planner {
             is_new
         });
         let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
-        [fitting].into_iter().chain(others).chain(self.other_exchange(fitting, collective, bytes)).collect()
+        let exchange = self.other_exchange(fitting, (collective, bytes, segments));
+        [fitting].into_iter().chain(others).chain(exchange).collect()
     }
 
     /// The exchange to try beside the one that fits: the one with the least predicted time, of those that are alike the
     /// first in the table, unless it is predicted to take much longer; the next in the table on more ranks than
     /// predictions look at. Only what is made in a moment.
-    fn other_exchange(&self, fitting: Algorithm, collective: Collective, bytes: u64) -> Option<Algorithm> {
+    fn other_exchange(
+        &self,
+        fitting: Algorithm,
+        (collective, bytes, segments): (Collective, u64, Segments),
+    ) -> Option<Algorithm> {
         let block = if collective.has_own_sizes() { UNKNOWN_BLOCK } else { bytes };
         let is_made_soon = |algorithm| match algorithm {
             Algorithm::ContentionFree => self.usual.may_order(),
-            Algorithm::Aggregated => self.usual.aggregates() && block <= self.usual.holding(),
+            Algorithm::Aggregated => self.may_aggregate(block),
             _ => true,
         };
         let trials = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Trial);
         let able = trials.map(|spec| spec.algorithm).filter(|a| a.implements(collective));
         let others: Vec<Algorithm> = able.filter(|&a| a != fitting && is_made_soon(a)).collect();
-        let time = |a| self.predict(collective, a, block, Segments::AtMost(u64::MAX)).map(|prediction| prediction.time);
+        let time = |a| self.predict(collective, a, block, segments).map(|prediction| prediction.time);
         let Some(least) = others.iter().filter_map(|&a| time(a)).reduce(f64::min) else {
             return others.first().copied();
         };
@@ -207,13 +227,10 @@ impl Planner {
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
-    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell, unless
-    /// it is short. Where nobody has said how fast links are, it must be on slow links too.
+    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
+    /// nobody has said how fast links are, it must be on slow links too.
     pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
-        if !collective.reduces() {
-            return !self.is_short(collective, bytes);
-        }
-        let Some(stock) = self.stock_time(collective, bytes) else { return true };
+        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
         let [cheapest, _] = self.topology().message_range();
         let on_slow_links = || {
             let stock = self.stock_time_where(collective, bytes, cheapest);
