@@ -26,13 +26,13 @@ fn times_the_limit_and_the_choice_of_every_size() {
     assert!(text.contains("stock at 16K: below threshold\n"), "{text}");
 }
 
-/// By hand: of 64 KiB 15 blocks of every host in segments of 16 KiB. What runs is chosen by what it needs of the network.
+/// By hand: of 64 KiB 15 blocks of every host in segments of 16 KiB. What runs is chosen by what the network needs.
 #[test]
 fn exchanges_have_a_choice() {
     let text = stdout_of(&["predict", "alltoall", "-f", "star16", "--sizes", "64,64K"]);
     let rows = rows(&text);
     let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("{name}: {text}"));
-    // 50 Mbit/s, a header of 80 bytes for every segment, 100 us from message to message, and the way of the last packet.
+    // 50 Mbit/s, a header of 80 bytes for every segment, 100 us from one to the next, and the way of the last packet.
     let per_byte = 8.0 / 50e6 * 1514.0 / 1448.0;
     let sent = 15.0 * 65536.0 * (1.0 + 80.0 / 16384.0);
     let way = 80e-6 + 2.0 * 5e-6 + 1514.0 * per_byte;

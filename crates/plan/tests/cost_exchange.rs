@@ -143,8 +143,8 @@ fn chosen(planner: &Planner, bytes: u64, is_measured: bool) -> (Result<Algorithm
     (decision.map(|decision| decision.algorithm), Decision::candidates(planner, &call, &limits))
 }
 
-/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. Calls of 128 to 255 bytes
-/// are measured together, and eight blocks of 255 are two packets.
+/// Eight ranks on each of four hosts: 192 messages of a host are 24 where they are aggregated. Calls of 128 to 255
+/// bytes are measured together, and eight blocks of 255 are two packets.
 #[test]
 fn short_blocks_are_aggregated_where_calls_are_measured() {
     let beside = |planner: Planner| planner.with_stock(Stock::new(Library::OpenMpi4, 65280));

@@ -8,8 +8,8 @@ use crate::cost::{self, Demand, Message, Prediction, SEGMENT, Segments};
 impl Planner {
     /// What `algorithm` asks of this network, `None` where that cannot be said. Computed once: without a fabric in
     /// O(nodes · log nodes), for `two_tree` in O(ranks · log ranks), for exchanges in O(ranks²) for at most
-    /// [`cost::MOST_RANKS`]; with one in O(links) more for every set of switches that nodes are on. The root is taken to
-    /// be rank 0, whichever it is: it hardly matters, and programs change it from call to call.
+    /// [`cost::MOST_RANKS`]; with one in O(links) more for every set of switches that nodes are on. The root is taken
+    /// to be rank 0, whichever it is: it hardly matters, and programs change it from call to call.
     pub fn demand(&self, collective: Collective, algorithm: Algorithm) -> Option<&Demand> {
         let demand = &self.demands[collective as usize * ALGORITHMS.len() + algorithm as usize];
         let cost = || (algorithm.spec().cost)(self.context_of(algorithm), collective);
