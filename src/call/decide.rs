@@ -15,14 +15,12 @@ use crate::real::handles::{TypeClass, is_op};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
-use nagare_config::Learn;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Prescription, Reason};
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
 use nagare_plan::learn::Earning;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Everything decided about a call that we run.
 pub struct Decision<'c> {
@@ -134,7 +132,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && !call.collective.has_own_sizes();
-    let predicted = is_known.then(|| decision.time(&place.planner, &call, &limits));
+    let predicted = is_known.then(|| decision.time(&place.planner, &call, &limits)).flatten();
     let algorithm = decision.algorithm;
     Ok(Decision { record, place, call, algorithm, pacing, class, early, predicted, limits, sizes, sides, gathered })
 }
@@ -180,8 +178,7 @@ fn is_exact(shim: &Shim, arguments: &Arguments) -> bool {
 
 /// The class of calls to learn from, where a communicator of ours has the ranks of the program's.
 fn class(shim: &Shim, call: &Call) -> Option<Class> {
-    let learns = shim.setup().config.learn != Learn::Off && call.nodes > 1 && !shim.threads.load(Ordering::Relaxed);
-    learns.then(|| Class::of(call.collective, call.bytes))
+    (shim.measures() && call.nodes > 1).then(|| Class::of(call.collective, call.bytes))
 }
 
 /// Takes what the call needs: our communicator, which all its ranks have or none; collective where it is not there yet.

@@ -17,7 +17,6 @@ use crate::transport::private::Private;
 use crate::watch::Watch;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
-use nagare_config::Learn;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Reason, Rules};
 use nagare_plan::collective::Collective;
@@ -116,9 +115,8 @@ impl Communicator {
     }
 
     fn set_floors(&self, shim: &Shim, rules: &Rules, place: &Placement) {
-        let is_measured = shim.setup().config.learn != Learn::Off;
         for collective in Collective::ALL {
-            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, is_measured));
+            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, shim.measures()));
             self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }

@@ -16,6 +16,7 @@ use crate::transport::notice::Notices;
 use crate::transport::pool::Pool;
 use crate::transport::wait::Waiting;
 use crate::watch::Watch;
+use nagare_config::Learn;
 use nagare_plan::choice::Rules;
 use nagare_plan::collective::Collective;
 use nagare_plan::quoted;
@@ -246,6 +247,11 @@ impl Shim {
     /// Facts of the world, if they were exchanged.
     pub fn world(&self) -> Option<Arc<World>> {
         self.world.read().clone()
+    }
+
+    /// Whether calls of the program are measured: not where threads make them at the same time.
+    pub fn measures(&self) -> bool {
+        self.setup().config.learn != Learn::Off && !self.threads.load(Ordering::Relaxed)
     }
 
     /// Bytes below which a call of `collective` is always left to the library.

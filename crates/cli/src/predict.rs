@@ -143,7 +143,7 @@ fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let mut text = String::new();
     for (specs, why) in [
         (by_network, "chosen by the network, not by predicted time"),
-        (tried, "tried beside what is chosen, in calls that are measured, where predicted to take little longer"),
+        (tried, "may be tried in calls that are measured, if predicted to be about as fast as what is chosen"),
         (forced, "run where NAGARE_ALGORITHM says so"),
         (rows().filter(is_untold).collect(), "not predicted here: the same as another row, or too much to look at"),
     ] {

@@ -26,7 +26,7 @@ fn times_the_limit_and_the_choice_of_every_size() {
     assert!(text.contains("stock at 16K: below threshold\n"), "{text}");
 }
 
-/// By hand: of 64 KiB 15 blocks of every host in segments of 16 KiB. What runs is chosen by what the network needs.
+/// By hand: of 64 KiB 15 blocks of every host in segments of 16 KiB. What runs is chosen by queues and links.
 #[test]
 fn exchanges_have_a_choice() {
     let text = stdout_of(&["predict", "alltoall", "-f", "star16", "--sizes", "64,64K"]);
@@ -42,8 +42,8 @@ fn exchanges_have_a_choice() {
     assert!(row("stock")[1].ends_with(" *") && !row("stock")[2].ends_with('*'), "{text}");
     for line in [
         "two_level_ring: chosen by the network, not by predicted time",
-        "contention_free, xor, aggregated: tried beside what is chosen, in calls that are measured, where predicted to \
-         take little longer",
+        "contention_free, xor, aggregated: may be tried in calls that are measured, if predicted to be about as fast as \
+         what is chosen",
         "ring_exchange: run where NAGARE_ALGORITHM says so",
     ] {
         // Lines of the terminal end where it does.

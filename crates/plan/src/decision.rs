@@ -50,7 +50,7 @@ impl Limits {
 pub struct Decision {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Its time and its segment, where these decided: not for exchanges that fit a network whatever the size.
+    /// Its time and its segment, where algorithms are chosen by time, or blocks aggregated because of it.
     pub prediction: Option<Prediction>,
 }
 
@@ -97,11 +97,11 @@ impl Decision {
     }
 
     /// Nanoseconds that `call`, whose blocks are alike, is predicted to take; on more ranks than are looked at those
-    /// that the link of a host is busy.
-    pub fn time(&self, planner: &Planner, call: &Call, limits: &Limits) -> f64 {
+    /// that the link of a host is busy in an exchange.
+    pub fn time(&self, planner: &Planner, call: &Call, limits: &Limits) -> Option<f64> {
         let predict = || planner.predicted(call.collective, self.algorithm, call.bytes, limits.segments());
-        let prediction = self.prediction.or_else(predict);
-        prediction.map_or_else(|| planner.least_time(call.collective, call.bytes), |prediction| prediction.time)
+        let prediction = self.prediction.or_else(predict).map(|prediction| prediction.time);
+        prediction.or_else(|| planner.least_time(call.collective, call.bytes))
     }
 
     /// Whether it is predicted to be far faster than the library's own, so that calls run on it before any are measured

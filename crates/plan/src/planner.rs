@@ -41,7 +41,7 @@ pub struct Planner {
     leaves: OnceLock<Option<Box<Context>>>,
     /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
     demands: Box<[OnceLock<Option<Demand>>]>,
-    fitted: Recent<(Collective, u64, Segments), Fitting>,
+    fitted: Recent<(Collective, u64, Segments, bool), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
     /// The MPI library's own algorithms, where it is known.
     stock: Option<Stock>,

@@ -22,7 +22,7 @@ const FILL_AT: [f64; 2] = [1024.0, 16384.0];
 pub struct Demand {
     /// Nanoseconds that the busiest link needs per byte of the vector.
     pub per_byte: f64,
-    /// Vectors that the busiest host sends in messages.
+    /// Vectors that the busiest host sends in messages; of blocks those that it sends or receives.
     pub vectors: f64,
     /// How blocks follow one another.
     pub shape: Shape,

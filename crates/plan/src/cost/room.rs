@@ -6,6 +6,7 @@
 //! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange
 //! takes. What fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
 
+use super::HEADER;
 use crate::fabric::{DirectedLink, Fabric};
 use crate::schedule::{Flow, Pacing};
 use crate::topology::{Hierarchy, Topology, Wires};
@@ -90,13 +91,13 @@ pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
 pub fn holds_aggregated(topology: &Topology, hierarchy: &Hierarchy, block: u64) -> bool {
     let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return true };
     let on_node = of_nodes(topology, hierarchy);
-    let packets = |ranks: u64| ranks.saturating_mul(block).div_ceil(PACKET);
+    let packets = |ranks: u64| ranks.saturating_mul(block).saturating_add(HEADER as u64).div_ceil(PACKET);
     let of_all = on_node.iter().map(|&ranks| packets(ranks)).fold(0, u64::saturating_add);
     on_node.iter().all(|&own| own.saturating_mul(of_all - packets(own)) <= u64::from(queue))
 }
 
 /// Ranks of every node.
-fn of_nodes(topology: &Topology, hierarchy: &Hierarchy) -> Vec<u64> {
+pub(super) fn of_nodes(topology: &Topology, hierarchy: &Hierarchy) -> Vec<u64> {
     let mut on_node = vec![0; hierarchy.node_count() as usize];
     (0..topology.ranks()).for_each(|rank| on_node[hierarchy.node_of(rank) as usize] += 1);
     on_node

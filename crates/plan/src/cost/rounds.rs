@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   round 0   0→1  2→3        of every link the bytes ─► nanoseconds per byte of the busiest one
-//!   round 1   1→2             of every host the messages, of every way the latency ─► the most
+//!   round 1   1→2             of every host the messages and what is in them, of every way the latency ─► the most
 //! ```
 
 use crate::topology::Wires;

@@ -36,12 +36,16 @@ fn an_exchange_takes_as_long_as_a_host_s_link_is_busy() {
     // 48 blocks at 10 Gbit/s, in segments of 4 KiB, each 7 us after the other, with a header of 80 bytes.
     let sent = 48.0 * f64::from(1 << 20) * (1.0 + 80.0 / 4096.0);
     let expected = f64::hypot(sent * 0.8 * 1514.0 / 1448.0, sent / (4096.0 + 80.0) * 7e3);
-    let time = decision.time(&planner(), &call, &FREE);
+    let time = decision.time(&planner(), &call, &FREE).expect("known");
     // The last message's way.
     assert!((expected..expected + 30e3).contains(&time), "{time} {expected}");
     let bcast = Call { collective: Collective::Bcast, ..call };
     let decision = decide("", bcast.collective, bcast.bytes, &FREE).expect("fitting");
-    assert_eq!(decision.time(&planner(), &bcast, &FREE), decision.prediction.expect("predicted").time);
+    assert_eq!(decision.time(&planner(), &bcast, &FREE), decision.prediction.map(|prediction| prediction.time));
+    // More transfers than are looked at, of which a host's link says nothing.
+    let many = Planner::new(Topology::of_nodes((0..16384).collect()).expect("a topology"));
+    let call = Call { collective: Collective::Allreduce, bytes: 1 << 20, ranks: 16384, nodes: 16384 };
+    assert_eq!(Decision::of(&many, Algorithm::HalvingDoubling, &call, &FREE).time(&many, &call, &FREE), None);
 }
 
 /// 16 nodes of which nothing else is known, beside Open MPI: what is predicted to be clearly faster than its own is

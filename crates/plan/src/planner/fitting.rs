@@ -47,8 +47,7 @@ const MOST_TRIED: usize = 3;
 /// Bytes of a block for which exchanges are compared whose blocks differ.
 const UNKNOWN_BLOCK: u64 = 64 << 10;
 
-/// Bytes of a block below which Alltoall is the library's where it does not overflow queues: nothing is aggregated that
-/// would be longer.
+/// Bytes of a block below which no Alltoall is an exchange of ours, but for aggregated ones, whatever the queues.
 const OVERFLOWING: u64 = 2 << 10;
 
 /// What fits a call, and its prediction where times were compared.
@@ -85,8 +84,11 @@ impl Planner {
         (collective, bytes, segments): (Collective, u64, Segments),
         is_measured: bool,
     ) -> Option<(Algorithm, Option<Prediction>)> {
-        let fitting = self.fitted.answer((collective, bytes, segments), || self.fit(collective, bytes, segments));
-        fitting.or_else(|| is_measured.then(|| self.aggregated(collective, bytes, segments))?)
+        let fit = || {
+            let aggregated = || if is_measured { self.aggregated(collective, bytes, segments) } else { None };
+            self.fit(collective, bytes, segments).or_else(aggregated)
+        };
+        self.fitted.answer((collective, bytes, segments, is_measured), fit)
     }
 
     fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
@@ -138,8 +140,8 @@ impl Planner {
     /// Whether blocks of so many bytes, and the longest that are measured together with them, may be aggregated: short
     /// ones, since a rank stages three times what it sends, where the queue before a host holds all that it receives.
     fn may_aggregate(&self, bytes: u64) -> bool {
-        let longest = (2 << bytes.max(1).ilog2()) - 1;
-        self.aggregates() && bytes < choice::usual(Collective::Alltoall) && self.usual.holds_aggregated(longest)
+        let longest = || (2 << bytes.max(1).ilog2()) - 1;
+        self.aggregates() && bytes < choice::usual(Collective::Alltoall) && self.usual.holds_aggregated(longest())
     }
 
     /// Aggregation for an Alltoall of short blocks, where it is predicted to be clearly faster than the library.
@@ -178,8 +180,8 @@ impl Planner {
         ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
     }
 
-    /// The algorithms worth trying for a call of `bytes`, the one that fits first: [`Self::fitting`], and what is
-    /// predicted to take little longer. Empty where none fits.
+    /// The algorithms worth trying for a call of `bytes`, the one that fits first ([`Self::fitting_predicted`], where
+    /// calls are measured), and what is predicted to take little longer. Empty where none fits.
     pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
         let Some((fitting, _)) = self.fitting_predicted((collective, bytes, segments), true) else { return Vec::new() };
         let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
@@ -201,7 +203,7 @@ impl Planner {
         [fitting].into_iter().chain(others).chain(exchange).collect()
     }
 
-    /// The exchange to try beside the one that fits: the one with the least predicted time, of those that are alike the
+    /// The exchange to try beside the one that fits, of Gather and Scatter `direct`: the one with the least predicted time, of those that are alike the
     /// first in the table, unless it is predicted to take much longer; the next in the table on more ranks than
     /// predictions look at. Only what is made in a moment.
     fn other_exchange(

@@ -61,7 +61,7 @@ impl Planner {
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
-    pub fn least_time(&self, collective: Collective, bytes: u64) -> f64 {
+    pub fn least_time(&self, collective: Collective, bytes: u64) -> Option<f64> {
         cost::least_time(self.topology(), self.usual.grouped(), collective, bytes)
     }
 
