@@ -1,6 +1,6 @@
-/* The same call again and again, every result verified. Options: collective=bcast|allreduce|allgather|alltoall|alltoallv
-   kind=int|double calls=100 bytes=65536 communicators=0, of which each is made, has all calls and is freed; of none it
-   is MPI_COMM_WORLD. threads=single|multiple. With kind=double, collective lists any of allreduce, reduce,
+/* The same call again and again, every result verified. Options:
+   collective=bcast|allreduce|allgather|alltoall|alltoallv kind=int|double calls=100 bytes=65536 communicators=0, of
+   which each is made, has all calls and is freed; of none it is MPI_COMM_WORLD. threads=single|multiple. With kind=double, collective lists any of allreduce, reduce,
    reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call. A line
    `learning bits=` tells those of all ranks, a line `learning seconds=` how long the slowest rank was in the calls. */
 #include "check.h"

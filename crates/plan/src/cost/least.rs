@@ -6,8 +6,8 @@ use crate::collective::Collective;
 use crate::topology::{Hierarchy, Topology, Wires};
 
 /// Nanoseconds for a call of `bytes` (see [`crate::choice::Call`]) in which blocks are exchanged, gathered or
-/// scattered, at any root; `None` for other collectives and on one node. What is sent and what is received are as much. The
-/// first node's links stand for those of all; without a fabric it is one as fast as adapters say, or of 10 Gbit/s.
+/// scattered, at any root; `None` for other collectives and on one node. What is sent and what is received are as much.
+/// The first node's links stand for those of all; without a fabric it is one as fast as adapters say, or of 10 Gbit/s.
 pub fn least_time(topology: &Topology, hierarchy: &Hierarchy, collective: Collective, bytes: u64) -> Option<f64> {
     let on_node = of_nodes(topology, hierarchy);
     if on_node.len() < 2 {

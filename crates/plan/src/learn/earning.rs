@@ -29,8 +29,8 @@ const SHORT: u64 = 10_000;
 const TIMED: u64 = 8;
 
 /// The ranks ask each other again when the calls will have earned trials if they go on as they began, after at least
-/// and at most so many times as many calls: the first is often slow, and later ones of Alltoallv may be longer. Of fifty
-/// calls that are as short as asking they ask before one.
+/// and at most so many times as many calls: the first is often slow, and later ones of Alltoallv may be longer. Of
+/// fifty calls that are as short as asking they ask before one.
 const ASKED_AGAIN: [f64; 2] = [1.5, 64.0];
 
 /// Where calls have taken long enough the first time, ranks ask so often before one call: who came first has waited for
