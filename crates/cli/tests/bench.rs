@@ -376,8 +376,8 @@ fn only_what_is_asked_for_takes_turns_and_any_rank_is_the_root() {
     let gap = "nagare: ring is not measured with reduce, alltoallv_sparse, gather; it implements ";
     assert!(stderr(&output).lines().any(|line| line.starts_with(gap)), "{}", stderr(&output));
     // What is left is told from the second cell on.
-    let progress: Vec<String> =
-        stderr(&output).lines().filter(|line| line.contains(" of 4")).map(str::to_owned).collect();
+    let is_progress = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit()) && line.contains(" of 4");
+    let progress: Vec<String> = stderr(&output).lines().filter(is_progress).map(str::to_owned).collect();
     assert_eq!(progress.len(), 4, "{progress:?}");
     assert!(progress[0].starts_with("1 of 4: reduce") && !progress[0].contains("left"), "{progress:?}");
     assert!(progress[1..].iter().all(|line| line.contains(" left: ")), "{progress:?}");
