@@ -115,8 +115,10 @@ impl Communicator {
     }
 
     fn set_floors(&self, shim: &Shim, rules: &Rules, place: &Placement) {
+        // Predictions, by which short blocks may be aggregated, are about networks, not about memory.
+        let is_measured = shim.measures() && !place.shares_memory;
         for collective in Collective::ALL {
-            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, shim.measures()));
+            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, is_measured));
             self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }
