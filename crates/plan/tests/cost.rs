@@ -3,6 +3,7 @@
 mod software;
 
 use crate::support::network;
+use crate::support::wire::per_byte;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{self, Allreduce, Alltoall, Alltoallv, Bcast, Reduce};
@@ -10,15 +11,6 @@ use nagare_plan::cost::{Demand, Message, Segments::AtMost};
 use nagare_plan::fabric::{Fabric, Placement};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
-
-/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
-/// rate.
-const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
-
-/// Nanoseconds per byte of the program at a rate.
-fn per_byte(mbit: f64) -> f64 {
-    8.0 / (mbit * 1e6) * 1e9 / SHARE
-}
 
 /// The most of a message that a switch has to have before it passes it on: a full frame, or all of it with 66 bytes
 /// around.

@@ -1,6 +1,7 @@
 //! Exchanges, Gather and Scatter in the cost model: by hand, and against schedules played in time.
 
 use crate::support::network;
+use crate::support::wire::{SHARE, close, per_byte};
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Reason, Rules};
@@ -11,10 +12,6 @@ use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
-
-/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
-/// rate.
-const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
 
 /// Hosts on one switch, with links of 100 Mbit/s and 5 microseconds, and queues of so many packets. A message takes 80
 /// microseconds, the next one follows 50 after it.
@@ -31,15 +28,6 @@ fn star_with_gap(hosts: usize, ppn: usize, queue: u32, gap: u32) -> Planner {
     network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).expect("places"))
 }
 
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{found} expected {expected}");
-}
-
-/// Nanoseconds per byte of the program at 100 Mbit/s.
-fn per_byte() -> f64 {
-    80.0 / SHARE
-}
-
 /// Four hosts of two ranks: every host sends 2 x 6 blocks, in as many messages, or aggregated in 2 x 3.
 #[test]
 fn an_alltoall_by_hand() {
@@ -48,10 +36,10 @@ fn an_alltoall_by_hand() {
     // With a header for every segment; of what is aggregated for every block.
     let sent_in = |bytes: f64, segment: f64| bytes * (1.0 + 80.0 / bytes.min(segment));
     // Two links of 5 microseconds, the message's latency, and a packet that the switch holds up.
-    let way = |bytes: f64| 10e3 + 80e3 + f64::min(bytes + 80.0 + 66.0, 1514.0) * per_byte();
+    let way = |bytes: f64| 10e3 + 80e3 + f64::min(bytes + 80.0 + 66.0, 1514.0) * per_byte(100.0);
     for bytes in [64.0, 4096.0, 65536.0] {
         let took = |messages: f64, sent: f64, ways: f64| {
-            f64::hypot(12.0 * sent * per_byte(), messages * 50e3) + ways * way(bytes)
+            f64::hypot(12.0 * sent * per_byte(100.0), messages * 50e3) + ways * way(bytes)
         };
         let segments = |least: f64, segment: f64| f64::max(least, 12.0 * sent_in(bytes, segment) / (segment + 80.0));
         for algorithm in [Algorithm::TwoLevelRing, Algorithm::ContentionFree, Algorithm::Xor, Algorithm::RingExchange] {
@@ -69,7 +57,7 @@ fn an_alltoall_by_hand() {
 fn steps_take_as_long_as_their_busiest_link() {
     let fabric = network::load("tree8");
     let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 8, 1).expect("places"));
-    let of = |algorithm| planner.demand(Alltoall, algorithm).expect("known").per_byte / per_byte();
+    let of = |algorithm| planner.demand(Alltoall, algorithm).expect("known").per_byte / per_byte(100.0);
     for (algorithm, messages) in [
         (Algorithm::TwoLevelRing, 16.0),
         (Algorithm::RingExchange, 16.0),
@@ -96,10 +84,10 @@ fn a_gather_by_hand() {
         (Scatter, Algorithm::Tree, 3.0, 2.0, 0.0),
     ] {
         let demand = planner.demand(collective, algorithm).expect("known");
-        close(demand.per_byte, 14.0 * per_byte());
+        close(demand.per_byte, 14.0 * per_byte(100.0));
         close(demand.vectors, 14.0);
-        let way = 10e3 + 80e3 + (100.0 + 66.0) * per_byte();
-        let bytes = f64::hypot(14.0 * 100.0 * per_byte(), messages * 50e3 + hidden * way);
+        let way = 10e3 + 80e3 + (100.0 + 66.0) * per_byte(100.0);
+        let bytes = f64::hypot(14.0 * 100.0 * per_byte(100.0), messages * 50e3 + hidden * way);
         close(demand.time(planner.message(), 100.0, 1000.0), bytes + (1.0 + idle) * way);
     }
 }
@@ -111,7 +99,7 @@ fn tokens_are_waited_for() {
     let time = |planner: &Planner| {
         planner.demand(Alltoall, Algorithm::ContentionFree).expect("known").time(planner.message(), 100.0, 1000.0)
     };
-    close(time(&shallow) - time(&deep), 7.0 * (10e3 + 80e3 + (100.0 + 66.0) * per_byte()));
+    close(time(&shallow) - time(&deep), 7.0 * (10e3 + 80e3 + (100.0 + 66.0) * per_byte(100.0)));
 }
 
 /// What is played has whole messages, shares links fairly, and a rank goes on to its next step before others have ended

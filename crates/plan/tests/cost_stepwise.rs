@@ -1,6 +1,7 @@
 //! Halving and doubling in the cost model: by hand, against schedules played in time, and against its rivals.
 
 use crate::support::network;
+use crate::support::wire::{SHARE, close, per_byte};
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective::{Allgather, Allreduce, ReduceScatter, ReduceScatterBlock};
@@ -10,19 +11,6 @@ use nagare_plan::pattern::{Pairs, RailOptions, Rails, level_lanes};
 use nagare_plan::schedule::{Action, Hop, Schedule};
 use nagare_plan::topology::{DimensionOrder, Grid, Topology, Wires};
 use std::sync::Arc;
-
-/// Data in a full Ethernet frame with IPv4 and TCP headers (with time stamps) of which 1514 bytes count against the
-/// rate.
-const SHARE: f64 = (1500.0 - 20.0 - 32.0) / 1514.0;
-
-/// Nanoseconds per byte of the program at a rate.
-fn per_byte(mbit: f64) -> f64 {
-    8.0 / (mbit * 1e6) * 1e9 / SHARE
-}
-
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{found} expected {expected}");
-}
 
 fn on(fabric: &Arc<Fabric>, how: &str, ranks: usize, ppn: usize) -> (Planner, Placement) {
     let placement = network::place(fabric, how, ranks, ppn);

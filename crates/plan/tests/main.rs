@@ -58,4 +58,5 @@ mod support {
     pub mod network;
     pub mod rounds;
     pub mod segments;
+    pub mod wire;
 }

@@ -109,6 +109,11 @@ impl Context {
         ranks.into_iter().map(place).collect()
     }
 
+    /// The smallest rank of every node.
+    pub fn leaders(&self) -> impl Iterator<Item = u32> {
+        (0..self.grouped().node_count()).map(|node| self.grouped().leader(node, 0))
+    }
+
     /// Where all ranks are.
     pub fn all_places(&self) -> Vec<Place> {
         self.places(0..self.topology.ranks())
@@ -214,9 +219,8 @@ impl Context {
     /// of them: it keeps the busiest link busy in every step, and the queues hold what meets there; or there are too
     /// many nodes for another order.
     pub fn suits_a_ring(&self, block: u64) -> bool {
-        let nodes = self.grouped().node_count();
-        let excess = self.ring_excess.get_or_init(|| cost::ring_excess(&mut self.wires(), nodes));
-        *excess <= RING_EXCESS && !self.needs_tokens(block) || !self.may_order()
+        let excess = || cost::ring_excess(&self.places(self.leaders()), &mut self.wires());
+        *self.ring_excess.get_or_init(excess) <= RING_EXCESS && !self.needs_tokens(block) || !self.may_order()
     }
 
     /// Whether the contention-free order is made in a moment.

@@ -3,7 +3,7 @@
 //! ```text
 //!   in turn    step 1 ├───────┤          each step as long as its busiest link is busy
 //!              step 2         ├────┤
-//!   together   all    ├──────────┤       as long as the busiest link of all has bytes, whatever the order
+//!   together   all    ├──────────┤       as long as the busiest link of all is busy
 //! ```
 //! Messages are counted at the busiest host of every round. Steps follow one another without a wait: a rank does not
 //! know when others have ended theirs. Time in queues that overflow is not predicted.
@@ -74,11 +74,11 @@ impl Demand {
         let sum = |of: fn(&RoundCost) -> f64| costs.rounds.iter().map(of).sum::<f64>();
         let most = |of: fn(&RoundCost) -> f64| costs.rounds.iter().map(of).fold(0.0, f64::max);
         let per_byte = match order {
-            Rounds::InTurn => sum(|round| round.per_byte),
+            Rounds::InTurn => costs.in_turn(),
             Rounds::Together => costs.per_byte,
         };
         let way = Way { latency: most(|round| round.latency), forward: most(|round| round.forward), ..Way::default() };
-        let shape = Shape::Blocks { messages: sum(|round| round.messages), waits, way };
-        Self { per_byte, vectors: sum(|round| round.sent), shape }
+        let shape = Shape::Blocks { messages: sum(|round| round.times * round.messages), waits, way };
+        Self { per_byte, vectors: sum(|round| round.times * round.sent), shape }
     }
 }

@@ -1,8 +1,8 @@
 //! Messages in rounds, and what each round does to the links between nodes.
 //!
 //! ```text
-//!   round 0   0→1  2→3        of every link the bytes ─► nanoseconds per byte of the busiest one
-//!   round 1   1→2             of every host the messages and what is in them, of every way the latency ─► the most
+//!   round 0   0→1  2→3     of every link the bytes ─► nanoseconds per byte of the busiest one
+//!   round 1   1→2          of every host the messages and their bytes, of every way the latency ─► the most
 //! ```
 
 use crate::topology::Wires;
@@ -122,6 +122,11 @@ impl RoundCosts {
         let of_link = |(link, load): (usize, &f64)| load * wires.per_byte(link as u32);
         let per_byte = all.iter().enumerate().map(of_link).fold(0.0, f64::max);
         Self { rounds, per_byte }
+    }
+
+    /// Nanoseconds per byte of the vector where rounds follow one another: of each its busiest link's.
+    pub fn in_turn(&self) -> f64 {
+        self.rounds.iter().map(|round| round.times * round.per_byte).sum()
     }
 }
 

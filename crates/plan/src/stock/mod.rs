@@ -76,8 +76,7 @@ impl Stock {
         // Segments follow one another through all rounds: the rounds share the links.
         let segments = (bytes / pipeline.segment as f64).max(1.0);
         let first: f64 = all(bytes / segments);
-        let rounds = || cost.rounds.iter().map(|round| round.times * round.per_byte).sum();
-        let per_byte: f64 = if pipeline.overlaps { cost.per_byte } else { rounds() };
+        let per_byte = if pipeline.overlaps { cost.per_byte } else { cost.in_turn() };
         Some(first + bytes * (1.0 - 1.0 / segments) * per_byte)
     }
 

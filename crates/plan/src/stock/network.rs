@@ -10,12 +10,10 @@ const MOST_TRANSFERS: usize = 1 << 17;
 
 /// The rounds of a scheme on the network; `None` if there are more transfers than are looked at.
 pub fn on_network(context: &Context, scheme: Scheme, among: Among) -> Option<RoundCosts> {
-    let hierarchy = context.grouped();
-    let members: Vec<u32> = match among {
-        Among::Ranks => (0..context.topology().ranks()).collect(),
-        Among::Nodes => (0..hierarchy.node_count()).map(|node| hierarchy.leader(node, 0)).collect(),
+    let places = match among {
+        Among::Ranks => context.all_places(),
+        Among::Nodes => context.places(context.leaders()),
     };
-    let places = context.places(members);
     let rounds = rounds(scheme, places.len() as u32, MOST_TRANSFERS)?;
     Some(RoundCosts::new(rounds, &places, &mut context.predicted_wires()))
 }
