@@ -148,6 +148,14 @@ impl Decision<'_> {
         Earning::is_earned_by(self.predicted)
     }
 
+    /// Whether the same runs where its calls cannot be measured after all.
+    pub fn runs_unmeasured(&self) -> bool {
+        let rules = self.record.rules();
+        let rules = rules.as_deref().unwrap_or(&self.place.rules);
+        let decision = decision::Decision::new(&self.place.planner, rules, &self.call, &self.limits, false);
+        decision.is_ok_and(|decision| decision.algorithm == self.algorithm)
+    }
+
     /// How calls like it begin. Predictions are about networks, not about memory.
     pub fn beginning(&self) -> Beginning {
         let shares_memory = self.place.shares_memory;

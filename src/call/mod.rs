@@ -79,7 +79,10 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
             Err(code) => return code,
         }
     }
-    // The ranks of a place of the pool are those of the world.
+    // The ranks of a place of the pool are those of the world, so that nothing is measured there.
+    if private.lease.is_some() && decision.class.is_some() && !decision.runs_unmeasured() {
+        return passed_on(shim, arguments, Reason::Faster, bytes, forward);
+    }
     let class = decision.class.filter(|_| private.lease.is_none());
     let mut kept = decision.early;
     if let Some(class) = class {

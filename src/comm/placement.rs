@@ -59,7 +59,11 @@ impl Placement {
         // Nodes may be pretended: where ranks do not share memory, messages go between machines.
         let message = u64::from(if shares_memory { eager::FREE } else { limits.message() });
         let config = &shim.setup().config;
-        let make = |topology| planner(topology, config.options(facts.lossless || shares_memory), facts.stock);
+        let make = |topology| {
+            let planner = planner(topology, config.options(facts.lossless || shares_memory), facts.stock);
+            // Predictions are about networks, not about memory.
+            Arc::new(if shares_memory { planner.trying_what_fits() } else { planner })
+        };
         let planner = match cartesian {
             Some(cartesian) => make(Arc::new(Topology::clone(&topology).with_cartesian(cartesian))),
             None => world.planners.of(&world_ranks, || make(topology)),
@@ -76,12 +80,12 @@ impl Placement {
 
 /// Not inlined, and below not either: what is moved there takes no stack in what follows.
 #[inline(never)]
-fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, u64)>) -> Arc<Planner> {
+fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, u64)>) -> Planner {
     let planner = Planner::with_options(topology, options);
-    Arc::new(match stock {
+    match stock {
         Some((library, most_both_ways)) => planner.with_stock(Stock::new(library, most_both_ways)),
         None => planner,
-    })
+    }
 }
 
 #[inline(never)]

@@ -115,10 +115,8 @@ impl Communicator {
     }
 
     fn set_floors(&self, shim: &Shim, rules: &Rules, place: &Placement) {
-        // Predictions, by which short blocks may be aggregated, are about networks, not about memory.
-        let is_measured = shim.measures() && !place.shares_memory;
         for collective in Collective::ALL {
-            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, is_measured));
+            let floor = rules.floor_on(collective, place.nodes, place.planner.floor(collective, shim.measures()));
             self.floors[collective as usize].store(floor, Ordering::Relaxed);
         }
     }

@@ -143,7 +143,10 @@ fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let mut text = String::new();
     for (specs, why) in [
         (by_network, "chosen by the network, not by predicted time"),
-        (tried, "may be tried in calls that are measured, if predicted to be about as fast as what is chosen"),
+        (
+            tried,
+            "may be tried in calls that are measured, by what is predicted (docs/algorithms.md, \"Measured calls\")",
+        ),
         (forced, "run where NAGARE_ALGORITHM says so"),
         (rows().filter(is_untold).collect(), "not predicted here: the same as another row, or too much to look at"),
     ] {

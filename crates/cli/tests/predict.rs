@@ -42,8 +42,8 @@ fn exchanges_have_a_choice() {
     assert!(row("stock")[1].ends_with(" *") && !row("stock")[2].ends_with('*'), "{text}");
     for line in [
         "two_level_ring: chosen by the network, not by predicted time",
-        "contention_free, xor, aggregated: may be tried in calls that are measured, if predicted to be about as fast \
-         as what is chosen",
+        "contention_free, xor, aggregated: may be tried in calls that are measured, by what is predicted \
+         (docs/algorithms.md, \"Measured calls\")",
         "ring_exchange: run where NAGARE_ALGORITHM says so",
     ] {
         // Lines of the terminal end where it does.

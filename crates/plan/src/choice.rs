@@ -61,7 +61,7 @@ pub struct Rule {
 
 /// The thresholds: from `min` bytes on (as [`Call::bytes`] counts them) and with several nodes, an algorithm of ours;
 /// below [`usual`] only one that is predicted to be far faster than the library's own, or an exchange where what the
-/// library sends at once would overflow queues, or whose blocks ranks of a node can aggregate.
+/// library sends at once would overflow queues. Where nothing fits, measured calls may try something, from `min` on.
 pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 8 << 10),
     default(Collective::Bcast, 8 << 10),
@@ -71,7 +71,7 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Alltoallw, 0),
     default(Collective::Gather, 4 << 10),
     default(Collective::Gatherv, 0),
-    default(Collective::Scatter, 32 << 10),
+    default(Collective::Scatter, 4 << 10),
     default(Collective::Scatterv, 0),
     default(Collective::Allgather, 1 << 10),
     default(Collective::Allgatherv, 1 << 10),
@@ -86,6 +86,7 @@ pub const fn usual(collective: Collective) -> u64 {
         Collective::Reduce => 32 << 10,
         Collective::Allreduce => 64 << 10,
         Collective::Alltoall => 4 << 10,
+        Collective::Scatter => 32 << 10,
         _ => 0,
     }
 }

@@ -50,7 +50,7 @@ impl Limits {
 pub struct Decision {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Its time and its segment, where algorithms are chosen by time, or blocks aggregated because of it.
+    /// Its time and its segment, where algorithms are chosen by time, or something is tried because of it.
     pub prediction: Option<Prediction>,
 }
 

@@ -1,8 +1,9 @@
 //! The plans of one communicator. `planner/predictions.rs`: what algorithms are predicted to take there;
-//! `planner/fitting.rs`: which of them fits.
+//! `planner/fitting.rs`: which of them fits; `planner/trials.rs`: which others are worth trying.
 
 mod fitting;
 mod predictions;
+mod trials;
 
 use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy, Role, Senders};
 use crate::collective::{Collective, Rank};
@@ -46,6 +47,8 @@ pub struct Planner {
     /// The MPI library's own algorithms, where it is known.
     stock: Option<Stock>,
     stock_times: Recent<(Collective, u64), Option<f64>>,
+    /// Whether measured calls try nothing where nothing fits.
+    tries_what_fits: bool,
 }
 
 impl Planner {
@@ -62,12 +65,27 @@ impl Planner {
     fn of(usual: Context) -> Self {
         let demands = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
         let (fitted, predictions, stock_times) = (Recent::new(), Recent::new(), Recent::new());
-        Self { usual, leaves: OnceLock::new(), demands, fitted, predictions, stock: None, stock_times }
+        Self {
+            usual,
+            leaves: OnceLock::new(),
+            demands,
+            fitted,
+            predictions,
+            stock: None,
+            stock_times,
+            tries_what_fits: false,
+        }
     }
 
     /// The same beside an MPI library whose algorithms are known.
     pub fn with_stock(mut self, stock: Stock) -> Self {
         self.stock = Some(stock);
+        self
+    }
+
+    /// The same where measured calls try nothing unless something fits: predictions alone speak for it.
+    pub fn trying_what_fits(mut self) -> Self {
+        self.tries_what_fits = true;
         self
     }
 
@@ -97,7 +115,11 @@ impl Planner {
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.usual.options();
         change(&mut options);
-        Self { stock: self.stock, ..Self::of(Context::new(self.usual.into_topology(), options)) }
+        Self {
+            stock: self.stock,
+            tries_what_fits: self.tries_what_fits,
+            ..Self::of(Context::new(self.usual.into_topology(), options))
+        }
     }
 
     /// The facts it plans from.

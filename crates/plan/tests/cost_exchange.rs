@@ -126,10 +126,19 @@ fn long_blocks_take_what_is_played() {
     }
 }
 
-/// What calls of so many bytes run on, measured or not, and what is tried then.
+/// What Alltoalls of so many bytes run on, measured or not, and what is tried then.
 fn chosen(planner: &Planner, bytes: u64, is_measured: bool) -> (Result<Algorithm, Reason>, Vec<Algorithm>) {
+    chosen_for(planner, Alltoall, bytes, is_measured)
+}
+
+fn chosen_for(
+    planner: &Planner,
+    collective: Collective,
+    bytes: u64,
+    is_measured: bool,
+) -> (Result<Algorithm, Reason>, Vec<Algorithm>) {
     let (ranks, nodes) = (planner.topology().ranks(), planner.topology().node_count());
-    let call = Call { collective: Alltoall, bytes, ranks, nodes };
+    let call = Call { collective, bytes, ranks, nodes };
     let limits = Limits { segment: None, window: None, message: 65280 };
     let decision = Decision::new(planner, &Rules::default(), &call, &limits, is_measured);
     (decision.map(|decision| decision.algorithm), Decision::candidates(planner, &call, &limits))
@@ -164,6 +173,63 @@ fn short_blocks_are_aggregated_where_calls_are_measured() {
     let single = beside(star(4, 1, 128));
     assert_eq!((chosen(&single, 256, true), single.floor(Alltoall, true)), ((Err(Reason::Small), vec![]), 4096));
     assert_eq!(chosen(&star(4, 8, 128), 256, true), (Err(Reason::Small), vec![]));
+}
+
+/// Eleven hosts of two ranks: 20 blocks are for other hosts, of which a queue of 128 packets holds 8688 bytes each.
+/// Blocks of 8192 to 16383 bytes are measured together.
+#[test]
+fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
+    use Algorithm::{Direct, Tree};
+    let beside = |planner: Planner| planner.with_stock(Stock::new(Library::OpenMpi4, 65280));
+    let measured = |planner: &Planner, collective, bytes| chosen_for(planner, collective, bytes, true);
+    let short = beside(star(11, 2, 128));
+    assert_eq!(measured(&short, Scatter, 8191), (Err(Reason::Small), vec![]), "predicted to gain little");
+    assert_eq!(measured(&short, Scatter, 8192), (Ok(Direct), vec![Direct, Tree]));
+    assert_eq!(measured(&short, Gather, 8191), (Err(Reason::Faster), vec![]));
+    assert_eq!(measured(&short, Gather, 8192), (Ok(Tree), vec![Tree, Direct]));
+    // The root of a tree stages all blocks.
+    assert_eq!(measured(&short, Scatter, (64 << 10) - 1).1, [Direct, Tree]);
+    assert_eq!(measured(&short, Scatter, 64 << 10).1, [Direct]);
+    // 256 packets where nobody tells the queue.
+    let nodes = |count: u32, ppn: u32| Topology::of_nodes((0..count * ppn).map(|rank| rank / ppn).collect());
+    let untold = |count, ppn| beside(Planner::new(nodes(count, ppn).expect("a topology")));
+    assert_eq!(measured(&untold(11, 2), Scatter, 16383).1, []);
+    assert_eq!(measured(&untold(11, 2), Scatter, 16384).1, [Direct, Tree]);
+    // Not where nobody measures, nothing is lost, all is in memory, the library is not known, or ranks are too many.
+    assert_eq!(chosen_for(&short, Scatter, 8192, false).0, Err(Reason::Small));
+    assert_eq!(chosen_for(&short, Gather, 8192, false).0, Err(Reason::Faster));
+    let others = [
+        beside(star(11, 2, 128).without_losses()),
+        beside(star(11, 2, 128)).trying_what_fits(),
+        star(11, 2, 128),
+        untold(129, 1),
+    ];
+    for (planner, floor) in others.iter().zip([4 << 10, 32 << 10, 32 << 10, 32 << 10]) {
+        assert_eq!(measured(planner, Scatter, 32 << 10), (Err(Reason::Faster), vec![]));
+        assert_eq!(measured(planner, Gather, 32 << 10), (Err(Reason::Faster), vec![]));
+        assert_eq!(planner.floor(Scatter, true), floor);
+    }
+    assert_eq!([true, false].map(|is_measured| short.floor(Scatter, is_measured)), [4 << 10, 32 << 10]);
+}
+
+/// Three pairs of routers, thin links in the pairs. Of the library's binomial tree of ranks, rank 8 on the third host
+/// gathers blocks of the fourth and the fifth, so that blocks of the fifth cross thin links that need not carry them.
+#[test]
+fn a_tree_of_nodes_is_tried_where_it_is_predicted_to_gain() {
+    let link = |[from, to]: [&str; 2], bandwidth, latency| {
+        format!("[[link]]\nfrom = '{from}'\nto = '{to}'\nbandwidth = {bandwidth}\nlatency = {latency}\n")
+    };
+    let hosts = (0..6).map(|host| link([&format!("n[{host}-{host}]"), &format!("r{host}")], 40_000, 1));
+    let pairs = [["r0", "r1"], ["r2", "r3"], ["r4", "r5"]].map(|ends| link(ends, 40, 1));
+    let between = [["r1", "r2"], ["r0", "r4"], ["r2", "r5"]].map(|ends| link(ends, 100, 100));
+    let links: String = hosts.chain(pairs).chain(between).collect();
+    let text = format!("queue = 4096\nhosts = ['n[0-5]']\nswitches = ['r[0-5]']\n{links}");
+    let fabric = Arc::new(Fabric::from_toml(&text, "pairs.toml").expect("a fabric"));
+    let places = |ppn| Placement::by_slot(&fabric, 6 * ppn, ppn).expect("places");
+    let planner = |ppn| network::planner(&fabric, &places(ppn)).with_stock(Stock::new(Library::OpenMpi4, 65280));
+    let tried = |ppn| chosen_for(&planner(ppn), Gather, 4 << 10, true);
+    assert_eq!(tried(3), (Ok(Algorithm::Tree), vec![Algorithm::Tree, Algorithm::Direct]));
+    assert_eq!(tried(1), (Err(Reason::Faster), vec![]), "the library's tree is that of the nodes");
 }
 
 /// Of blocks that a torus gathers or scatters, `direct` sends a token and waits for it before every one.

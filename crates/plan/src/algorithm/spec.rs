@@ -44,7 +44,8 @@ pub struct Spec {
 pub enum Candidacy {
     /// The default, where it is the least.
     Default,
-    /// One that the program's calls try beside the default, where it is little longer, or shorter.
+    /// One that the program's calls try beside the default, where it is little longer, or shorter; some also where
+    /// nothing fits.
     Trial,
     /// Nothing: it is shown.
     None,

@@ -45,7 +45,7 @@ pub const SPEC: Spec = Spec {
         let role = |rank| Role { collective, root: 0, rank, chunks: 1 };
         steps(context, (Rounds::InTurn, waits), |rank| plan_of(context, role(rank)))
     },
-    candidacy: Candidacy::None,
+    candidacy: Candidacy::Trial,
 };
 
 /// Levels of the tree.

@@ -195,6 +195,15 @@ impl Context {
         }
     }
 
+    /// Bytes of a block from which on all that a root sends in a Scatter, or receives in a Gather, is more than a queue
+    /// holds.
+    pub fn overflowing_at_root(&self) -> u64 {
+        match self.options.lossless {
+            true => u64::MAX,
+            false => cost::overflowing_at_root(&self.topology, self.grouped()),
+        }
+    }
+
     /// Whether there are several nodes, and ranks of one that can aggregate what they send to another.
     pub fn aggregates(&self) -> bool {
         self.grouped().node_count() > 1 && self.node_ranks().widest() > 1

@@ -25,7 +25,9 @@ pub use demand::{Demand, Shape, Streams, Talkers, Waits};
 pub use exchange::{MOST_RANKS, Rounds};
 pub use halving::fastest;
 pub use least::least_time;
-pub use room::{LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing, room};
+pub use room::{
+    LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing, overflowing_at_root, room,
+};
 pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 pub use steps::ring_excess;
 pub(crate) use stepwise::together;

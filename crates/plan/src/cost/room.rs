@@ -33,6 +33,10 @@ const CONFIRMED: u64 = 6 << 10;
 /// Latency of a far link, microseconds: on one of 100 Mbit/s the time of a block of 6 KiB.
 const FAR: f64 = 500.0;
 
+/// Packets that a port of a switch holds where nobody says: 370 KB. Switches have from 100 KB to some MB; measured
+/// calls tell whether it matters.
+const UNKNOWN_QUEUE: u32 = 256;
+
 /// Segments of one stream under way at most, where not all of them are confirmed.
 const WINDOW: u64 = 16;
 
@@ -83,6 +87,15 @@ pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
     let ranks = u64::from(topology.ranks());
     let blocks = of_nodes(topology, hierarchy).into_iter().map(|own| own * (ranks - own)).max().unwrap_or(0);
     u64::from(queue).checked_div(blocks).map_or(u64::MAX, |packets| packets * PACKET + 1)
+}
+
+/// Bytes of a block from which on the blocks of all other nodes' ranks, sent by or to one rank, have more packets than
+/// a queue holds; where queues are not known, than 256 of them.
+pub fn overflowing_at_root(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
+    let queue = topology.network().and_then(|n| n.fabric().queue_packets()).unwrap_or(UNKNOWN_QUEUE);
+    let fewest = of_nodes(topology, hierarchy).into_iter().min().unwrap_or(0);
+    let others = u64::from(topology.ranks()) - fewest;
+    u64::from(queue).checked_div(others).map_or(u64::MAX, |packets| packets * PACKET + 1)
 }
 
 /// Whether the queue before every host holds all that its ranks receive in an Alltoall of blocks of so many bytes that

@@ -23,11 +23,7 @@ const MOST_BLOCKS: u32 = 1 << 15;
 
 /// Predicted times within this ratio of the least count as equal: Nagare takes the first in the table, which depends
 /// least on overlap.
-const ALIKE: f64 = 1.02;
-
-/// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
-/// noise, no other jobs and no processors.
-const WORTH_TRYING: f64 = 1.5;
+pub(super) const ALIKE: f64 = 1.02;
 
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
 const PREFERRED: f64 = 0.95;
@@ -36,16 +32,6 @@ const PREFERRED: f64 = 0.95;
 /// than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
 /// predicted (docs/benchmarks.md, "Below the thresholds").
 const FAR: f64 = 0.6;
-
-/// The same of aggregated blocks: ranks ask each other whether trials are worth it, and a short program has little from
-/// them (docs/benchmarks.md, "Aggregated blocks").
-const AGGREGATED: f64 = 0.8;
-
-/// Most algorithms to measure in the calls of a program.
-const MOST_TRIED: usize = 3;
-
-/// Bytes of a block for which exchanges are compared whose blocks differ.
-const UNKNOWN_BLOCK: u64 = 64 << 10;
 
 /// Bytes of a block below which no Alltoall is an exchange of ours, but for aggregated ones, whatever the queues.
 const OVERFLOWING: u64 = 2 << 10;
@@ -78,15 +64,15 @@ impl Planner {
     }
 
     /// The same, with its predicted time and segment where times were compared. `is_measured`: measured calls will tell
-    /// whether it is faster than the library, so that short blocks may be aggregated.
+    /// whether it is faster than the library, so that more is tried ([`Self::tried`]).
     pub fn fitting_predicted(
         &self,
         (collective, bytes, segments): (Collective, u64, Segments),
         is_measured: bool,
     ) -> Option<(Algorithm, Option<Prediction>)> {
         let fit = || {
-            let aggregated = || if is_measured { self.aggregated(collective, bytes, segments) } else { None };
-            self.fit(collective, bytes, segments).or_else(aggregated)
+            let tried = || if is_measured { self.tried(collective, bytes, segments) } else { None };
+            self.fit(collective, bytes, segments).or_else(tried)
         };
         self.fitted.answer((collective, bytes, segments, is_measured), fit)
     }
@@ -119,40 +105,20 @@ impl Planner {
 
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
     /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
-    /// aggregate blocks.
+    /// aggregate blocks; of Scatter [`choice::usual`], unless calls are measured.
     pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
-        match collective {
-            Collective::Alltoall if !(is_measured && self.aggregates()) => self.least_sent(),
-            _ => Rules::default().floor(collective),
-        }
+        let fits = match collective {
+            Collective::Alltoall => self.least_sent(),
+            Collective::Scatter => choice::usual(collective),
+            _ => 0,
+        };
+        let tried = if is_measured { self.least_tried(collective) } else { u64::MAX };
+        Rules::default().floor(collective).max(fits.min(tried))
     }
 
     /// Bytes of a block from which on an Alltoall is an exchange of ours by default.
     fn least_sent(&self) -> u64 {
         self.usual.overflowing().clamp(OVERFLOWING, choice::usual(Collective::Alltoall))
-    }
-
-    /// Whether ranks of a node can aggregate blocks, and it can be predicted what they gain by it.
-    fn aggregates(&self) -> bool {
-        self.stock.is_some() && self.topology().ranks() <= cost::MOST_RANKS && self.usual.aggregates()
-    }
-
-    /// Whether blocks of so many bytes, and the longest that are measured together with them, may be aggregated: short
-    /// ones, since a rank stages three times what it sends, where the queue before a host holds all that it receives.
-    fn may_aggregate(&self, bytes: u64) -> bool {
-        let longest = || (2 << bytes.max(1).ilog2()) - 1;
-        self.aggregates() && bytes < choice::usual(Collective::Alltoall) && self.usual.holds_aggregated(longest())
-    }
-
-    /// Aggregation for an Alltoall of short blocks, where it is predicted to be clearly faster than the library.
-    fn aggregated(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
-        let algorithm = Algorithm::Aggregated;
-        if !algorithm.implements(collective) || !self.may_aggregate(bytes) {
-            return None;
-        }
-        let prediction = self.predicted(collective, algorithm, bytes, segments)?;
-        let stock = self.stock_time(collective, bytes)?;
-        (prediction.time <= stock * AGGREGATED).then_some((algorithm, Some(prediction)))
     }
 
     /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
@@ -178,54 +144,6 @@ impl Planner {
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
         let stock = |times| self.stock_time_where(collective, bytes, times);
         ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
-    }
-
-    /// The algorithms worth trying for a call of `bytes`, the one that fits first ([`Self::fitting_predicted`], where
-    /// calls are measured), and what is predicted to take little longer. Empty where none fits.
-    pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
-        let Some((fitting, _)) = self.fitting_predicted((collective, bytes, segments), true) else { return Vec::new() };
-        let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
-        let defaults = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
-        let others = defaults.map(|spec| spec.algorithm).filter(|&algorithm| algorithm != fitting);
-        let mut others: Vec<(f64, Algorithm)> = others.filter_map(|a| Some((time(a)?, a))).collect();
-        others.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
-        others.retain(|&(time, _)| time <= least * WORTH_TRYING);
-        // What is predicted to take the same to the last bit does the same: on two nodes all trees are a chain.
-        let mut seen: Vec<f64> = time(fitting).into_iter().collect();
-        others.retain(|&(time, _)| {
-            let is_new = !seen.contains(&time);
-            seen.push(time);
-            is_new
-        });
-        let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
-        let exchange = self.other_exchange(fitting, (collective, bytes, segments));
-        [fitting].into_iter().chain(others).chain(exchange).collect()
-    }
-
-    /// The exchange to try beside the one that fits, of Gather and Scatter `direct`: the one with the least predicted
-    /// time, of those that are alike the first in the table, unless it is predicted to take much longer; the next in
-    /// the table on more ranks than predictions look at. Only what is made in a moment.
-    fn other_exchange(
-        &self,
-        fitting: Algorithm,
-        (collective, bytes, segments): (Collective, u64, Segments),
-    ) -> Option<Algorithm> {
-        let block = if collective.has_own_sizes() { UNKNOWN_BLOCK } else { bytes };
-        let is_made_soon = |algorithm| match algorithm {
-            Algorithm::ContentionFree => self.usual.may_order(),
-            Algorithm::Aggregated => self.may_aggregate(block),
-            _ => true,
-        };
-        let trials = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Trial);
-        let able = trials.map(|spec| spec.algorithm).filter(|a| a.implements(collective));
-        let others: Vec<Algorithm> = able.filter(|&a| a != fitting && is_made_soon(a)).collect();
-        let time = |a| self.predict(collective, a, block, segments).map(|prediction| prediction.time);
-        let Some(least) = others.iter().filter_map(|&a| time(a)).reduce(f64::min) else {
-            return others.first().copied();
-        };
-        let is_close = time(fitting).is_none_or(|time| least <= time * WORTH_TRYING);
-        others.into_iter().find(|&a| is_close && time(a).is_some_and(|time| time <= least * ALIKE))
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;

@@ -1,0 +1,138 @@
+//! Which algorithms are worth trying in the program's calls: beside the one that fits, and where none does.
+
+use super::Planner;
+use super::fitting::{ALIKE, Fitting};
+use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy};
+use crate::choice;
+use crate::collective::Collective;
+use crate::cost::{self, Segments};
+
+/// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
+/// noise, no other jobs and no processors.
+const WORTH_TRYING: f64 = 1.5;
+
+/// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
+/// this: ranks ask each other whether trials are worth it, and a short program has little from them
+/// (docs/benchmarks.md, "Aggregated blocks").
+const CLEARLY_FASTER: f64 = 0.8;
+
+/// The same where a queue may overflow: the library then took up to seven times as long as predicted, and ours never
+/// much longer (docs/benchmarks.md, "Blocks from and to one rank").
+const NOT_MUCH_SLOWER: f64 = 1.5;
+
+/// Most algorithms to measure in the calls of a program.
+const MOST_TRIED: usize = 3;
+
+/// Bytes of a block for which exchanges are compared whose blocks differ.
+const UNKNOWN_BLOCK: u64 = 64 << 10;
+
+/// Bytes from which on a block is too long for a rank to stage those of others for a trial: all blocks at the root, 8
+/// MiB of 128 ranks. A power of two, as blocks that are measured together are all shorter or none.
+const LONGEST_STAGED: u64 = 64 << 10;
+
+/// Bytes of the longest blocks that are measured together with those of so many.
+const fn longest(bytes: u64) -> u64 {
+    (2 << (bytes | 1).ilog2()) - 1
+}
+
+impl Planner {
+    /// Whether something is tried where nothing fits: where its time and the library's are predicted.
+    fn tries_more(&self) -> bool {
+        self.stock.is_some() && self.topology().ranks() <= cost::MOST_RANKS && !self.tries_what_fits
+    }
+
+    /// Bytes below which nothing of ours is tried that does not fit.
+    pub(super) fn least_tried(&self, collective: Collective) -> u64 {
+        let is_tried = match collective {
+            Collective::Alltoall => self.tries_more() && self.usual.aggregates(),
+            _ => self.tries_more(),
+        };
+        if is_tried { 0 } else { u64::MAX }
+    }
+
+    /// Whether blocks of so many bytes, and the longest that are measured together with them, may be aggregated: short
+    /// ones, since a rank stages three times what it sends, where the queue before a host holds all that it receives.
+    fn may_aggregate(&self, bytes: u64) -> bool {
+        let is_short = bytes < choice::usual(Collective::Alltoall);
+        is_short && self.tries_more() && self.usual.aggregates() && self.usual.holds_aggregated(longest(bytes))
+    }
+
+    /// Whether so much goes to or from one rank, at least of the longest blocks that are measured together with these,
+    /// that the queue at its host may not hold it, in whatever order the library sends it.
+    fn may_overflow(&self, bytes: u64) -> bool {
+        longest(bytes) >= self.usual.overflowing_at_root()
+    }
+
+    /// Whether a plan is made in a moment, and needs little memory for blocks of so many bytes.
+    fn is_light(&self, algorithm: Algorithm, block: u64) -> bool {
+        match algorithm {
+            Algorithm::ContentionFree => self.usual.may_order(),
+            Algorithm::Aggregated => self.may_aggregate(block),
+            Algorithm::Tree => block < LONGEST_STAGED,
+            _ => true,
+        }
+    }
+
+    /// What is tried in measured calls where nothing fits: that short blocks of an Alltoall are aggregated, and that
+    /// blocks go to or from one rank in another order. It must be predicted to be clearly faster than the library; or
+    /// to take not much longer, where a queue may overflow and TCP lose time, of which predictions know nothing.
+    pub(super) fn tried(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
+        let (able, may_overflow): (&[Algorithm], bool) = match collective {
+            _ if !self.tries_more() => return None,
+            Collective::Alltoall => (&[Algorithm::Aggregated], false),
+            Collective::Gather | Collective::Scatter => {
+                (&[Algorithm::Direct, Algorithm::Tree], self.may_overflow(bytes))
+            }
+            _ => return None,
+        };
+        let stock = self.stock_time(collective, bytes)?;
+        let light = able.iter().filter(|&&algorithm| self.is_light(algorithm, bytes));
+        let predicted = light.filter_map(|&a| Some((a, self.predicted(collective, a, bytes, segments)?)));
+        let (algorithm, prediction) = predicted.min_by(|a, b| a.1.time.total_cmp(&b.1.time))?;
+        let most = stock * if may_overflow { NOT_MUCH_SLOWER } else { CLEARLY_FASTER };
+        (prediction.time <= most).then_some((algorithm, Some(prediction)))
+    }
+
+    /// The algorithms worth trying for a call of `bytes`, the one that fits first ([`Self::fitting_predicted`], where
+    /// calls are measured), and what is predicted to take little longer. Empty where none fits.
+    pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
+        let Some((fitting, _)) = self.fitting_predicted((collective, bytes, segments), true) else { return Vec::new() };
+        let time = |a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time);
+        let defaults = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
+        let others = defaults.map(|spec| spec.algorithm).filter(|&algorithm| algorithm != fitting);
+        let mut others: Vec<(f64, Algorithm)> = others.filter_map(|a| Some((time(a)?, a))).collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
+        others.retain(|&(time, _)| time <= least * WORTH_TRYING);
+        // What is predicted to take the same to the last bit does the same: on two nodes all trees are a chain.
+        let mut seen: Vec<f64> = time(fitting).into_iter().collect();
+        others.retain(|&(time, _)| {
+            let is_new = !seen.contains(&time);
+            seen.push(time);
+            is_new
+        });
+        let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
+        let exchange = self.other_exchange(fitting, (collective, bytes, segments));
+        [fitting].into_iter().chain(others).chain(exchange).collect()
+    }
+
+    /// The exchange to try beside the one that fits, of Gather and Scatter `direct`: the one with the least predicted
+    /// time, of those that are alike the first in the table, unless it is predicted to take much longer; the next in
+    /// the table on more ranks than predictions look at. Only what is light.
+    fn other_exchange(
+        &self,
+        fitting: Algorithm,
+        (collective, bytes, segments): (Collective, u64, Segments),
+    ) -> Option<Algorithm> {
+        let block = if collective.has_own_sizes() { UNKNOWN_BLOCK } else { bytes };
+        let trials = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Trial);
+        let able = trials.map(|spec| spec.algorithm).filter(|a| a.implements(collective));
+        let others: Vec<Algorithm> = able.filter(|&a| a != fitting && self.is_light(a, block)).collect();
+        let time = |a| self.predict(collective, a, block, segments).map(|prediction| prediction.time);
+        let Some(least) = others.iter().filter_map(|&a| time(a)).reduce(f64::min) else {
+            return others.first().copied();
+        };
+        let is_close = time(fitting).is_none_or(|time| least <= time * WORTH_TRYING);
+        others.into_iter().find(|&a| is_close && time(a).is_some_and(|time| time <= least * ALIKE))
+    }
+}
