@@ -16,8 +16,8 @@ const WORTH_TRYING: f64 = 1.5;
 /// (docs/benchmarks.md, "Aggregated blocks").
 const CLEARLY_FASTER: f64 = 0.8;
 
-/// The same where a queue may overflow: the library then took up to seven times as long as predicted, and ours never
-/// much longer (docs/benchmarks.md, "Blocks from and to one rank").
+/// The same where a queue may overflow: the library then took up to 6.6 times as long as predicted, and ours never much
+/// longer (docs/benchmarks.md, "Blocks from and to one rank").
 const NOT_MUCH_SLOWER: f64 = 1.5;
 
 /// Most algorithms to measure in the calls of a program.
