@@ -149,11 +149,14 @@ impl Decision<'_> {
     }
 
     /// Whether the same runs where its calls cannot be measured after all.
-    pub fn runs_unmeasured(&self) -> bool {
+    ///
+    /// # Errors
+    /// Why it is the library's then.
+    pub fn unmeasured(&self) -> Result<(), Reason> {
         let rules = self.record.rules();
         let rules = rules.as_deref().unwrap_or(&self.place.rules);
-        let decision = decision::Decision::new(&self.place.planner, rules, &self.call, &self.limits, false);
-        decision.is_ok_and(|decision| decision.algorithm == self.algorithm)
+        let decision = decision::Decision::new(&self.place.planner, rules, &self.call, &self.limits, false)?;
+        if decision.algorithm == self.algorithm { Ok(()) } else { Err(Reason::Faster) }
     }
 
     /// How calls like it begin. Predictions are about networks, not about memory.

@@ -70,6 +70,13 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
         Ok(private) => private,
         Err(reason) => return passed_on(shim, arguments, reason, bytes, forward),
     };
+    // The ranks of a place of the pool are those of the world, so that nothing is measured there.
+    if private.lease.is_some()
+        && decision.class.is_some()
+        && let Err(reason) = decision.unmeasured()
+    {
+        return passed_on(shim, arguments, reason, bytes, forward);
+    }
     if decision.place.asks_for_devices {
         // Before anything that ranks wait in for one another.
         match stack::on_large(|| agreement::least(shim.real, arguments.comm, c_int::from(!arguments.on_device(shim)))) {
@@ -78,10 +85,6 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
             // As in any call of the library that fails on this rank.
             Err(code) => return code,
         }
-    }
-    // The ranks of a place of the pool are those of the world, so that nothing is measured there.
-    if private.lease.is_some() && decision.class.is_some() && !decision.runs_unmeasured() {
-        return passed_on(shim, arguments, Reason::Faster, bytes, forward);
     }
     let class = decision.class.filter(|_| private.lease.is_none());
     let mut kept = decision.early;

@@ -1,8 +1,10 @@
 /* The same call again and again, every result verified. Options:
-   collective=bcast|allreduce|allgather|alltoall|alltoallv kind=int|double calls=100 bytes=65536 communicators=0, of
-   which each is made, has all calls and is freed; of none it is MPI_COMM_WORLD. threads=single|multiple. With kind=double, collective lists any of allreduce, reduce,
-   reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call. A line
-   `learning bits=` tells those of all ranks, a line `learning seconds=` how long the slowest rank was in the calls. */
+   collective=bcast|allreduce|allgather|alltoall|alltoallv|scatter kind=int|double calls=100 bytes=65536
+   communicators=0, of which each is made, has all calls and is freed; of none it is MPI_COMM_WORLD.
+   threads=single|multiple. idup=no|yes: a duplicate is made by MPI_Comm_idup before all calls. With kind=double,
+   collective lists any of allreduce, reduce, reduce_scatter_block and reduce_scatter: sums that round, which must have
+   the same bits in every call. A line `learning bits=` tells those of all ranks, a line `learning seconds=` how long
+   the slowest rank was in the calls. */
 #include "check.h"
 #include <stdint.h>
 
@@ -64,12 +66,19 @@ int main(int argc, char **argv)
     const int multiple = strcmp(option(argc, argv, "threads", 5, "single"), "multiple") == 0;
     int provided;
     MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-    check_start("learning", "collective,kind,calls,bytes,communicators,threads", argc, argv);
+    check_start("learning", "collective,kind,calls,bytes,communicators,threads,idup", argc, argv);
     const char *collective = option(argc, argv, "collective", 0, "bcast");
     const int real = strcmp(option(argc, argv, "kind", 1, "int"), "double") == 0;
     const int calls = atoi(option(argc, argv, "calls", 2, "100"));
     const int bytes = atoi(option(argc, argv, "bytes", 3, "65536"));
     const int communicators = atoi(option(argc, argv, "communicators", 4, "0"));
+    if (strcmp(option(argc, argv, "idup", 6, "no"), "yes") == 0) {
+        MPI_Comm duplicate;
+        MPI_Request request;
+        MPI_Comm_idup(MPI_COMM_WORLD, &duplicate, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Comm_free(&duplicate);
+    }
     const int n = bytes / (real ? (int)sizeof(double) : (int)sizeof(int));
     int *in = calloc((size_t)check_size, (size_t)bytes), *out = calloc((size_t)check_size, (size_t)bytes);
     int *counts = calloc((size_t)check_size, sizeof *counts), *places = calloc((size_t)check_size, sizeof *places);
@@ -117,6 +126,16 @@ int main(int argc, char **argv)
                 seconds += MPI_Wtime();
                 for (int i = 0; i < n * check_size; i++)
                     if (out[i] != i % n + call + 1000 * (i / n))
+                        fail("element %d is %d", i, out[i]);
+            } else if (strcmp(collective, "scatter") == 0) {
+                for (int i = 0; i < n * check_size; i++)
+                    in[i] = check_rank == 0 ? i * 3 + call : -1;
+                MPI_Barrier(comm);
+                seconds -= MPI_Wtime();
+                MPI_Scatter(in, n, MPI_INT, out, n, MPI_INT, 0, comm);
+                seconds += MPI_Wtime();
+                for (int i = 0; i < n; i++)
+                    if (out[i] != (n * check_rank + i) * 3 + call)
                         fail("element %d is %d", i, out[i]);
             } else {
                 for (int i = 0; i < n * check_size; i++)

@@ -66,6 +66,21 @@ fn what_is_predicted_to_be_far_faster_runs_before_anything_is_measured() {
     assert!(!calls(&report, "allgather", |row| row["algorithm"] != "stock").is_empty(), "{report:#}");
 }
 
+/// Seven blocks of 64 KiB are more packets than the queue of the root's host holds: calls try `direct` beside the
+/// library, but not on a communicator of the pool, where nothing is measured.
+#[test]
+fn a_scatter_that_may_overflow_a_queue_tries_another_order_where_it_is_measured() {
+    let Some(bed) = Bed::up("tree8", "scatter") else { return };
+    let Some(program) = learning(&bed, MPIS[0]) else { return };
+    for (idup, may_be_ours) in [("idup=no", true), ("idup=yes", false)] {
+        let words = ["collective=scatter", "bytes=65536", "calls=12", idup];
+        let (_, report) = learn(&bed, MPIS[0].0, &program, "8", &words);
+        let of = |is_stock| calls(&report, "scatter", |row| (row["algorithm"] == "stock") == is_stock);
+        let [stock, ours]: [u64; 2] = [true, false].map(|is_stock| of(is_stock).iter().sum());
+        assert_eq!((stock + ours, ours > 0), (12, may_be_ours), "{idup}: {report:#}");
+    }
+}
+
 /// Rounded sums between hosts are combined in one order in all calls and all runs, whatever they take, and nothing is
 /// measured for them. On five hosts all of these are predicted to be faster on ours, with both libraries.
 #[test]

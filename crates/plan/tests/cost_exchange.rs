@@ -9,6 +9,7 @@ use nagare_plan::collective::Collective::{self, Alltoall, Gather, Scatter};
 use nagare_plan::cost::Segments::AtMost;
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
+use nagare_plan::pattern::Steps;
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
@@ -190,6 +191,8 @@ fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
     // The root of a tree stages all blocks.
     assert_eq!(measured(&short, Scatter, (64 << 10) - 1).1, [Direct, Tree]);
     assert_eq!(measured(&short, Scatter, 64 << 10).1, [Direct]);
+    assert_eq!(measured(&short, Scatter, (256 << 10) - 1).1, [Direct]);
+    assert_eq!(measured(&short, Scatter, 256 << 10).1, [], "time-outs pass while others send");
     // 256 packets where nobody tells the queue.
     let nodes = |count: u32, ppn: u32| Topology::of_nodes((0..count * ppn).map(|rank| rank / ppn).collect());
     let untold = |count, ppn| beside(Planner::new(nodes(count, ppn).expect("a topology")));
@@ -200,7 +203,7 @@ fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
     assert_eq!(chosen_for(&short, Gather, 8192, false).0, Err(Reason::Faster));
     let others = [
         beside(star(11, 2, 128).without_losses()),
-        beside(star(11, 2, 128)).trying_what_fits(),
+        beside(star(11, 2, 128)).trying_what_fits().with_steps(Steps::InFlight(2)),
         star(11, 2, 128),
         untold(129, 1),
     ];

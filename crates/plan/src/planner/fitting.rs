@@ -1,4 +1,4 @@
-//! Which algorithm fits a call, by the network's properties and by predicted times, and which others are worth trying.
+//! Which algorithm fits a call, by the network's properties and by predicted times.
 
 use super::Planner;
 use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};

@@ -16,9 +16,13 @@ const WORTH_TRYING: f64 = 1.5;
 /// (docs/benchmarks.md, "Aggregated blocks").
 const CLEARLY_FASTER: f64 = 0.8;
 
-/// The same where a queue may overflow: the library then took up to 6.6 times as long as predicted, and ours never much
-/// longer (docs/benchmarks.md, "Blocks from and to one rank").
+/// The same where a queue may overflow: the library then took up to 6.6 times as long as predicted (docs/benchmarks.md,
+/// "Blocks from and to one rank").
 const NOT_MUCH_SLOWER: f64 = 1.5;
+
+/// Bytes of a block from which on a queue that may overflow is no reason to try anything: time-outs then pass while
+/// other blocks are sent (docs/benchmarks.md, "Scatter").
+const OUTLASTING: u64 = 256 << 10;
 
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
@@ -32,7 +36,7 @@ const LONGEST_STAGED: u64 = 64 << 10;
 
 /// Bytes of the longest blocks that are measured together with those of so many.
 const fn longest(bytes: u64) -> u64 {
-    (2 << (bytes | 1).ilog2()) - 1
+    u64::MAX >> (bytes | 1).leading_zeros()
 }
 
 impl Planner {
@@ -58,9 +62,9 @@ impl Planner {
     }
 
     /// Whether so much goes to or from one rank, at least of the longest blocks that are measured together with these,
-    /// that the queue at its host may not hold it, in whatever order the library sends it.
+    /// that the queue at its host may not hold it, in whatever order the library sends it, and that this matters.
     fn may_overflow(&self, bytes: u64) -> bool {
-        longest(bytes) >= self.usual.overflowing_at_root()
+        bytes < OUTLASTING && longest(bytes) >= self.usual.overflowing_at_root()
     }
 
     /// Whether a plan is made in a moment, and needs little memory for blocks of so many bytes.
