@@ -64,7 +64,7 @@ impl Planner {
     }
 
     /// The same, with its predicted time and segment where times were compared. `is_measured`: measured calls will tell
-    /// whether it is faster than the library, so that more is tried ([`Self::tried`]).
+    /// whether it is faster than the library, so that more is tried (`trials.rs`).
     pub fn fitting_predicted(
         &self,
         (collective, bytes, segments): (Collective, u64, Segments),
