@@ -145,7 +145,8 @@ fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
         (by_network, "chosen by the network, not by predicted time"),
         (
             tried,
-            "may be tried in calls that are measured, by what is predicted (docs/algorithms.md, \"Measured calls\")",
+            "may be tried in calls that are measured, by what is predicted \
+             (docs/algorithms.md, \"What runs by default\")",
         ),
         (forced, "run where NAGARE_ALGORITHM says so"),
         (rows().filter(is_untold).collect(), "not predicted here: the same as another row, or too much to look at"),

@@ -43,7 +43,7 @@ fn exchanges_have_a_choice() {
     for line in [
         "two_level_ring: chosen by the network, not by predicted time",
         "contention_free, xor, aggregated: may be tried in calls that are measured, by what is predicted \
-         (docs/algorithms.md, \"Measured calls\")",
+         (docs/algorithms.md, \"What runs by default\")",
         "ring_exchange: run where NAGARE_ALGORITHM says so",
     ] {
         // Lines of the terminal end where it does.

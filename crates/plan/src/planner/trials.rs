@@ -120,9 +120,9 @@ impl Planner {
         [fitting].into_iter().chain(others).chain(exchange).collect()
     }
 
-    /// The exchange to try beside the one that fits, of Gather and Scatter `direct`: the one with the least predicted
-    /// time, of those that are alike the first in the table, unless it is predicted to take much longer; the next in
-    /// the table on more ranks than predictions look at. Only what is light.
+    /// The exchange to try beside the one that fits, of Gather and Scatter `direct` or `tree`: the one with the least
+    /// predicted time, of those that are alike the first in the table, unless it is predicted to take much longer; the
+    /// next in the table on more ranks than predictions look at. Only what is light.
     fn other_exchange(
         &self,
         fitting: Algorithm,
