@@ -106,9 +106,11 @@ impl Deeds {
 
 /// Numbers of jobs, processes, ports and random names differ from run to run.
 fn generic(text: &str) -> String {
-    // MPICH's shared memory: six random letters at the end.
-    if text.starts_with("/dev/shm/mpich_shar_tmp") {
-        return "/dev/shm/mpich_shar_tmp#".to_owned();
+    // Shared memory of MPICH, six random letters at the end, and of UCX, a random hexadecimal number of any length.
+    for shared_memory in ["/dev/shm/mpich_shar_tmp", "/dev/shm/ucx_shm_posix_"] {
+        if text.starts_with(shared_memory) {
+            return format!("{shared_memory}#");
+        }
     }
     let mut result = String::new();
     for word in text.split_inclusive(|c: char| !c.is_ascii_hexdigit()) {
