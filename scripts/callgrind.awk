@@ -1,7 +1,7 @@
 # Reads callgrind's files, one for each process: the instructions that an object itself executed, how often it started
 # sends and receives, and how often it looked for messages in vain, with the instructions of that.
 #   awk -v object=libnagare.so -f scripts/callgrind.awk FILES
-# prints one line each for processes that only send, that only receive, and that do both:
+# prints one line each for processes that only send, that only receive, that do both, and neither:
 #   kind processes sent received instructions looks instructions-in-vain
 
 # Names are told once, with a number that stands for them from then on.
@@ -20,15 +20,13 @@ function waits(called) {
 
 function end_of_process(    kind) {
     if (file == "") return
-    kind = !sent ? "receives" : !received ? "sends" : "both"
-    if (sent || received) {
-        processes[kind]++
-        all_sent[kind] += sent
-        all_received[kind] += received
-        all_own[kind] += own
-        all_looks[kind] += looks
-        all_vain[kind] += vain
-    }
+    kind = !sent && !received ? "neither" : !sent ? "receives" : !received ? "sends" : "both"
+    processes[kind]++
+    all_sent[kind] += sent
+    all_received[kind] += received
+    all_own[kind] += own
+    all_looks[kind] += looks
+    all_vain[kind] += vain
     sent = received = own = ours = inclusive = looks = vain = 0
     split("", objects)
     split("", functions)

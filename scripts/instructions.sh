@@ -4,6 +4,7 @@
 #   scripts/instructions.sh            prints all tables: a line for each MPI family and algorithm, or collective
 #   scripts/instructions.sh segments   what a segment costs, alone
 #   scripts/instructions.sh calls      what a short call on each algorithm costs, alone
+#   scripts/instructions.sh passed     what a short call costs that is passed on, alone, in time as well
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -69,13 +70,14 @@ segment_table() {
     done
 }
 
-# Between two ranks, mean of both; the difference of 3000 calls and 500.
+# Between two ranks, mean of both; the difference of 3000 calls and 500. By no algorithm: a call that is passed on.
 calls() { # family algorithm collective
-    local family=$1 algorithm=$2 collective=$3 calls
+    local family=$1 algorithm=$2 collective=$3 calls forced=()
+    [[ $algorithm == - ]] || forced=("NAGARE_ALGORITHM=$collective=$algorithm")
     for calls in 500 3000; do
         rm -f "$work"/process.*
-        NAGARE_TOPOLOGY='synthetic:node:2 core:1' NAGARE_ALGORITHM=$collective=$algorithm NAGARE_WAIT=pause \
-            "mpirun.$family" -np 2 env LD_PRELOAD="$library" valgrind --tool=callgrind \
+        NAGARE_TOPOLOGY='synthetic:node:2 core:1' NAGARE_WAIT=pause \
+            "mpirun.$family" -np 2 env "${forced[@]}" LD_PRELOAD="$library" valgrind --tool=callgrind \
             --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" 2 \
             >"$work/log" 2>&1 </dev/null ||
             { cat "$work/log" >&2; exit 1; }
@@ -112,9 +114,54 @@ END
     done
 }
 
+# What is passed on between two ranks: instructions as above, and the time of a call on rank 0, microseconds, without
+# Nagare and with it in turn, medians and quartiles of 9 jobs each.
+all_collectives=(bcast reduce allreduce alltoall alltoallv alltoallw gather gatherv scatter scatterv allgather allgatherv
+    reduce_scatter_block reduce_scatter)
+quartiles() {
+    sort -n "$@" | awk '{ of[NR] = $1 } END {
+        printf "%.3f (%.3f-%.3f)", of[int((NR + 1) / 2)], of[int((NR + 3) / 4)], of[int((3 * NR + 1) / 4)]
+    }'
+}
+passed_table() {
+    source scripts/launchers.sh
+    trap 'rm -rf "$work" "$names"' EXIT
+    printf '%-8s %-20s %26s %26s\n' MPI collective "us without" "us with"
+    local mpi family library collective run with launcher
+    for mpi in openmpi4 openmpi5 mpich4 mpich5; do
+        is_there $mpi || continue
+        family=${mpi%[0-9]}
+        library=$PWD/target/$family/release/libnagare.so
+        "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
+        read -ra launcher <<<"${launchers[$mpi]}"
+        for collective in "${all_collectives[@]}"; do
+            rm -f "$work"/time.*
+            for run in 1 2 3 4 5 6 7 8 9; do
+                for with in "" "$library"; do
+                    LD_LIBRARY_PATH=$(library_path $mpi) NAGARE_TOPOLOGY='synthetic:node:2 core:1' \
+                        "${launcher[@]}" -np 2 env ${with:+LD_PRELOAD="$with"} "$work/repeated" "$collective" 100000 2 \
+                        >>"$work/time.${with:+with}" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+                done
+            done
+            printf '%-8s %-20s %26s %26s\n' $mpi "$collective" "$(quartiles "$work/time.")" \
+                "$(quartiles "$work/time.with")"
+        done
+    done
+    printf '\n%-8s %-18s %-20s %8s %12s %8s\n' MPI algorithm collective messages instructions "in vain"
+    for family in openmpi mpich; do
+        library=$PWD/target/$family/release/libnagare.so
+        [[ -f $library ]] || continue
+        "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
+        for collective in "${all_collectives[@]}"; do
+            calls $family - "$collective"
+        done
+    done
+}
+
 case ${1:-} in
 segments) segment_table; exit ;;
 calls) call_table; exit ;;
+passed) passed_table; exit ;;
 esac
 segment_table
 echo

@@ -40,6 +40,8 @@ pub struct Decision<'c> {
     pub early: Option<Class>,
     /// Nanoseconds that it is predicted to take, where calls like it tell what is fastest and their bytes are known.
     predicted: Option<f64>,
+    /// Nanoseconds that calls of the library must take for trials to be worth it, if not every time.
+    worth_from: Option<f64>,
     limits: Limits,
     /// Bytes of a block of an exchange, and of what is never split.
     sizes: [u64; 2],
@@ -133,8 +135,23 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && !call.collective.has_own_sizes();
     let predicted = is_known.then(|| decision.time(&place.planner, &call, &limits)).flatten();
+    let worth_from = is_known.then(|| decision.worth_from(&place.planner, &call, &limits)).flatten();
     let algorithm = decision.algorithm;
-    Ok(Decision { record, place, call, algorithm, pacing, class, early, predicted, limits, sizes, sides, gathered })
+    Ok(Decision {
+        record,
+        place,
+        call,
+        algorithm,
+        pacing,
+        class,
+        early,
+        predicted,
+        worth_from,
+        limits,
+        sizes,
+        sides,
+        gathered,
+    })
 }
 
 impl Decision<'_> {
@@ -145,7 +162,7 @@ impl Decision<'_> {
 
     /// Whether it is predicted to take so long that trials need not wait for calls to earn them.
     pub fn is_long(&self) -> bool {
-        Earning::is_earned_by(self.predicted)
+        self.worth_from.is_none() && Earning::is_earned_by(self.predicted)
     }
 
     /// Whether the same runs where its calls cannot be measured after all.
@@ -164,7 +181,8 @@ impl Decision<'_> {
         let shares_memory = self.place.shares_memory;
         let decision = decision::Decision::of(&self.place.planner, self.algorithm, &self.call, &self.limits);
         let is_ours = !shares_memory && decision.is_far_faster(&self.place.planner, &self.call);
-        Beginning { earning: Earning::new(self.predicted, shares_memory), way: is_ours.then_some(self.algorithm) }
+        let earning = Earning::new(self.predicted, shares_memory).worth_from(self.worth_from);
+        Beginning { earning, way: is_ours.then_some(self.algorithm) }
     }
 
     /// Runs `algorithm` instead.

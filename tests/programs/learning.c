@@ -1,12 +1,13 @@
 /* The same call again and again, every result verified. Options:
    collective=bcast|allreduce|allgather|alltoall|alltoallv|scatter kind=int|double calls=100 bytes=65536
    communicators=0, of which each is made, has all calls and is freed; of none it is MPI_COMM_WORLD.
-   threads=single|multiple. idup=no|yes: a duplicate is made by MPI_Comm_idup before all calls. With kind=double,
-   collective lists any of allreduce, reduce, reduce_scatter_block and reduce_scatter: sums that round, which must have
-   the same bits in every call. A line `learning bits=` tells those of all ranks, a line `learning seconds=` how long
-   the slowest rank was in the calls. */
+   threads=single|multiple. idup=no|yes: a duplicate is made by MPI_Comm_idup before all calls. late=0: milliseconds
+   by which the root of a Scatter is late. With kind=double, collective lists any of allreduce, reduce,
+   reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call. A line
+   `learning bits=` tells those of all ranks, a line `learning seconds=` how long the slowest rank was in the calls. */
 #include "check.h"
 #include <stdint.h>
+#include <time.h>
 
 static const char *const sums[] = {"allreduce", "reduce", "reduce_scatter_block", "reduce_scatter"};
 enum { SUMS = sizeof sums / sizeof *sums };
@@ -66,12 +67,13 @@ int main(int argc, char **argv)
     const int multiple = strcmp(option(argc, argv, "threads", 5, "single"), "multiple") == 0;
     int provided;
     MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-    check_start("learning", "collective,kind,calls,bytes,communicators,threads,idup", argc, argv);
+    check_start("learning", "collective,kind,calls,bytes,communicators,threads,idup,late", argc, argv);
     const char *collective = option(argc, argv, "collective", 0, "bcast");
     const int real = strcmp(option(argc, argv, "kind", 1, "int"), "double") == 0;
     const int calls = atoi(option(argc, argv, "calls", 2, "100"));
     const int bytes = atoi(option(argc, argv, "bytes", 3, "65536"));
     const int communicators = atoi(option(argc, argv, "communicators", 4, "0"));
+    const int late = atoi(option(argc, argv, "late", 7, "0"));
     if (strcmp(option(argc, argv, "idup", 6, "no"), "yes") == 0) {
         MPI_Comm duplicate;
         MPI_Request request;
@@ -132,6 +134,8 @@ int main(int argc, char **argv)
                     in[i] = check_rank == 0 ? i * 3 + call : -1;
                 MPI_Barrier(comm);
                 seconds -= MPI_Wtime();
+                if (check_rank == 0)
+                    nanosleep(&(struct timespec){late / 1000, late % 1000 * 1000000L}, NULL);
                 MPI_Scatter(in, n, MPI_INT, out, n, MPI_INT, 0, comm);
                 seconds += MPI_Wtime();
                 for (int i = 0; i < n; i++)

@@ -104,6 +104,14 @@ impl Decision {
         prediction.or_else(|| planner.least_time(call.collective, call.bytes))
     }
 
+    /// Nanoseconds that a call of the library must take before measured calls are worth it; none if they are worth it
+    /// whatever it takes ([`Planner::worth_trying_from`]).
+    pub fn worth_from(&self, planner: &Planner, call: &Call, limits: &Limits) -> Option<f64> {
+        let prediction = self.prediction?;
+        let fits = planner.fitting(call.collective, call.bytes, limits.segments()).is_some();
+        (!fits).then(|| planner.worth_trying_from(call.collective, call.bytes, prediction)).flatten()
+    }
+
     /// Whether it is predicted to be far faster than the library's own, so that calls run on it before any are measured
     /// ([`Planner::is_far_faster`]).
     pub fn is_far_faster(&self, planner: &Planner, call: &Call) -> bool {

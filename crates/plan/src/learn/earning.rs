@@ -33,6 +33,9 @@ const TIMED: u64 = 8;
 /// fifty calls that are as short as asking they ask before one.
 const ASKED_AGAIN: [f64; 2] = [1.5, 64.0];
 
+/// The same where the library was not slow enough for a trial to be worth it.
+const ASKED_WHETHER_SLOW: f64 = 4.0;
+
 /// Where calls have taken long enough the first time, ranks ask so often before one call: who came first has waited for
 /// the others, so that the second time tells what asking takes, and the third the longest of all.
 const ASKED_AT_ONCE: u32 = 3;
@@ -60,6 +63,9 @@ pub struct Earning {
     spent: u64,
     /// The shortest time that asking has taken on this rank, nanoseconds; 0 before the first.
     asking: u64,
+    /// Nanoseconds that a call of the library must take on average for trials to be worth it, if they are worth it only
+    /// where it is slow.
+    worth_from: Option<f64>,
 }
 
 impl Earning {
@@ -67,7 +73,14 @@ impl Earning {
     pub fn new(predicted: Option<f64>, shares_memory: bool) -> Self {
         let times = if shares_memory { OFF_IN_MEMORY } else { OFF };
         let next_asked = predicted.map_or(1, |predicted| ((EARNED as f64 / (predicted * times)) as u64).max(1));
-        Self { calls: 0, next_asked, asked: 0, spent: 0, asking: 0 }
+        Self { calls: 0, next_asked, asked: 0, spent: 0, asking: 0, worth_from: None }
+    }
+
+    /// The same where trials are worth it only if a call of the library takes so many nanoseconds on average. The first
+    /// call does not count: it may open connections.
+    pub fn worth_from(self, worth_from: Option<f64>) -> Self {
+        let next_asked = self.next_asked.max(if worth_from.is_some() { 2 } else { 1 });
+        Self { worth_from, next_asked, ..self }
     }
 
     /// Whether calls that are predicted to take so many nanoseconds need not be waited for.
@@ -96,12 +109,20 @@ impl Earning {
     /// What a call that was to be timed took on this rank. One that stands for others and took very long stands for
     /// itself.
     pub fn add(&mut self, nanoseconds: u64) {
+        if self.calls <= self.uncounted() {
+            return;
+        }
         let calls = if self.is_sampled() && nanoseconds < 10 * SHORT { TIMED } else { 1 };
         self.spent = self.spent.saturating_add(nanoseconds.saturating_mul(calls));
     }
 
     fn is_sampled(&self) -> bool {
         self.calls > TIMED && self.spent < self.calls.saturating_mul(SHORT)
+    }
+
+    /// First calls that do not count.
+    fn uncounted(&self) -> u64 {
+        u64::from(self.worth_from.is_some())
     }
 
     /// What the calls and asking took on this rank, nanoseconds; of asking 0 where it is not known.
@@ -133,7 +154,12 @@ impl Earning {
         let asking = (asking.as_nanos() as u64).max(1);
         self.asking = if self.asking == 0 { asking } else { self.asking.min(asking) };
         self.asked += 1;
-        let calls = (self.calls - 1).max(1) as f64;
+        let uncounted = self.uncounted();
+        let calls = (self.calls - 1).saturating_sub(uncounted).max(1) as f64;
+        if self.worth_from.is_some_and(|least| (spent as f64) < least * calls) {
+            self.next_asked = uncounted + (calls * ASKED_WHETHER_SLOW) as u64;
+            return Verdict::Later;
+        }
         let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
         let cost = in_calls(longest_asking.saturating_mul(AGREEMENTS));
         let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
@@ -145,172 +171,10 @@ impl Earning {
             return Verdict::Again;
         }
         let [least, most] = ASKED_AGAIN;
-        self.next_asked = wanted.clamp(calls * least, calls * most).ceil() as u64;
+        self.next_asked = uncounted + wanted.clamp(calls * least, calls * most).ceil() as u64;
         Verdict::Later
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A call takes so many nanoseconds.
-    fn ran(earning: &mut Earning, nanoseconds: u64) {
-        if earning.is_timed() {
-            earning.add(nanoseconds);
-        }
-    }
-
-    /// How many calls of so many nanoseconds run on the library, and how often ranks ask each other meanwhile, which
-    /// takes so many. They were predicted to be half as long.
-    fn until_earned(nanoseconds: u64, asking: u64) -> (u64, u32) {
-        let mut earning = Earning::new(Some(nanoseconds as f64 / 2.0), false);
-        let (mut calls, mut asked) = (0, 0);
-        loop {
-            if earning.next_call() {
-                let mut ask = || {
-                    asked += 1;
-                    let times = earning.times();
-                    earning.judge(Duration::from_nanos(asking), times)
-                };
-                let mut verdict = ask();
-                while verdict == Verdict::Again {
-                    verdict = ask();
-                }
-                if verdict == Verdict::Enough {
-                    return (calls, asked);
-                }
-            }
-            ran(&mut earning, nanoseconds);
-            calls += 1;
-        }
-    }
-
-    #[test]
-    fn long_calls_earn_it_soon_and_short_ones_late() {
-        assert_eq!(until_earned(100_000_000, 1_000_000), (1, 2));
-        assert_eq!(until_earned(8_000_000, 10_000), (2, 2));
-        assert_eq!(until_earned(2_000_000, 10_000), (8, 2));
-        assert_eq!(until_earned(100_000, 10_000), (150, 2));
-        // Asked before call 61, when 56 have been counted: every eighth is timed.
-        assert_eq!(until_earned(5_000, 10_000), (3215, 2));
-    }
-
-    /// Fifty processes on two processors, say.
-    #[test]
-    fn where_asking_is_dear_trials_wait() {
-        assert_eq!(until_earned(3_000_000, 1_000_000), (124, 4));
-        assert_eq!(until_earned(15_000_000, 1_000_000), (1, 2));
-    }
-
-    /// What is predicted to be short is not asked about while it cannot have taken long.
-    #[test]
-    fn short_calls_are_not_disturbed() {
-        let mut earning = Earning::new(Some(5_000.0), true);
-        assert_eq!((0..100).filter(|_| earning.next_call()).count(), 0);
-        assert!(earning.next_call());
-        // Of what nothing is predicted one learns soon.
-        let mut earning = Earning::new(None, true);
-        assert!(!earning.next_call() && earning.next_call());
-    }
-
-    /// Whenever trials begin, together with asking they take at most a seventh of the time of the calls before them,
-    /// or a twentieth of a series of fifty.
-    #[test]
-    fn what_trials_cost_is_a_small_part() {
-        for nanoseconds in [30_000, 400_000, 5_000_000, 60_000_000, 700_000_000] {
-            for asking in [1_000, 20_000, 300_000, 4_000_000] {
-                let (calls, asked) = until_earned(nanoseconds, asking);
-                let cost = (20 + u64::from(asked)) * asking;
-                let spent = calls * nanoseconds;
-                assert!(cost <= spent / 7 || cost <= 50 * nanoseconds / 20, "{nanoseconds} {asking}: {calls}");
-            }
-        }
-    }
-
-    /// A rank that waits for nobody, as the root of a broadcast, goes by what others tell.
-    #[test]
-    fn the_longest_times_decide() {
-        let mut root = Earning::new(Some(1e6), false);
-        root.next_call();
-        assert!(root.next_call());
-        assert_eq!(root.times(), [0, 0]);
-        assert_eq!(root.judge(Duration::from_micros(3), [6_000_000, 0]), Verdict::Later);
-        // Two and a half times as many calls take 15 ms.
-        assert!(!root.next_call() && root.next_call());
-        assert_eq!(root.times(), [0, 3_000]);
-        assert_eq!(root.judge(Duration::from_micros(3), [30_000_000, 40_000]), Verdict::Enough);
-    }
-
-    /// Who came first to the first call has waited there; it does not take that for what asking costs.
-    #[test]
-    fn late_ranks_do_not_make_asking_dear() {
-        let mut early = Earning::new(None, false);
-        assert!(!early.next_call() && early.next_call());
-        assert_eq!(early.judge(Duration::from_millis(900), [80_000_000, 0]), Verdict::Again);
-        assert_eq!(early.times(), [0, 900_000_000]);
-        assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 900_000_000]), Verdict::Again);
-        assert_eq!(early.times(), [0, 30_000]);
-        assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 40_000]), Verdict::Enough);
-        // Where it is dear indeed, they do not go on asking.
-        let mut dear = Earning::new(None, false);
-        assert!(!dear.next_call() && dear.next_call());
-        let verdicts =
-            [0, 900_000_000, 900_000_000].map(|asking| dear.judge(Duration::from_millis(900), [80_000_000, asking]));
-        assert_eq!(verdicts, [Verdict::Again, Verdict::Again, Verdict::Later]);
-    }
-
-    #[test]
-    fn of_short_calls_some_are_timed_and_stand_for_all() {
-        for (nanoseconds, least_timed) in [(1_000, 100), (300_000, 792)] {
-            let mut earning = Earning::new(Some(1.0), true);
-            let (mut calls, mut timed) = (0, 0);
-            while calls < 792 {
-                earning.next_call();
-                calls += 1;
-                if earning.is_timed() {
-                    // One in which the rank waited.
-                    earning.add(if timed == 50 { 500_000 } else { nanoseconds });
-                    timed += 1;
-                }
-            }
-            let expected = 791 * nanoseconds + 500_000;
-            assert!(earning.times()[0].abs_diff(expected) <= 8 * nanoseconds, "{:?}", earning.times());
-            assert!((least_timed..least_timed + 10).contains(&timed), "{timed}");
-        }
-    }
-
-    /// As programs do that begin with short messages.
-    #[test]
-    fn what_begins_short_is_asked_about_again() {
-        let mut earning = Earning::new(None, false);
-        let asked = (0..5000u64).filter(|_| {
-            let is_asked = earning.next_call();
-            if is_asked {
-                let times = earning.times();
-                assert_eq!(earning.judge(Duration::from_micros(2), times), Verdict::Later);
-            }
-            ran(&mut earning, 1_000);
-            is_asked
-        });
-        assert_eq!(asked.collect::<Vec<_>>(), [1, 64, 4096]);
-    }
-
-    #[test]
-    fn ranks_ask_before_the_same_calls_whatever_they_measured() {
-        let (mut one, mut other) = (Earning::new(Some(1e5), false), Earning::new(Some(1e5), false));
-        for call in 0..5000 {
-            // Also where one looks first whether it is such a call.
-            let is_asked = !one.next_unasked() && one.next_call();
-            assert_eq!(is_asked, other.next_call());
-            if is_asked {
-                let longest = std::array::from_fn(|which| one.times()[which].max(other.times()[which]));
-                let verdict = one.judge(Duration::from_micros(7), longest);
-                assert_eq!(verdict, other.judge(Duration::from_micros(1), longest));
-                assert_eq!(verdict, Verdict::Later);
-            }
-            ran(&mut one, call);
-            ran(&mut other, 1);
-        }
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use super::fitting::{ALIKE, Fitting};
 use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy};
 use crate::choice;
 use crate::collective::Collective;
-use crate::cost::{self, Segments};
+use crate::cost::{self, Prediction, Segments};
 
 /// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
 /// noise, no other jobs and no processors.
@@ -13,12 +13,9 @@ const WORTH_TRYING: f64 = 1.5;
 
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
 /// this: ranks ask each other whether trials are worth it, and a short program has little from them
-/// (docs/benchmarks.md, "Aggregated blocks").
+/// (docs/benchmarks.md, "Aggregated blocks"). Where a queue may overflow, the library takes up to 6.6 times as long as
+/// predicted, in some jobs ("Blocks from and to one rank"): there of what its first calls take.
 const CLEARLY_FASTER: f64 = 0.8;
-
-/// The same where a queue may overflow: the library then took up to 6.6 times as long as predicted (docs/benchmarks.md,
-/// "Blocks from and to one rank").
-const NOT_MUCH_SLOWER: f64 = 1.5;
 
 /// Bytes of a block from which on a queue that may overflow is no reason to try anything: time-outs then pass while
 /// other blocks are sent (docs/benchmarks.md, "Scatter").
@@ -78,8 +75,8 @@ impl Planner {
     }
 
     /// What is tried in measured calls where nothing fits: that short blocks of an Alltoall are aggregated, and that
-    /// blocks go to or from one rank in another order. It must be predicted to be clearly faster than the library; or
-    /// to take not much longer, where a queue may overflow and TCP lose time, of which predictions know nothing.
+    /// blocks go to or from one rank in another order. It must be predicted to be clearly faster than the library, unless
+    /// a queue may overflow and TCP lose time, of which predictions know nothing ([`Self::worth_trying_from`]).
     pub(super) fn tried(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let (able, may_overflow): (&[Algorithm], bool) = match collective {
             _ if !self.tries_more() => return None,
@@ -93,8 +90,15 @@ impl Planner {
         let light = able.iter().filter(|&&algorithm| self.is_light(algorithm, bytes));
         let predicted = light.filter_map(|&a| Some((a, self.predicted(collective, a, bytes, segments)?)));
         let (algorithm, prediction) = predicted.min_by(|a, b| a.1.time.total_cmp(&b.1.time))?;
-        let most = stock * if may_overflow { NOT_MUCH_SLOWER } else { CLEARLY_FASTER };
-        (prediction.time <= most).then_some((algorithm, Some(prediction)))
+        let is_tried = may_overflow || prediction.time <= stock * CLEARLY_FASTER;
+        is_tried.then_some((algorithm, Some(prediction)))
+    }
+
+    /// Nanoseconds that a call of the library must take before the algorithm with this `prediction`, which is tried
+    /// where nothing fits, is worth measuring; none if that is predicted of it.
+    pub fn worth_trying_from(&self, collective: Collective, bytes: u64, prediction: Prediction) -> Option<f64> {
+        let least = prediction.time / CLEARLY_FASTER;
+        self.stock_time(collective, bytes).filter(|&stock| stock < least).map(|_| least)
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first ([`Self::fitting_predicted`], where
