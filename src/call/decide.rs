@@ -88,13 +88,19 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         return Err(Reason::OneRank.into());
     }
     let place = record.place(shim, comm)?;
-    if arguments.is_below(bytes, record.floor(arguments.collective)) {
+    let floor = record.floor(arguments.collective);
+    let is_below = arguments.is_below(bytes, floor);
+    if is_below && (place.nodes < 2 || floor < u64::MAX) {
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Small }.into());
     }
     let rules = record.rules();
     let rules = rules.as_deref().unwrap_or(&place.rules);
     let shared = arguments.shared(bytes);
     let call = Call { collective: arguments.collective, bytes: shared, ranks: record.size, nodes: place.nodes };
+    if is_below {
+        // Nothing is ever ours, whatever fits.
+        return Err(rules.reason(&call).into());
+    }
     let limits = setup.config.limits(place.message);
     // Before a call is counted: one that is wrong on this rank alone, and made again, is one call on the others.
     arguments.valid(shim, record, bytes)?;

@@ -164,6 +164,14 @@ impl Rules {
         self.0.iter().chain(DEFAULTS).find(fits).map(|r| r.prescription)
     }
 
+    /// Why a call is the library's for which nothing of ours is forced or fits.
+    pub fn reason(&self, call: &Call) -> Reason {
+        match self.choose(call, || None) {
+            Choice::Library(reason) => reason,
+            Choice::Run(_) => Reason::Faster,
+        }
+    }
+
     /// The decision about one call. `fitting`: the algorithm that fits the network, none where the library's own is as
     /// fast.
     pub fn choose(&self, call: &Call, fitting: impl FnOnce() -> Option<Algorithm>) -> Choice {

@@ -213,6 +213,11 @@ fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
         assert_eq!(planner.floor(Scatter, true), floor);
     }
     assert_eq!([true, false].map(|is_measured| short.floor(Scatter, is_measured)), [4 << 10, 32 << 10]);
+    // Of blocks that the root alone knows nothing is the default, so that such calls are passed on at once.
+    assert_eq!(
+        [Collective::Gatherv, Collective::Scatterv].map(|collective| short.floor(collective, true)),
+        [u64::MAX; 2]
+    );
 }
 
 /// What is predicted to gain is tried whatever the library takes, and what fits anyway; what may lose less to a full

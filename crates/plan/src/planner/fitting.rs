@@ -105,11 +105,13 @@ impl Planner {
 
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
     /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
-    /// aggregate blocks; of Scatter [`choice::usual`], unless calls are measured.
+    /// aggregate blocks; of Scatter [`choice::usual`], unless calls are measured; of Gatherv and Scatterv none.
     pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
         let fits = match collective {
             Collective::Alltoall => self.least_sent(),
             Collective::Scatter => choice::usual(collective),
+            // Nothing is ever the default: such calls are passed on at once.
+            Collective::Gatherv | Collective::Scatterv => return u64::MAX,
             _ => 0,
         };
         let tried = if is_measured { self.least_tried(collective) } else { u64::MAX };
