@@ -132,7 +132,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         let shape = Shape::of(real, arguments.input.datatype);
         combinable(shim, op, arguments, &shape)?;
         unit_bytes = (shape.span() as u64).max(1);
-        if unit_bytes > limits.most() {
+        if unit_bytes > limits.most(call.collective) {
             return Err(Reason::LargeElement.into());
         }
     }

@@ -57,7 +57,7 @@ impl Placement {
         let nodes = topology.node_count();
         let shares_memory = facts.share_memory(&world_ranks);
         // Nodes may be pretended: where ranks do not share memory, messages go between machines.
-        let message = u64::from(if shares_memory { eager::FREE } else { limits.message() });
+        let message = u64::from(if shares_memory { eager::IN_MEMORY } else { limits.message() });
         let config = &shim.setup().config;
         let make = |topology| {
             let planner = planner(topology, config.options(facts.lossless || shares_memory), facts.stock);

@@ -31,6 +31,10 @@ const BELOW: u32 = u32::MAX;
 /// The longest message where no limit matters, bytes.
 pub const FREE: u32 = 1 << 20;
 
+/// The same in shared memory, where messages of 512 KiB to 2 MiB took up to half as long again as longer ones, which go
+/// in one copy of the system's (docs/benchmarks.md, "Shared memory").
+pub const IN_MEMORY: u32 = 64 << 20;
+
 /// The longest segments over UCX's TCP, bytes. Before version 1.16 UCX asks from 8 KiB on: pipelines of 16 KiB take no
 /// longer than those of 8, those of 64 and more up to 1.9 times as long. Since then UCX asks from 259 131 on, but of
 /// segments over 64 KiB a window has too few where both ends send (docs/profiles.md).

@@ -6,12 +6,15 @@
 
 use crate::algorithm::{Algorithm, Candidacy};
 use crate::choice::{Call, Choice, Reason, Rules};
+use crate::collective::Collective;
 use crate::cost::{Prediction, SEGMENT, SEGMENTS, Segments};
 use crate::planner::Planner;
 use crate::schedule::{Flow, Pacing};
 
-/// Bytes per segment at most, where the environment does not say.
+/// Bytes per segment at most, where the environment does not say; of what is combined, which has scratch memory for
+/// some, fewer.
 const LARGEST_SEGMENT: u64 = SEGMENTS[0];
+const LARGEST_COMBINED: u64 = 1 << 20;
 
 /// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say.
 /// Measured: a ring needs about 30 segments of 16 KiB before late acknowledgements stop its links from idling.
@@ -35,13 +38,14 @@ pub struct Limits {
 
 impl Limits {
     /// The largest segment, bytes, at least 1.
-    pub fn most(&self) -> u64 {
-        self.segment.unwrap_or_else(|| LARGEST_SEGMENT.min(self.message)).max(1)
+    pub fn most(&self, collective: Collective) -> u64 {
+        let largest = if collective.reduces() { LARGEST_COMBINED } else { LARGEST_SEGMENT };
+        self.segment.unwrap_or_else(|| largest.min(self.message)).max(1)
     }
 
     /// The segments that may be chosen from.
-    fn segments(&self) -> Segments {
-        self.segment.map_or(Segments::AtMost(self.most()), Segments::Exactly)
+    fn segments(&self, collective: Collective) -> Segments {
+        self.segment.map_or(Segments::AtMost(self.most(collective)), Segments::Exactly)
     }
 }
 
@@ -69,7 +73,7 @@ impl Decision {
     ) -> Result<Self, Reason> {
         let (mut compared, mut is_short) = (None, false);
         let fitting = || {
-            let question = (call.collective, call.bytes, limits.segments());
+            let question = (call.collective, call.bytes, limits.segments(call.collective));
             let fitting = planner.fitting_predicted(question, is_measured);
             let is_preferred = |prediction| planner.is_preferred(call.collective, call.bytes, prediction);
             let preferred = fitting.filter(|fitting| is_measured || fitting.1.is_none_or(is_preferred));
@@ -92,14 +96,15 @@ impl Decision {
     /// That `algorithm` runs.
     pub fn of(planner: &Planner, algorithm: Algorithm, call: &Call, limits: &Limits) -> Self {
         let is_default = algorithm.spec().candidacy == Candidacy::Default;
-        let predict = || planner.predicted(call.collective, algorithm, call.bytes, limits.segments());
+        let predict = || planner.predicted(call.collective, algorithm, call.bytes, limits.segments(call.collective));
         Self { algorithm, prediction: if is_default { predict() } else { None } }
     }
 
     /// Nanoseconds that `call`, whose blocks are alike, is predicted to take; on more ranks than are looked at those
     /// that the link of a host is busy in an exchange.
     pub fn time(&self, planner: &Planner, call: &Call, limits: &Limits) -> Option<f64> {
-        let predict = || planner.predicted(call.collective, self.algorithm, call.bytes, limits.segments());
+        let predict =
+            || planner.predicted(call.collective, self.algorithm, call.bytes, limits.segments(call.collective));
         let prediction = self.prediction.or_else(predict).map(|prediction| prediction.time);
         prediction.or_else(|| planner.least_time(call.collective, call.bytes))
     }
@@ -108,7 +113,7 @@ impl Decision {
     /// whatever it takes ([`Planner::worth_trying_from`]).
     pub fn worth_from(&self, planner: &Planner, call: &Call, limits: &Limits) -> Option<f64> {
         let prediction = self.prediction?;
-        let fits = planner.fitting(call.collective, call.bytes, limits.segments()).is_some();
+        let fits = planner.fitting(call.collective, call.bytes, limits.segments(call.collective)).is_some();
         (!fits).then(|| planner.worth_trying_from(call.collective, call.bytes, prediction)).flatten()
     }
 
@@ -121,7 +126,7 @@ impl Decision {
 
     /// The algorithms worth trying, where nothing is prescribed (see [`Planner::candidates`]).
     pub fn candidates(planner: &Planner, call: &Call, limits: &Limits) -> Vec<Algorithm> {
-        planner.candidates(call.collective, call.bytes, limits.segments())
+        planner.candidates(call.collective, call.bytes, limits.segments(call.collective))
     }
 
     /// How the call is cut up: as the user says, else so that it fits the network. `block`: bytes of a block of an
@@ -132,7 +137,13 @@ impl Decision {
         if let Some(pacing) = planner.exchange_pacing(self.algorithm, block) {
             // Units are bytes here.
             let segment = limits.segment.unwrap_or_else(|| pacing.segment.min(most));
-            let flow = pacing.flow.map(|flow| Flow { confirmed: flow.confirmed.min(segment), ..flow });
+            // Where a block is one message, longer than what may be under way, the next one is too.
+            let whole = if limits.segment.is_none() { segment.min(block) } else { 0 };
+            let flow = pacing.flow.map(|flow| Flow {
+                confirmed: flow.confirmed.min(segment),
+                unconfirmed: if whole > flow.unconfirmed { 2 * whole } else { flow.unconfirmed },
+                ..flow
+            });
             return Pacing { segment, window: limits.window.unwrap_or(pacing.window), flow };
         }
         let prediction = self.prediction.filter(|_| self.algorithm.spec().candidacy == Candidacy::Default);

@@ -24,8 +24,8 @@ pub const LOSSLESS: u64 = 4 << 20;
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
-/// Bytes per segment at most where nothing is dropped: blocks of up to 1 MiB are one message.
-const LONGEST_SEGMENT: u64 = 1 << 20;
+/// Bytes per segment at most where nothing is dropped: blocks of so many are one message, if the transport carries it.
+const LONGEST_SEGMENT: u64 = 64 << 20;
 
 /// Shorter segments are never worth a confirmation each; that they are received in step bounds them well enough.
 const CONFIRMED: u64 = 6 << 10;
@@ -191,8 +191,9 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
 pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, abreast: u64) -> Pacing {
     // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies
     // on congestion control, which a single stream has no trouble with.
-    let most = if room >= LOSSLESS { LONGEST_SEGMENT } else { SEGMENT };
-    let share = if meeting == Meeting::OneNode { most } else { room / 2 };
+    let is_lossless = room >= LOSSLESS;
+    let most = if is_lossless { LONGEST_SEGMENT } else { SEGMENT };
+    let share = if is_lossless || meeting == Meeting::OneNode { most } else { room / 2 };
     let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
     // far links they would wait for one another instead. A block that is shorter than ranks may be apart needs no
@@ -201,5 +202,9 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let apart = if is_close { room / 4 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
     let behind = apart.max(block.saturating_mul(abreast));
-    Pacing { segment, window: WINDOW, flow: Some(Flow { unconfirmed: room.max(segment), confirmed, behind }) }
+    Pacing {
+        segment,
+        window: WINDOW,
+        flow: Some(Flow { unconfirmed: room.max(segment.min(SEGMENT)), confirmed, behind }),
+    }
 }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::collective::Collective;
 use crate::fabric::{Fabric, HostId};
 use crate::stock::{Library, Stock};
 use crate::topology::Topology;
@@ -177,5 +176,28 @@ fn elements_are_never_split_and_the_user_s_word_holds() {
     let pacing = exchange.pacing(&planner(), &told, 1 << 16, 1);
     assert_eq!((pacing.segment, pacing.window), (1000, 3));
     assert!(pacing.flow.is_none_or(|flow| flow.confirmed <= 1000), "{pacing:?}");
-    assert!(exchange.pacing(&planner(), &FREE, 1 << 16, 1).segment <= FREE.most());
+    assert!(exchange.pacing(&planner(), &FREE, 1 << 16, 1).segment <= FREE.most(Collective::Alltoall));
+}
+
+/// Where nothing is dropped and the transport carries it, a block of an exchange is one message, and the next one is
+/// under way with it; what is combined has shorter segments, since it has scratch memory for some.
+#[test]
+fn long_blocks_in_memory_are_one_message() {
+    let limits = Limits { message: 64 << 20, ..FREE };
+    let planner = planner().without_losses();
+    let of = |collective, bytes, word: &str| {
+        let rules = Rules::parse(word).expect("a rule");
+        let call = Call { collective, bytes, ranks: 8, nodes: 4 };
+        let decision = Decision::new(&planner, &rules, &call, &limits, false).expect("forced");
+        decision.pacing(&planner, &limits, bytes, 1)
+    };
+    for (block, under_way) in [(1u64 << 20, 4 << 20), (8 << 20, 16 << 20), (32 << 20, 64 << 20)] {
+        for word in ["alltoall=xor", "alltoall=two_level_ring"] {
+            let pacing = of(Collective::Alltoall, block, word);
+            assert!(pacing.segment >= block, "{word} {pacing:?}");
+            assert_eq!(pacing.flow.map(|flow| flow.unconfirmed), Some(under_way), "{word}");
+        }
+    }
+    assert!(of(Collective::Allgather, 32 << 20, "allgather=ring").segment > 1 << 20);
+    assert!(of(Collective::Allreduce, 64 << 20, "allreduce=ring").segment <= 1 << 20);
 }
