@@ -41,7 +41,8 @@ segments() { # family algorithm collective ranks topology
             --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "${run%.*}" "$ints" \
             >"$work/log" 2>&1 ||
             { cat "$work/log" >&2; exit 1; }
-        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | sort >"$work/run.$run"
+        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | grep -v '^neither' |
+            sort >"$work/run.$run"
     done
     join "$work/run.5.1" "$work/run.25.1" | join - "$work/run.25.4" |
         awk -v row="$(printf '%-8s %-18s %-10s %5d' "$family" "$algorithm" "$collective" "$ranks")" '{
@@ -116,8 +117,8 @@ END
 
 # What is passed on between two ranks: instructions as above, and the time of a call on rank 0, microseconds, without
 # Nagare and with it in turn, medians and quartiles of 9 jobs each.
-all_collectives=(bcast reduce allreduce alltoall alltoallv alltoallw gather gatherv scatter scatterv allgather allgatherv
-    reduce_scatter_block reduce_scatter)
+all_collectives=(bcast reduce allreduce alltoall alltoallv alltoallw gather gatherv scatter scatterv allgather
+    allgatherv reduce_scatter_block reduce_scatter)
 quartiles() {
     sort -n "$@" | awk '{ of[NR] = $1 } END {
         printf "%.3f (%.3f-%.3f)", of[int((NR + 1) / 2)], of[int((NR + 3) / 4)], of[int((3 * NR + 1) / 4)]
@@ -132,6 +133,7 @@ passed_table() {
         is_there $mpi || continue
         family=${mpi%[0-9]}
         library=$PWD/target/$family/release/libnagare.so
+        [[ -f $library ]] || continue
         "mpicc.$family" -O2 -o "$work/repeated" tests/programs/repeated.c
         read -ra launcher <<<"${launchers[$mpi]}"
         for collective in "${all_collectives[@]}"; do

@@ -108,7 +108,10 @@ impl Deeds {
 fn generic(text: &str) -> String {
     // Shared memory of MPICH, six random letters at the end, and of UCX, a random hexadecimal number of any length.
     for shared_memory in ["/dev/shm/mpich_shar_tmp", "/dev/shm/ucx_shm_posix_"] {
-        if text.starts_with(shared_memory) {
+        if text
+            .strip_prefix(shared_memory)
+            .is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.'))
+        {
             return format!("{shared_memory}#");
         }
     }

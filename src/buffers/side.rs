@@ -93,6 +93,11 @@ impl Side {
         bytes / (self.blocks.len() as u64).max(1)
     }
 
+    /// Bytes of the longest block.
+    pub fn longest(&self) -> u64 {
+        self.blocks.iter().map(|block| block.bytes).max().unwrap_or(0)
+    }
+
     /// Offset of the lowest block.
     fn lowest(&self) -> i64 {
         self.blocks.iter().filter(|block| block.bytes > 0).map(|block| block.offset).min().unwrap_or(0)

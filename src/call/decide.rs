@@ -43,8 +43,8 @@ pub struct Decision<'c> {
     /// Nanoseconds that calls of the library must take for trials to be worth it, if not every time.
     worth_from: Option<f64>,
     limits: Limits,
-    /// Bytes of a block of an exchange, and of what is never split.
-    sizes: [u64; 2],
+    /// Bytes of the mean and of the longest block of an exchange, and of what is never split.
+    sizes: ([u64; 2], u64),
     /// The blocks, where a rank may know its own only.
     pub sides: Option<Sides>,
     /// The blocks of Allgatherv.
@@ -136,8 +136,9 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             return Err(Reason::LargeElement.into());
         }
     }
-    let sizes = [sides.as_ref().map_or(shared, |sides| sides.mean()), unit_bytes];
-    let pacing = decision.pacing(&place.planner, &limits, sizes[0], sizes[1]);
+    let blocks = sides.as_ref().map_or([shared; 2], |sides| [sides.mean(), sides.longest_sent()]);
+    let sizes = (blocks, unit_bytes);
+    let pacing = decision.pacing(&place.planner, &limits, blocks, unit_bytes);
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && !call.collective.has_own_sizes();
     let predicted = is_known.then(|| decision.time(&place.planner, &call, &limits)).flatten();
@@ -196,7 +197,7 @@ impl Decision<'_> {
         if algorithm != self.algorithm {
             let decision = decision::Decision::of(&self.place.planner, algorithm, &self.call, &self.limits);
             self.algorithm = algorithm;
-            self.pacing = decision.pacing(&self.place.planner, &self.limits, self.sizes[0], self.sizes[1]);
+            self.pacing = decision.pacing(&self.place.planner, &self.limits, self.sizes.0, self.sizes.1);
         }
     }
 }

@@ -26,6 +26,11 @@ impl Sides {
         self.received.as_ref().or(self.sent.as_ref()).map_or(0, Side::mean)
     }
 
+    /// Bytes of the longest block that is sent.
+    pub fn longest_sent(&self) -> u64 {
+        self.sent.as_ref().or(self.received.as_ref()).map_or(0, Side::longest)
+    }
+
     /// Whether something is so for all types that something is done with.
     pub fn all_types(&self, is_so: impl Fn(MPI_Datatype) -> bool) -> bool {
         self.sent.iter().chain(&self.received).all(|side| side.all_types(&is_so))

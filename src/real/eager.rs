@@ -32,7 +32,7 @@ const BELOW: u32 = u32::MAX;
 pub const FREE: u32 = 1 << 20;
 
 /// The same in shared memory, where messages of 512 KiB to 2 MiB took up to half as long again as longer ones, which go
-/// in one copy of the system's (docs/benchmarks.md, "Shared memory").
+/// in one copy of the system's (docs/benchmarks.md, "Long blocks in one message").
 pub const IN_MEMORY: u32 = 64 << 20;
 
 /// The longest segments over UCX's TCP, bytes. Before version 1.16 UCX asks from 8 KiB on: pipelines of 16 KiB take no

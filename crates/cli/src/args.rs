@@ -95,7 +95,7 @@ pub struct PredictArgs {
     )]
     pub sizes: Vec<u64>,
     /// Largest segment, which the MPI library's transport bounds: 65280 is Open MPI's over TCP, 16K and 64K UCX's
-    /// before 1.16 and since; others carry 1M
+    /// before 1.16 and since; others carry 1M, shared memory 64M
     #[arg(long, default_value = "65280", value_parser = byte_count)]
     pub segment: u64,
     /// The MPI library with whose own algorithms they are compared

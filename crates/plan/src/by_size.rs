@@ -33,7 +33,7 @@ pub fn by_size(
     let of = |&bytes: &u64| {
         let call = Call { collective, bytes, ranks, nodes };
         let decision = Decision::new(planner, rules, &call, limits, false);
-        let pacing = decision.as_ref().ok().map(|decision| decision.pacing(planner, limits, bytes, 1));
+        let pacing = decision.as_ref().ok().map(|decision| decision.pacing(planner, limits, [bytes; 2], 1));
         BySize {
             bytes,
             runs: decision.as_ref().ok().map(|decision| decision.algorithm.name()),

@@ -7,7 +7,7 @@
 use crate::algorithm::{Algorithm, Candidacy};
 use crate::choice::{Call, Choice, Reason, Rules};
 use crate::collective::Collective;
-use crate::cost::{Prediction, SEGMENT, SEGMENTS, Segments};
+use crate::cost::{LOSSLESS, Prediction, SEGMENT, SEGMENTS, Segments};
 use crate::planner::Planner;
 use crate::schedule::{Flow, Pacing};
 
@@ -129,19 +129,20 @@ impl Decision {
         planner.candidates(call.collective, call.bytes, limits.segments(call.collective))
     }
 
-    /// How the call is cut up: as the user says, else so that it fits the network. `block`: bytes of a block of an
-    /// exchange, of which a rank may know only its own; `unit_bytes`: what is never split.
-    pub fn pacing(&self, planner: &Planner, limits: &Limits, block: u64, unit_bytes: u64) -> Pacing {
+    /// How the call is cut up: as the user says, else so that it fits the network. `block`, `longest`: bytes of the
+    /// mean and of the longest block of an exchange, of which a rank may know only its own; `unit_bytes`: what is never
+    /// split.
+    pub fn pacing(&self, planner: &Planner, limits: &Limits, [block, longest]: [u64; 2], unit_bytes: u64) -> Pacing {
         let most = limits.segment.unwrap_or(limits.message).max(1);
         // Segments do not depend on the block: both ends of a message must cut alike.
         if let Some(pacing) = planner.exchange_pacing(self.algorithm, block) {
             // Units are bytes here.
             let segment = limits.segment.unwrap_or_else(|| pacing.segment.min(most));
-            // Where a block is one message, longer than what may be under way, the next one is too.
-            let whole = if limits.segment.is_none() { segment.min(block) } else { 0 };
+            // Where nothing is dropped, two messages are under way however long they are.
+            let two = if limits.segment.is_none() { 2 * segment.min(longest) } else { 0 };
             let flow = pacing.flow.map(|flow| Flow {
                 confirmed: flow.confirmed.min(segment),
-                unconfirmed: if whole > flow.unconfirmed { 2 * whole } else { flow.unconfirmed },
+                unconfirmed: flow.unconfirmed.max(if flow.unconfirmed >= LOSSLESS { two } else { 0 }),
                 ..flow
             });
             return Pacing { segment, window: limits.window.unwrap_or(pacing.window), flow };

@@ -169,35 +169,40 @@ fn reasons_are_those_of_the_rules() {
 fn elements_are_never_split_and_the_user_s_word_holds() {
     let told = Limits { segment: Some(1000), window: Some(3), message: 4096 };
     let decision = decide("reduce=chain", Collective::Reduce, 1 << 20, &told).expect("forced");
-    let pacing = |limits, unit| decision.pacing(&planner(), limits, 1 << 20, unit);
+    let pacing = |limits, unit| decision.pacing(&planner(), limits, [1 << 20; 2], unit);
     assert_eq!(pacing(&told, 24), Pacing { segment: 41, window: 3, flow: None });
     assert_eq!(pacing(&told, 3000), Pacing { segment: 1, window: 3, flow: None }, "an element is larger");
     let exchange = decide("alltoall=xor", Collective::Alltoall, 1 << 16, &told).expect("forced");
-    let pacing = exchange.pacing(&planner(), &told, 1 << 16, 1);
+    let pacing = exchange.pacing(&planner(), &told, [1 << 16; 2], 1);
     assert_eq!((pacing.segment, pacing.window), (1000, 3));
     assert!(pacing.flow.is_none_or(|flow| flow.confirmed <= 1000), "{pacing:?}");
-    assert!(exchange.pacing(&planner(), &FREE, 1 << 16, 1).segment <= FREE.most(Collective::Alltoall));
+    assert!(exchange.pacing(&planner(), &FREE, [1 << 16; 2], 1).segment <= FREE.most(Collective::Alltoall));
 }
 
 /// Where nothing is dropped and the transport carries it, a block of an exchange is one message, and the next one is
-/// under way with it; what is combined has shorter segments, since it has scratch memory for some.
+/// under way with it, also where a rank's own blocks differ; what is combined has shorter segments, since it has scratch
+/// memory for some.
 #[test]
 fn long_blocks_in_memory_are_one_message() {
     let limits = Limits { message: 64 << 20, ..FREE };
     let planner = planner().without_losses();
-    let of = |collective, bytes, word: &str| {
+    let of = |collective, blocks: [u64; 2], limits: &Limits, word: &str| {
         let rules = Rules::parse(word).expect("a rule");
-        let call = Call { collective, bytes, ranks: 8, nodes: 4 };
-        let decision = Decision::new(&planner, &rules, &call, &limits, false).expect("forced");
-        decision.pacing(&planner, &limits, bytes, 1)
+        let call = Call { collective, bytes: blocks[0], ranks: 16, nodes: 4 };
+        let decision = Decision::new(&planner, &rules, &call, limits, false).expect("forced");
+        decision.pacing(&planner, limits, blocks, 1)
     };
-    for (block, under_way) in [(1u64 << 20, 4 << 20), (8 << 20, 16 << 20), (32 << 20, 64 << 20)] {
-        for word in ["alltoall=xor", "alltoall=two_level_ring"] {
-            let pacing = of(Collective::Alltoall, block, word);
-            assert!(pacing.segment >= block, "{word} {pacing:?}");
-            assert_eq!(pacing.flow.map(|flow| flow.unconfirmed), Some(under_way), "{word}");
+    const MIB: u64 = 1 << 20;
+    for (mean, longest, under_way) in [(1, 1, 4), (2, 2, 4), (3, 3, 6), (8, 8, 16), (32, 32, 64), (1, 16, 32)] {
+        for word in ["alltoall=xor", "alltoall=two_level_ring", "alltoall=contention_free"] {
+            let pacing = of(Collective::Alltoall, [mean * MIB, longest * MIB], &limits, word);
+            assert!(pacing.segment >= longest * MIB, "{word} {pacing:?}");
+            assert_eq!(pacing.flow.map(|flow| flow.unconfirmed), Some(under_way * MIB), "{word} {longest}");
+            // Where a message has 1 MiB, as over adapters, blocks are cut, and no more is under way.
+            let cut = of(Collective::Alltoall, [mean * MIB, longest * MIB], &Limits { message: MIB, ..FREE }, word);
+            assert_eq!((cut.segment, cut.flow.map(|flow| flow.unconfirmed)), (MIB, Some(4 * MIB)), "{word} {longest}");
         }
     }
-    assert!(of(Collective::Allgather, 32 << 20, "allgather=ring").segment > 1 << 20);
-    assert!(of(Collective::Allreduce, 64 << 20, "allreduce=ring").segment <= 1 << 20);
+    assert!(of(Collective::Allgather, [32 * MIB; 2], &limits, "allgather=ring").segment > MIB);
+    assert!(of(Collective::Allreduce, [64 * MIB; 2], &limits, "allreduce=ring").segment <= MIB);
 }

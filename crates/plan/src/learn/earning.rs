@@ -156,16 +156,16 @@ impl Earning {
         self.asked += 1;
         let uncounted = self.uncounted();
         let calls = (self.calls - 1).saturating_sub(uncounted).max(1) as f64;
-        if self.worth_from.is_some_and(|least| (spent as f64) < least * calls) {
-            self.next_asked = uncounted + (calls * ASKED_WHETHER_SLOW) as u64;
-            return Verdict::Later;
-        }
         let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
         let cost = in_calls(longest_asking.saturating_mul(AGREEMENTS));
         let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
         let wanted = in_calls(EARNED).max(if is_little_of_fifty { 0.0 } else { (cost + EXCESS) / SHARE });
         if longest_asking > 0 && calls >= wanted {
-            return Verdict::Enough;
+            if self.worth_from.is_none_or(|least| spent as f64 >= least * calls) {
+                return Verdict::Enough;
+            }
+            self.next_asked = uncounted + (calls * ASKED_WHETHER_SLOW) as u64;
+            return Verdict::Later;
         }
         if spent >= EARNED && self.asked < ASKED_AT_ONCE {
             return Verdict::Again;

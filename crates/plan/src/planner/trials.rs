@@ -75,8 +75,8 @@ impl Planner {
     }
 
     /// What is tried in measured calls where nothing fits: that short blocks of an Alltoall are aggregated, and that
-    /// blocks go to or from one rank in another order. It must be predicted to be clearly faster than the library, unless
-    /// a queue may overflow and TCP lose time, of which predictions know nothing ([`Self::worth_trying_from`]).
+    /// blocks go to or from one rank in another order. It must be predicted to be clearly faster than the library,
+    /// unless a queue may overflow and TCP lose time, of which predictions know nothing ([`Self::worth_trying_from`]).
     pub(super) fn tried(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let (able, may_overflow): (&[Algorithm], bool) = match collective {
             _ if !self.tries_more() => return None,

@@ -29,7 +29,7 @@ pub fn borders(what: What, segment: Option<u64>) -> Vec<u64> {
     let thresholds: Vec<u64> = thresholds.filter(|&min| min > 0).collect();
     // The threshold and the segment of the job are of more interest than any of the others.
     let own = thresholds.iter().copied().chain(segment);
-    own.clone().chain(own).chain(SEGMENTS).chain(LIBRARY).collect()
+    own.clone().chain(own).chain(SEGMENTS.into_iter().filter(|&segment| segment <= MOST)).chain(LIBRARY).collect()
 }
 
 /// Bytes that a call moves or computes, over all ranks; what a case's budget counts.
