@@ -65,8 +65,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_SEGMENT",
         values: "bytes, with suffix K or M",
-        default: "by cost, from 512 to 1M, in shared memory to 64M; over Open MPI's TCP, within what it sends without asking, over UCX's up to \
-                  16K before UCX 1.16 and 64K since",
+        default: "by cost, from 512 to 1M, in shared memory to 64M; over Open MPI's TCP, within what it sends without \
+                  asking, over UCX's up to 16K before UCX 1.16 and 64K since",
         help: "the segment in which vectors are pipelined",
         shared: true,
     },

@@ -129,3 +129,15 @@ fn errors_say_what_was_expected() {
     assert_eq!(parse_bytes("99999999999G"), None);
     assert_eq!(parse_bytes("K"), None);
 }
+
+/// Nothing fits a Gatherv: why it is the library's depends on what the user has said, and on the nodes.
+#[test]
+fn what_never_fits_has_its_reason() {
+    let reason = |rules: &str, nodes| {
+        let call = Call { collective: Collective::Gatherv, bytes: 0, ranks: 8, nodes };
+        Rules::parse(rules).expect("rules").reason(&call)
+    };
+    assert_eq!(reason("", 4), Reason::Faster);
+    assert_eq!(reason("gatherv=stock", 4), Reason::Asked);
+    assert_eq!(reason("", 1), Reason::OneNode);
+}

@@ -38,8 +38,8 @@ use crate::topology::Topology;
 /// Nodes up to which all pairs of them are looked at, some 100 ms of work.
 const MOST_PAIRED: u32 = 512;
 
-/// Segments that are tried, bytes: powers of two, above 1 MiB each four times the one before, and what just fits an eager
-/// limit of 64 KiB with its header.
+/// Segments that are tried, bytes: powers of two, above 1 MiB each four times the one before, and what just fits an
+/// eager limit of 64 KiB with its header.
 pub const SEGMENTS: [u64; 16] = [
     512 << 17,
     512 << 15,

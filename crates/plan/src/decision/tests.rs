@@ -180,8 +180,8 @@ fn elements_are_never_split_and_the_user_s_word_holds() {
 }
 
 /// Where nothing is dropped and the transport carries it, a block of an exchange is one message, and the next one is
-/// under way with it, also where a rank's own blocks differ; what is combined has shorter segments, since it has scratch
-/// memory for some.
+/// under way with it, also where a rank's own blocks differ; what is combined has shorter segments, since it has
+/// scratch memory for some.
 #[test]
 fn long_blocks_in_memory_are_one_message() {
     let limits = Limits { message: 64 << 20, ..FREE };
