@@ -187,9 +187,9 @@ impl Decision<'_> {
     pub fn beginning(&self) -> Beginning {
         let shares_memory = self.place.shares_memory;
         let decision = decision::Decision::of(&self.place.planner, self.algorithm, &self.call, &self.limits);
-        let is_ours = !shares_memory && decision.is_far_faster(&self.place.planner, &self.call);
+        let believed = decision.believed_between(&self.place.planner, &self.call).filter(|_| !shares_memory);
         let earning = Earning::new(self.predicted, shares_memory).worth_from(self.worth_from);
-        Beginning { earning, way: is_ours.then_some(self.algorithm) }
+        Beginning { earning: earning.believed_between(believed), ours: believed.map(|_| self.algorithm) }
     }
 
     /// Runs `algorithm` instead.

@@ -57,12 +57,22 @@ fn is_earned<E>(
     mut earning: Earning,
     mut ask: impl FnMut(Times) -> Result<Times, E>,
 ) -> Result<bool, E> {
+    let record = decision.record;
     let is_earned = earning.is_earned(|own| {
         let start = Instant::now();
-        Ok((ask(own)?, start.elapsed()))
+        let longest = ask(own)?;
+        if record.rank == 0 {
+            let [spent, asking] = longest.map(|nanoseconds| nanoseconds / 1000);
+            log::debug!("{class} on {} ranks: calls took at most {spent} us so far, asking {asking}", record.size);
+        }
+        Ok((longest, start.elapsed()))
     })?;
-    if let Some(beginning) = decision.record.learning().early(class, || decision.beginning()) {
+    if let Some(beginning) = record.learning().early(class, || decision.beginning()) {
+        let before = beginning.way();
         beginning.earning = earning;
+        if let Some(ours) = beginning.way().filter(|_| before.is_none() && record.rank == 0) {
+            log::debug!("{class} on {} ranks: the MPI library takes what was predicted; now {ours}", record.size);
+        }
     }
     Ok(is_earned)
 }
@@ -82,7 +92,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         // Begun on all ranks alike, also where a call of ours has failed.
         record.learning().lesson(class, || decision.candidates());
     } else if let Some(beginning) = record.learning().early(class, || decision.beginning()) {
-        way = beginning.way.ok_or(Reason::Early);
+        way = beginning.way().ok_or(Reason::Early);
         if !beginning.earning.next_call() {
             return Ok(Step { way, is_timed: true });
         }

@@ -136,9 +136,15 @@ pub type Where = (u32, u32, bool);
 pub struct Beginning {
     /// What they earn.
     pub earning: Earning,
-    /// What they run on meanwhile, but for the first: what is predicted to be far faster than the MPI library, else
-    /// that (none).
-    pub way: Option<Algorithm>,
+    /// What of ours is predicted to be far faster than the MPI library, if anything.
+    pub ours: Option<Algorithm>,
+}
+
+impl Beginning {
+    /// What calls run on meanwhile: that, once it is believed, else the MPI library (none).
+    pub fn way(&self) -> Option<Algorithm> {
+        self.ours.filter(|_| self.earning.is_believed())
+    }
 }
 
 /// What is known of a class: how its calls begin, and, once they have earned it, what they teach.
@@ -171,9 +177,10 @@ impl Learning {
     /// What the next call of the class runs on, if no rank is asked before it and it is not measured; counts it then.
     pub fn unasked(&mut self, class: Class) -> Option<Unasked> {
         let at = self.at(class).ok()?;
-        let Known { beginning: Beginning { earning, way }, lesson, .. } = &mut self.classes[at];
+        let Known { beginning, lesson, .. } = &mut self.classes[at];
         match lesson {
-            None => earning.next_unasked().then(|| Unasked::Early { way: *way, is_timed: earning.is_timed() }),
+            None if !beginning.earning.next_unasked() => None,
+            None => Some(Unasked::Early { way: beginning.way(), is_timed: beginning.earning.is_timed() }),
             Some(lesson) => lesson.trials.next_unmeasured().map(|way| Unasked::Settled(lesson.ways[way])),
         }
     }
@@ -186,7 +193,7 @@ impl Learning {
 
     /// The lesson of the class, which begins with these `candidates`.
     pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
-        let known = self.known(class, || Beginning { earning: Earning::new(None, false), way: None });
+        let known = self.known(class, || Beginning { earning: Earning::new(None, false), ours: None });
         known.lesson.get_or_insert_with(|| Box::new(Lesson::new(candidates())))
     }
 
@@ -226,23 +233,25 @@ mod tests {
 
     const CLASS: Class = Class { collective: Collective::Allgather, magnitude: Some(12) };
 
-    /// Calls of so many nanoseconds, of which some are asked about first, as long as nothing is measured: what each
-    /// runs on, and whether its time is kept.
-    fn early(way: Option<Algorithm>, calls: u32) -> Vec<(Option<Algorithm>, bool)> {
+    /// Of calls of a millisecond, of which some are asked about first, as long as nothing is measured: what each runs
+    /// on, and whether its time is kept. What `ours` is predicted to gain is believed if calls of the library take so
+    /// many nanoseconds.
+    fn early(ours: Option<Algorithm>, between: Option<[f64; 2]>, calls: u32) -> Vec<(Option<Algorithm>, bool)> {
         let mut learning = Learning::default();
-        let first = || Beginning { earning: Earning::new(None, false), way };
+        let first = || Beginning { earning: Earning::new(None, false).believed_between(between), ours };
         let run = |_| {
             let (way, is_timed) = match learning.unasked(CLASS) {
                 Some(Unasked::Early { way, is_timed }) => (way, is_timed),
                 Some(Unasked::Settled(_)) => panic!("nothing is measured yet"),
                 None => {
                     let beginning = learning.early(CLASS, first).expect("nothing is measured yet");
+                    let way = beginning.way();
                     if beginning.earning.next_call() {
                         // So dear that trials are far away.
                         let dear = |[spent, _]: [u64; 2]| Ok(([spent, 1_000_000_000], Duration::from_secs(1)));
                         assert_eq!(beginning.earning.is_earned(dear), Ok::<_, ()>(false));
                     }
-                    (beginning.way, true)
+                    (way, true)
                 }
             };
             if is_timed {
@@ -253,19 +262,25 @@ mod tests {
         (0..calls).map(run).collect()
     }
 
+    /// Ranks ask each other before the second call.
     #[test]
-    fn early_calls_run_on_what_they_begin_with_and_tell_their_time() {
-        for way in [None, Some(Algorithm::Ring)] {
-            assert_eq!(early(way, 40), vec![(way, true); 40]);
+    fn early_calls_run_on_what_is_believed_and_tell_their_time() {
+        let ring = Some(Algorithm::Ring);
+        assert_eq!(early(None, None, 40), vec![(None, true); 40]);
+        let believed = early(ring, Some([0.5e6, 2e6]), 40);
+        assert_eq!((&believed[..2], &believed[2..]), (&[(None, true); 2][..], &[(ring, true); 38][..]));
+        // The library is faster, or slower, than predicted.
+        for between in [[1.1e6, 4e6], [0.1e6, 0.9e6]] {
+            assert_eq!(early(ring, Some(between), 40), vec![(None, true); 40], "{between:?}");
         }
     }
 
     #[test]
     fn a_lesson_ends_what_calls_begin_with() {
         let mut learning = Learning::default();
-        let first = || Beginning { earning: Earning::new(None, false), way: Some(Algorithm::Ring) };
+        let first = || Beginning { earning: Earning::new(None, false), ours: None };
         assert!(learning.early(CLASS, first).is_some());
-        assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: Some(Algorithm::Ring), .. })));
+        assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: None, .. })));
         learning.lesson(CLASS, || vec![Algorithm::Ring]);
         assert!(learning.early(CLASS, first).is_none());
         assert!(learning.unasked(CLASS).is_none(), "the first call of the lesson is measured");

@@ -117,11 +117,13 @@ impl Decision {
         (!fits).then(|| planner.worth_trying_from(call.collective, call.bytes, prediction)).flatten()
     }
 
-    /// Whether it is predicted to be far faster than the library's own, so that calls run on it before any are measured
-    /// ([`Planner::is_far_faster`]).
-    pub fn is_far_faster(&self, planner: &Planner, call: &Call) -> bool {
-        let is_far = |prediction| planner.is_far_faster(call.collective, call.bytes, prediction);
-        self.prediction.is_some_and(is_far)
+    /// If it is predicted to be far faster than the library's own ([`Planner::is_far_faster`]): nanoseconds, the least
+    /// and the most, that calls of the library must take for that to be believed, so that calls run on it before any
+    /// are measured ([`Planner::believed_between`]).
+    pub fn believed_between(&self, planner: &Planner, call: &Call) -> Option<[f64; 2]> {
+        let is_far = |&prediction: &Prediction| planner.is_far_faster(call.collective, call.bytes, prediction);
+        let prediction = self.prediction.filter(is_far)?;
+        planner.believed_between(call.collective, call.bytes, prediction)
     }
 
     /// The algorithms worth trying, where nothing is prescribed (see [`Planner::candidates`]).

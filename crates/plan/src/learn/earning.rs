@@ -1,5 +1,6 @@
 //! Whether a class of calls has taken so long that trying other ways than the MPI library's is worth what it costs.
 
+use super::belief::Belief;
 use super::settling::EXCESS;
 use std::time::Duration;
 
@@ -33,12 +34,17 @@ const TIMED: u64 = 8;
 /// fifty calls that are as short as asking they ask before one.
 const ASKED_AGAIN: [f64; 2] = [1.5, 64.0];
 
+/// They ask sooner, but not before twice as many calls, where asking takes at most such a share of what the calls
+/// between take: these may become far slower.
+const SHARE_OF_ASKING: f64 = 0.02;
+
 /// The same where the library was not slow enough for a trial to be worth it.
 const ASKED_WHETHER_SLOW: f64 = 4.0;
 
 /// Where calls have taken long enough the first time, ranks ask so often before one call: who came first has waited for
-/// the others, so that the second time tells what asking takes, and the third the longest of all.
-const ASKED_AT_ONCE: u32 = 3;
+/// the others, and the second time may open connections, so that the third tells what asking takes, and the fourth the
+/// longest of all.
+const ASKED_AT_ONCE: u32 = 4;
 
 /// What the ranks have found out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +57,9 @@ enum Verdict {
     Later,
 }
 
-/// The first calls of a class, which run on the MPI library, or on what is predicted to be far faster. When ranks ask
-/// each other depends on the number of calls, on a prediction, and on the longest times of all, so that all of them ask
-/// before the same call.
+/// The first calls of a class, which run on the MPI library, or, once its calls have shown that its predictions hold,
+/// on what is predicted to be far faster. When ranks ask each other, and what they believe then, depends on the number
+/// of calls, on predictions, and on the longest times of all, so that all of them do the same before the same call.
 #[derive(Clone, Debug)]
 pub struct Earning {
     calls: u64,
@@ -66,6 +72,8 @@ pub struct Earning {
     /// Nanoseconds that a call of the library must take on average for trials to be worth it, if they are worth it only
     /// where it is slow.
     worth_from: Option<f64>,
+    /// Where something is predicted to be far faster than the library.
+    belief: Option<Belief>,
 }
 
 impl Earning {
@@ -73,7 +81,7 @@ impl Earning {
     pub fn new(predicted: Option<f64>, shares_memory: bool) -> Self {
         let times = if shares_memory { OFF_IN_MEMORY } else { OFF };
         let next_asked = predicted.map_or(1, |predicted| ((EARNED as f64 / (predicted * times)) as u64).max(1));
-        Self { calls: 0, next_asked, asked: 0, spent: 0, asking: 0, worth_from: None }
+        Self { calls: 0, next_asked, asked: 0, spent: 0, asking: 0, worth_from: None, belief: None }
     }
 
     /// The same where trials are worth it only if a call of the library takes so many nanoseconds on average. The first
@@ -81,6 +89,17 @@ impl Earning {
     pub fn worth_from(self, worth_from: Option<f64>) -> Self {
         let next_asked = self.next_asked.max(if worth_from.is_some() { 2 } else { 1 });
         Self { worth_from, next_asked, ..self }
+    }
+
+    /// The same where something is predicted to be far faster than the library, which is to be believed if calls of the
+    /// library take so many nanoseconds on average, the least and the most.
+    pub fn believed_between(self, between: Option<[f64; 2]>) -> Self {
+        Self { belief: between.map(Belief::new), ..self }
+    }
+
+    /// Whether calls run on what is predicted to be far faster.
+    pub fn is_believed(&self) -> bool {
+        self.belief.as_ref().is_some_and(Belief::holds)
     }
 
     /// Whether calls that are predicted to take so many nanoseconds need not be waited for.
@@ -155,7 +174,11 @@ impl Earning {
         self.asking = if self.asking == 0 { asking } else { self.asking.min(asking) };
         self.asked += 1;
         let uncounted = self.uncounted();
-        let calls = (self.calls - 1).saturating_sub(uncounted).max(1) as f64;
+        let counted = (self.calls - 1).saturating_sub(uncounted).max(1);
+        if let Some(belief) = &mut self.belief {
+            belief.judge(counted, spent);
+        }
+        let calls = counted as f64;
         let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
         let cost = in_calls(longest_asking.saturating_mul(AGREEMENTS));
         let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
@@ -171,7 +194,9 @@ impl Earning {
             return Verdict::Again;
         }
         let [least, most] = ASKED_AGAIN;
-        self.next_asked = uncounted + wanted.clamp(calls * least, calls * most).ceil() as u64;
+        let between = if longest_asking > 0 { in_calls(longest_asking) / SHARE_OF_ASKING } else { wanted };
+        let cheap = calls + between.max(calls);
+        self.next_asked = uncounted + wanted.min(cheap).clamp(calls * least, calls * most).ceil() as u64;
         Verdict::Later
     }
 }

@@ -16,6 +16,7 @@
 //! all ranks together, so that a rank that comes late is not taken for a slow algorithm, and costs what it costs the
 //! slowest rank.
 
+mod belief;
 mod earning;
 mod looks;
 mod samples;

@@ -33,6 +33,10 @@ const PREFERRED: f64 = 0.95;
 /// predicted (docs/benchmarks.md, "Below the thresholds").
 const FAR: f64 = 0.6;
 
+/// A call of the library may take so many times what is predicted of it, and the prediction still counts as true. Where
+/// it takes longer, something else than the network is the limit, as where ranks share processors.
+const AS_PREDICTED: f64 = 2.0;
+
 /// Bytes of a block below which no Alltoall is an exchange of ours, but for aggregated ones, whatever the queues.
 const OVERFLOWING: u64 = 2 << 10;
 
@@ -146,6 +150,14 @@ impl Planner {
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
         let stock = |times| self.stock_time_where(collective, bytes, times);
         ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
+    }
+
+    /// Nanoseconds, the least and the most, that a call of the library must take for such a prediction to be believed:
+    /// not much longer than predicted, and so long that ours is far faster.
+    pub fn believed_between(&self, collective: Collective, bytes: u64, prediction: Prediction) -> Option<[f64; 2]> {
+        let [_, dearest] = self.topology().message_range();
+        let most = self.stock_time_where(collective, bytes, dearest)? * AS_PREDICTED;
+        Some([prediction.time / FAR, most])
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
