@@ -188,7 +188,8 @@ impl Decision<'_> {
         let shares_memory = self.place.shares_memory;
         let decision = decision::Decision::of(&self.place.planner, self.algorithm, &self.call, &self.limits);
         let believed = decision.believed_between(&self.place.planner, &self.call).filter(|_| !shares_memory);
-        let earning = Earning::new(self.predicted, shares_memory).worth_from(self.worth_from);
+        let asking = self.place.planner.least_asking().filter(|_| !shares_memory);
+        let earning = Earning::new(self.predicted, shares_memory).asked_in(asking).worth_from(self.worth_from);
         Beginning { earning: earning.believed_between(believed), ours: believed.map(|_| self.algorithm) }
     }
 

@@ -60,17 +60,17 @@ fn is_earned<E>(
     let record = decision.record;
     let is_earned = earning.is_earned(|own| {
         let start = Instant::now();
-        let longest = ask(own)?;
+        let (longest, took) = (ask(own)?, start.elapsed());
         if record.rank == 0 {
-            let [spent, asking] = longest.map(|nanoseconds| nanoseconds / 1000);
+            let [spent, asking, _] = longest.map(|nanoseconds| nanoseconds / 1000);
             log::debug!("{class} on {} ranks: calls took at most {spent} us so far, asking {asking}", record.size);
         }
-        Ok((longest, start.elapsed()))
+        Ok((longest, took))
     })?;
     if let Some(beginning) = record.learning().early(class, || decision.beginning()) {
         let before = beginning.way();
         beginning.earning = earning;
-        if let Some(ours) = beginning.way().filter(|_| before.is_none() && record.rank == 0) {
+        if let Some(ours) = beginning.way().filter(|_| before.is_none() && !is_earned && record.rank == 0) {
             log::debug!("{class} on {} ranks: the MPI library takes what was predicted; now {ours}", record.size);
         }
     }
@@ -86,7 +86,8 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
     let record = decision.record;
     // Here they ask on a communicator of ours, which calls of another class, or early ones of this, have made. All
     // ranks run calls before which nobody is asked on the same, also where a call of ours has failed: then one that
-    // ours runs fails, and tells the others, and no rank learns when to ask again.
+    // ours runs fails, and tells the others, and no rank learns when to ask again. Only a rank that could not take part
+    // when the others last asked may run another, and waits there as one that has left a collective.
     let (mut early, mut way) = (None, Err(Reason::Early));
     if decision.is_long() {
         // Begun on all ranks alike, also where a call of ours has failed.
@@ -122,7 +123,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
                 log::log!(level, "{class} on {} ranks: {line}", record.size);
             }
         };
-        let slowest = |own| together([own, 0]).map(|[slowest, _]| slowest);
+        let slowest = |own| together([own, 0, 0]).map(|[slowest, ..]| slowest);
         learning.lesson(class, || decision.candidates()).next(slowest, tell)
     });
     ending.failure = match step {

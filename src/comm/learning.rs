@@ -248,7 +248,8 @@ mod tests {
                     let way = beginning.way();
                     if beginning.earning.next_call() {
                         // So dear that trials are far away.
-                        let dear = |[spent, _]: [u64; 2]| Ok(([spent, 1_000_000_000], Duration::from_secs(1)));
+                        let dear =
+                            |[spent, _, later]: [u64; 3]| Ok(([spent, 1_000_000_000, later], Duration::from_secs(1)));
                         assert_eq!(beginning.earning.is_earned(dear), Ok::<_, ()>(false));
                     }
                     (way, true)
@@ -278,9 +279,14 @@ mod tests {
     #[test]
     fn a_lesson_ends_what_calls_begin_with() {
         let mut learning = Learning::default();
-        let first = || Beginning { earning: Earning::new(None, false), ours: None };
-        assert!(learning.early(CLASS, first).is_some());
-        assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: None, .. })));
+        let earning = || Earning::new(None, false).believed_between(Some([1.0, 1e9]));
+        let first = || Beginning { earning: earning(), ours: Some(Algorithm::Ring) };
+        assert!(!learning.early(CLASS, first).expect("nothing is measured yet").earning.next_call());
+        learning.took(CLASS, 1_000_000);
+        let asked = &mut learning.early(CLASS, first).expect("nothing is measured yet").earning;
+        let dear = |[spent, _, later]: [u64; 3]| Ok(([spent, 1_000_000_000, later], Duration::from_secs(1)));
+        assert_eq!((asked.next_call(), asked.is_earned(dear)), (true, Ok::<_, ()>(false)));
+        assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: Some(Algorithm::Ring), .. })));
         learning.lesson(CLASS, || vec![Algorithm::Ring]);
         assert!(learning.early(CLASS, first).is_none());
         assert!(learning.unasked(CLASS).is_none(), "the first call of the lesson is measured");

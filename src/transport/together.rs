@@ -8,8 +8,11 @@ use crate::boundary::failure::Failure;
 use crate::real::Real;
 use std::ffi::c_int;
 
-/// Two times of a rank, nanoseconds.
-pub type Times = [u64; 2];
+/// Times of a rank, nanoseconds.
+pub type Times = [u64; TIMES];
+
+/// How many.
+const TIMES: usize = 3;
 
 /// Waits for all ranks, and tells the longest of their `own` times, each by itself. Collective over `private`, which
 /// must be no place of the pool. `call`: the number of this agreement.
@@ -18,18 +21,17 @@ pub type Times = [u64; 2];
 /// [`Failure::GivenUp`] if a rank has given up an earlier call and will not come; then no rank's time is known.
 pub fn longest(real: &Real, private: &Private, call: u32, own: Times, waiting: Waiting) -> Result<Times, Failure> {
     let (mpi, handles) = (&real.mpi, &real.handles);
-    let [first, second] = own.map(to_number);
     // Freed only where the operation is complete: the library may write to it until then.
-    let numbers = Box::into_raw(Box::new([first, second, 0, 0]));
+    let numbers = Box::into_raw(Box::new([own.map(to_number), [0; TIMES]]));
     let mut request = handles.request_null;
-    // SAFETY: valid handles, two integers each; all ranks are here, or have told that they will not come. The buffers
-    // live until the operation is complete.
+    // SAFETY: valid handles, so many integers each; all ranks are here, or have told that they will not come. The
+    // buffers live until the operation is complete.
     let mut code = unsafe {
-        let (input, output) = (numbers.cast::<c_int>(), numbers.cast::<c_int>().add(2));
+        let [input, output] = [0, 1].map(|which| numbers.cast::<[c_int; TIMES]>().add(which));
         (mpi.iallreduce)(
             input.cast(),
             output.cast(),
-            2,
+            const { TIMES as c_int },
             handles.int.into(),
             handles.min.into(),
             private.comm.into(),
@@ -54,11 +56,11 @@ pub fn longest(real: &Real, private: &Private, call: u32, own: Times, waiting: W
         return Err(Failure::Mpi(code));
     }
     // SAFETY: from `Box::into_raw` above, and the library is done with it.
-    let [.., first, second] = *unsafe { Box::from_raw(numbers) };
+    let [_, longest] = *unsafe { Box::from_raw(numbers) };
     // The operation goes on without a rank that has left it, and completes. The notice of that rank was sent before the
     // others could complete it, so that it is here in all likelihood; a rank that missed it would enter the library's
     // collective alone.
     private.notices.look(real);
     private.notices.check(private, call)?;
-    Ok([first, second].map(to_time))
+    Ok(longest.map(to_time))
 }

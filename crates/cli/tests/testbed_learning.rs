@@ -54,8 +54,8 @@ fn calls(report: &Value, collective: &str, is_meant: impl Fn(&Value) -> bool) ->
     meant.map(|row| row["calls"].as_u64().unwrap()).collect()
 }
 
-/// Where a fabric tells that ours are far faster, calls run on them after the first few: since the library's take what is
-/// predicted of them, or, where other processes make them longer, since these have earned trials.
+/// Where a fabric tells that ours are far faster, calls run on them after the first few: since the library's take what
+/// is predicted of them, or, where other processes make them longer, since these have earned trials.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_after_the_first_few_calls() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };

@@ -67,8 +67,12 @@ pub struct Earning {
     /// How often ranks have asked.
     asked: u32,
     spent: u64,
+    /// What the first call took on this rank, nanoseconds; 0 where it does not count.
+    first: u64,
     /// The shortest time that asking has taken on this rank, nanoseconds; 0 before the first.
     asking: u64,
+    /// What asking takes at least, as predicted, nanoseconds, for as long as nobody knows what it takes.
+    predicted_asking: u64,
     /// Nanoseconds that a call of the library must take on average for trials to be worth it, if they are worth it only
     /// where it is slow.
     worth_from: Option<f64>,
@@ -81,7 +85,22 @@ impl Earning {
     pub fn new(predicted: Option<f64>, shares_memory: bool) -> Self {
         let times = if shares_memory { OFF_IN_MEMORY } else { OFF };
         let next_asked = predicted.map_or(1, |predicted| ((EARNED as f64 / (predicted * times)) as u64).max(1));
-        Self { calls: 0, next_asked, asked: 0, spent: 0, asking: 0, worth_from: None, belief: None }
+        Self {
+            calls: 0,
+            next_asked,
+            asked: 0,
+            spent: 0,
+            first: 0,
+            asking: 0,
+            predicted_asking: 0,
+            worth_from: None,
+            belief: None,
+        }
+    }
+
+    /// The same where asking is predicted to take so many nanoseconds at least.
+    pub fn asked_in(self, predicted: Option<f64>) -> Self {
+        Self { predicted_asking: predicted.map_or(0, |nanoseconds| nanoseconds as u64), ..self }
     }
 
     /// The same where trials are worth it only if a call of the library takes so many nanoseconds on average. The first
@@ -133,6 +152,9 @@ impl Earning {
         }
         let calls = if self.is_sampled() && nanoseconds < 10 * SHORT { TIMED } else { 1 };
         self.spent = self.spent.saturating_add(nanoseconds.saturating_mul(calls));
+        if self.calls == 1 {
+            self.first = self.spent;
+        }
     }
 
     fn is_sampled(&self) -> bool {
@@ -144,9 +166,9 @@ impl Earning {
         u64::from(self.worth_from.is_some())
     }
 
-    /// What the calls and asking took on this rank, nanoseconds; of asking 0 where it is not known.
-    fn times(&self) -> [u64; 2] {
-        [self.spent, self.asking]
+    /// What the calls, asking, and the calls after the first took on this rank, nanoseconds; asking 0 if it is not known.
+    fn times(&self) -> [u64; 3] {
+        [self.spent, self.asking, self.spent - self.first]
     }
 
     /// Whether the calls before the one that begins have earned trials, which all ranks find out together. `ask`: hands
@@ -156,7 +178,7 @@ impl Earning {
     /// That of `ask`.
     pub fn is_earned<E>(
         &mut self,
-        mut ask: impl FnMut([u64; 2]) -> Result<([u64; 2], Duration), E>,
+        mut ask: impl FnMut([u64; 3]) -> Result<([u64; 3], Duration), E>,
     ) -> Result<bool, E> {
         loop {
             let (longest, asking) = ask(self.times())?;
@@ -169,20 +191,24 @@ impl Earning {
     }
 
     /// By the longest times of all ranks. `asking`: what it took to find these.
-    fn judge(&mut self, asking: Duration, [spent, longest_asking]: [u64; 2]) -> Verdict {
+    fn judge(&mut self, asking: Duration, [spent, longest_asking, later]: [u64; 3]) -> Verdict {
         let asking = (asking.as_nanos() as u64).max(1);
         self.asking = if self.asking == 0 { asking } else { self.asking.min(asking) };
         self.asked += 1;
         let uncounted = self.uncounted();
         let counted = (self.calls - 1).saturating_sub(uncounted).max(1);
         if let Some(belief) = &mut self.belief {
-            belief.judge(counted, spent);
+            belief.judge(counted, spent, later);
         }
         let calls = counted as f64;
         let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
-        let cost = in_calls(longest_asking.saturating_mul(AGREEMENTS));
-        let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
-        let wanted = in_calls(EARNED).max(if is_little_of_fifty { 0.0 } else { (cost + EXCESS) / SHARE });
+        let wanted_where = |asking: u64| {
+            let cost = in_calls(asking.saturating_mul(AGREEMENTS));
+            let is_little_of_fifty = cost <= 50.0 * SHARE_OF_FIFTY;
+            in_calls(EARNED).max(if is_little_of_fifty { 0.0 } else { (cost + EXCESS) / SHARE })
+        };
+        let known_asking = if longest_asking > 0 { longest_asking } else { self.predicted_asking };
+        let wanted = wanted_where(known_asking);
         if longest_asking > 0 && calls >= wanted {
             if self.worth_from.is_none_or(|least| spent as f64 >= least * calls) {
                 return Verdict::Enough;
@@ -190,7 +216,9 @@ impl Earning {
             self.next_asked = uncounted + (calls * ASKED_WHETHER_SLOW) as u64;
             return Verdict::Later;
         }
-        if spent >= EARNED && self.asked < ASKED_AT_ONCE {
+        // What asking takes is not known before the third time, and then from one that may have opened connections.
+        let hoped = if self.asked < ASKED_AT_ONCE - 1 { self.predicted_asking } else { longest_asking / 2 };
+        if self.asked < ASKED_AT_ONCE && calls >= wanted_where(hoped) {
             return Verdict::Again;
         }
         let [least, most] = ASKED_AGAIN;

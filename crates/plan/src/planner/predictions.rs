@@ -72,6 +72,12 @@ impl Planner {
         self.stock_times.answer((collective, bytes), time)
     }
 
+    /// Nanoseconds that it takes the ranks at least to ask each other, by the library's own Allreduce of two integers.
+    pub fn least_asking(&self) -> Option<f64> {
+        let [cheapest, _] = self.topology().message_range();
+        self.stock_time_where(Collective::Allreduce, 8, cheapest)
+    }
+
     /// [`Self::stock_time`] where a message costs `times` as much.
     pub(super) fn stock_time_where(&self, collective: Collective, bytes: u64, times: f64) -> Option<f64> {
         self.stock.as_ref()?.time(&self.usual, self.message().times(times), collective, bytes)

@@ -45,7 +45,7 @@ fn long_calls_earn_it_soon_and_short_ones_late() {
 /// Fifty processes on two processors, say.
 #[test]
 fn where_asking_is_dear_trials_wait() {
-    assert_eq!(until_earned(3_000_000, 1_000_000), (132, 8));
+    assert_eq!(until_earned(3_000_000, 1_000_000), (132, 7));
     assert_eq!(until_earned(15_000_000, 1_000_000), (1, 2));
 }
 
@@ -80,12 +80,12 @@ fn the_longest_times_decide() {
     let mut root = Earning::new(Some(1e6), false);
     root.next_call();
     assert!(root.next_call());
-    assert_eq!(root.times(), [0, 0]);
-    assert_eq!(root.judge(Duration::from_micros(3), [6_000_000, 0]), Verdict::Later);
+    assert_eq!(root.times(), [0, 0, 0]);
+    assert_eq!(root.judge(Duration::from_micros(3), [6_000_000, 0, 0]), Verdict::Later);
     // Two and a half times as many calls take 15 ms.
     assert!(!root.next_call() && root.next_call());
-    assert_eq!(root.times(), [0, 3_000]);
-    assert_eq!(root.judge(Duration::from_micros(3), [30_000_000, 40_000]), Verdict::Enough);
+    assert_eq!(root.times(), [0, 3_000, 0]);
+    assert_eq!(root.judge(Duration::from_micros(3), [30_000_000, 40_000, 24_000_000]), Verdict::Enough);
 }
 
 /// Who came first to the first call has waited there; it does not take that for what asking costs.
@@ -93,17 +93,23 @@ fn the_longest_times_decide() {
 fn late_ranks_do_not_make_asking_dear() {
     let mut early = Earning::new(None, false);
     assert!(!early.next_call() && early.next_call());
-    assert_eq!(early.judge(Duration::from_millis(900), [80_000_000, 0]), Verdict::Again);
-    assert_eq!(early.times(), [0, 900_000_000]);
-    assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 900_000_000]), Verdict::Again);
-    assert_eq!(early.times(), [0, 30_000]);
-    assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 40_000]), Verdict::Enough);
+    assert_eq!(early.judge(Duration::from_millis(900), [80_000_000, 0, 0]), Verdict::Again);
+    assert_eq!(early.times(), [0, 900_000_000, 0]);
+    assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 900_000_000, 0]), Verdict::Again);
+    assert_eq!(early.times(), [0, 30_000, 0]);
+    assert_eq!(early.judge(Duration::from_micros(30), [80_000_000, 40_000, 0]), Verdict::Enough);
     // Where it is dear indeed, they do not go on asking.
     let mut dear = Earning::new(None, false);
     assert!(!dear.next_call() && dear.next_call());
-    let asked = [0, 900_000_000, 900_000_000, 900_000_000];
-    let verdicts = asked.map(|asking| dear.judge(Duration::from_millis(900), [80_000_000, asking]));
-    assert_eq!(verdicts, [Verdict::Again, Verdict::Again, Verdict::Again, Verdict::Later]);
+    let verdicts =
+        [0, 900_000_000, 900_000_000].map(|asking| dear.judge(Duration::from_millis(900), [80_000_000, asking, 0]));
+    assert_eq!(verdicts, [Verdict::Again, Verdict::Again, Verdict::Later]);
+    // Where it was not quite cheap enough while connections were opened, once more.
+    let mut opening = Earning::new(None, false);
+    assert!(!opening.next_call() && opening.next_call());
+    let verdicts = [0, 90_000_000, 10_000_000, 2_000_000]
+        .map(|asking| opening.judge(Duration::from_millis(2), [80_000_000, asking, 0]));
+    assert_eq!(verdicts, [Verdict::Again, Verdict::Again, Verdict::Again, Verdict::Enough]);
 }
 
 #[test]
@@ -191,8 +197,8 @@ fn where_a_trial_is_worth_it_only_beside_a_slow_library_ranks_ask_whether_it_is(
     assert_eq!(until_earned(|call| if call % 20 == 0 { 240_000_000 } else { 38_000_000 }).0, None);
 }
 
-/// Of calls of the library of these nanoseconds, and later ones of ours of 3 ms, the number of those that run before ours
-/// is believed to be far faster: the library is predicted to take 5 ms, ours 3. Asking takes so many nanoseconds.
+/// Of calls of the library of these nanoseconds, the number of those that run before ours is believed to be far faster:
+/// the library is predicted to take 5 ms, ours 3. Asking takes so many nanoseconds.
 fn until_believed(library: &[u64], asking: u64) -> Option<usize> {
     let mut earning = Earning::new(Some(3e6), false).believed_between(Some([5e6, 10e6]));
     for (call, &nanoseconds) in library.iter().enumerate() {
@@ -248,4 +254,47 @@ fn calls_that_become_far_slower_earn_trials_soon() {
         ran(&mut earning, nanoseconds);
     }
     assert_eq!(earned, 7);
+}
+
+/// Between sites whose messages take milliseconds ranks ask once in fifty calls that are much shorter than twenty
+/// questions.
+#[test]
+fn where_asking_is_predicted_to_be_dear_ranks_do_not_ask_what_it_takes() {
+    let asked = |predicted| {
+        let mut earning = Earning::new(Some(4e6), false).asked_in(predicted);
+        let mut asked = Vec::new();
+        for call in 1..=100 {
+            if earning.next_call() {
+                asked.push(call);
+                let times = earning.times();
+                assert_eq!(earning.judge(Duration::from_millis(5), times), Verdict::Later);
+            }
+            ran(&mut earning, if call == 1 { 8_000_000 } else { 4_000_000 });
+        }
+        asked
+    };
+    assert_eq!(asked(Some(4e6)), [2, 65]);
+    assert_eq!(asked(None), [2, 3, 45]);
+}
+
+/// The rank that was the slowest in the first call, as the root that opened connections, is not the slowest later.
+#[test]
+fn belief_goes_by_what_later_calls_took_the_slowest_of_them() {
+    let ranks = [[14_000_000, 100_000], [4_000_000, 20_000_000]];
+    let mut all = ranks.map(|_| Earning::new(Some(3e6), false).believed_between(Some([5e6, 10e6])));
+    for call in 0..20 {
+        let are_asked = all.each_mut().map(Earning::next_call);
+        assert_eq!(are_asked[0], are_asked[1]);
+        if are_asked[0] {
+            let [one, other] = all.each_ref().map(Earning::times);
+            let longest = std::array::from_fn(|which| one[which].max(other[which]));
+            all.iter_mut().for_each(|earning| {
+                earning.judge(Duration::from_millis(5), longest);
+            });
+        }
+        for (earning, times) in all.iter_mut().zip(ranks) {
+            ran(earning, times[call.min(1)]);
+        }
+    }
+    assert_eq!(all.each_ref().map(Earning::is_believed), [false; 2]);
 }

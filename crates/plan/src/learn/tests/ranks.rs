@@ -6,11 +6,8 @@ const RANKS: usize = 4;
 const CALLS: u64 = 200;
 const SERIES: u64 = 3000;
 
-/// What the first calls run on.
-const EARLY: Step = Step { way: 0, measured: false };
-
 /// What ranks hand in when they agree, and the longest of these.
-type Times = [u64; 2];
+type Times = [u64; 3];
 
 /// Which of their agreements tell ranks the longest time of all; the others tell each rank its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,13 +24,22 @@ struct Rank {
     trials: Option<Trials>,
     /// What the measured call before took here.
     own: u64,
+    /// How many calls have run on what is believed to be far faster.
+    believed: u32,
 }
 
 impl Rank {
+    /// What one of the first calls runs on.
+    fn early(&mut self) -> Step {
+        let is_believed = self.earning.is_believed();
+        self.believed += u32::from(is_believed);
+        Step { way: usize::from(is_believed), measured: false }
+    }
+
     /// The next call, if no rank is asked before it.
     fn unasked(&mut self) -> Option<Step> {
         match &mut self.trials {
-            None => self.earning.next_unasked().then_some(EARLY),
+            None => self.earning.next_unasked().then(|| self.early()),
             Some(trials) => trials.next_unmeasured().map(|way| Step { way, measured: false }),
         }
     }
@@ -41,10 +47,10 @@ impl Rank {
     /// The next call, before which ranks may `ask` for the longest times of all, and learn how long that took here.
     fn asked<E>(&mut self, ways: usize, mut ask: impl FnMut(Times) -> Result<(Times, Duration), E>) -> Result<Step, E> {
         if self.trials.is_none() && !(self.earning.next_call() && self.earning.is_earned(&mut ask)?) {
-            return Ok(EARLY);
+            return Ok(self.early());
         }
         let trials = self.trials.get_or_insert_with(|| Trials::new(ways));
-        let slowest = |own| ask([own, 0]).map(|([slowest, _], _)| slowest);
+        let slowest = |own| ask([own, 0, 0]).map(|([slowest, ..], _)| slowest);
         trials.agreed_step(std::mem::take(&mut self.own), slowest).map(|(step, _)| step)
     }
 
@@ -126,7 +132,9 @@ impl Program {
     fn rank(&self) -> Rank {
         let is_long = Earning::is_earned_by(self.predicted);
         let trials = is_long.then(|| Trials::new(self.ways.len()));
-        Rank { earning: Earning::new(self.predicted, self.seed % 2 == 0), trials, own: 0 }
+        let believed = self.predicted.map(|predicted| [predicted, 4.0 * predicted]);
+        let earning = Earning::new(self.predicted, self.seed % 2 == 0).believed_between(believed);
+        Rank { earning, trials, own: 0, believed: 0 }
     }
 
     /// The next call on all ranks.
@@ -152,13 +160,14 @@ impl Program {
                 return alike(outcomes.into_iter().flatten());
             }
             let longest = |which: usize| handed_in.iter().map(|times| times[which]).max().unwrap();
-            let longest = [longest(0), longest(1)];
+            let longest = [0, 1, 2].map(longest);
             answers.iter_mut().zip(&handed_in).for_each(|(of, own)| of.push(if is_told { longest } else { *own }));
         }
     }
 
-    /// All calls: the ways that were settled on, or the first in which ranks decide differently.
-    fn play(&self, agreed: Agreed) -> Result<Vec<usize>, String> {
+    /// All calls: the ways that were settled on, and how many ran on what was believed before; or the first in which
+    /// ranks decide differently.
+    fn play(&self, agreed: Agreed) -> Result<(Vec<usize>, u32), String> {
         let mut ranks = vec![self.rank(); RANKS];
         let mut settled = Vec::new();
         for call in 0..CALLS {
@@ -167,7 +176,7 @@ impl Program {
             settled.extend(ranks[0].trials.as_ref().and_then(Trials::settled));
             settled.dedup();
         }
-        Ok(settled)
+        Ok((settled, ranks[0].believed))
     }
 }
 
@@ -181,13 +190,15 @@ fn alike<T: PartialEq + std::fmt::Debug>(of_ranks: impl Iterator<Item = T>) -> R
 /// In all series, in every call, from the first on.
 #[test]
 fn all_ranks_decide_alike() {
-    let (mut settled, mut changed) = (0, 0);
+    let (mut settled, mut changed, mut believed) = (0, 0, 0);
     for seed in 0..SERIES {
-        let ways = Program::new(seed).play(Agreed::All).unwrap_or_else(|what| panic!("series {seed}, {what}"));
+        let (ways, early) = Program::new(seed).play(Agreed::All).unwrap_or_else(|what| panic!("series {seed}, {what}"));
         settled += u32::from(!ways.is_empty());
         changed += u32::from(ways.len() > 1);
+        believed += u32::from(early > 0);
     }
     assert!(settled > 2000 && changed > 500, "{settled} of {SERIES} have settled, {changed} on another way later");
+    assert!(believed > 300, "in {believed} of {SERIES} calls began with what was believed");
 }
 
 /// The series tell: where either kind of time is not agreed on, ranks soon differ.
