@@ -71,7 +71,7 @@ fn is_earned<E>(
         let before = beginning.way();
         beginning.earning = earning;
         if let Some(ours) = beginning.way().filter(|_| before.is_none() && !is_earned && record.rank == 0) {
-            log::debug!("{class} on {} ranks: the MPI library takes what was predicted; now {ours}", record.size);
+            log::debug!("{class} on {} ranks: the MPI library takes what was predicted; {ours} is next", record.size);
         }
     }
     Ok(is_earned)

@@ -20,11 +20,17 @@ impl Belief {
         self.holds
     }
 
-    /// The first so many calls, all of the library, have taken so many nanoseconds on the slowest rank, and those after
-    /// the first so many on the slowest rank of these. The first may open connections: it counts where it is alone.
-    pub(super) fn judge(&mut self, calls: u64, spent: u64, later: u64) {
-        let mean = if calls < 2 { spent as f64 } else { later as f64 / (calls - 1) as f64 };
+    /// All calls so far have taken `spent` nanoseconds on the slowest rank, and those after the first, so many, `later`
+    /// on the slowest rank of these. The first may open connections: it counts where it is alone.
+    pub(super) fn judge(&mut self, spent: u64, after_first: u64, later: u64) {
+        let mean = if after_first == 0 { spent as f64 } else { later as f64 / after_first as f64 };
         let [least, most] = self.between;
         self.holds |= (least..=most).contains(&mean);
+    }
+
+    /// Whether ranks are to ask once more soon, which takes so many nanoseconds, since only the first call has spoken.
+    /// Of fifty calls as predicted that may be such a share.
+    pub(super) fn waits_for_another(&self, after_first: u64, asking: u64, share_of_fifty: f64) -> bool {
+        !self.holds && after_first == 0 && asking as f64 <= self.between[1] * 50.0 * share_of_fifty
     }
 }

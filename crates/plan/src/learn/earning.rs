@@ -18,7 +18,7 @@ const AGREEMENTS: u64 = 20;
 /// Of what calls have taken so far, these costs and [`EXCESS`] may be at most such a share, whenever the program ends;
 /// or these costs alone so much of a series of fifty.
 const SHARE: f64 = 0.07;
-const SHARE_OF_FIFTY: f64 = 1.0 / 30.0;
+const SHARE_OF_FIFTY: f64 = 1.0 / 22.0;
 
 /// Calls may take so many times as long as predicted: in memory, and over a network, whose rates are often unknown.
 const OFF_IN_MEMORY: f64 = 30.0;
@@ -197,8 +197,9 @@ impl Earning {
         self.asked += 1;
         let uncounted = self.uncounted();
         let counted = (self.calls - 1).saturating_sub(uncounted).max(1);
+        let after_first = self.calls.saturating_sub(2);
         if let Some(belief) = &mut self.belief {
-            belief.judge(counted, spent, later);
+            belief.judge(spent, after_first, later);
         }
         let calls = counted as f64;
         let in_calls = |nanoseconds: u64| nanoseconds as f64 * calls / spent.max(1) as f64;
@@ -224,6 +225,8 @@ impl Earning {
         let [least, most] = ASKED_AGAIN;
         let between = if longest_asking > 0 { in_calls(longest_asking) / SHARE_OF_ASKING } else { wanted };
         let cheap = calls + between.max(calls);
+        let waits = |belief: &Belief| belief.waits_for_another(after_first, known_asking, SHARE_OF_FIFTY);
+        let wanted = if self.belief.as_ref().is_some_and(waits) { calls } else { wanted };
         self.next_asked = uncounted + wanted.min(cheap).clamp(calls * least, calls * most).ceil() as u64;
         Verdict::Later
     }

@@ -148,7 +148,9 @@ fn a_series_of_fifty_loses_little_whatever_agreements_cost() {
         total / (50.0 * call)
     };
     for call in [1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7, 1e8, 1e9] {
-        for asking in [0.0003, 0.001, 0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4, 0.5].map(|part| part * call) {
+        for asking in
+            [0.0003, 0.001, 0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.11, 0.12, 0.2, 0.4, 0.5].map(|part| part * call)
+        {
             for times in [
                 &[1.0, 1.3, 1.35][..],
                 &[1.0, 1.2, 1.3],

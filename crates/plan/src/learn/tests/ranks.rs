@@ -32,7 +32,7 @@ impl Rank {
     /// What one of the first calls runs on.
     fn early(&mut self) -> Step {
         let is_believed = self.earning.is_believed();
-        self.believed += u32::from(is_believed);
+        self.believed += u32::from(is_believed && self.trials.is_none());
         Step { way: usize::from(is_believed), measured: false }
     }
 
@@ -46,8 +46,10 @@ impl Rank {
 
     /// The next call, before which ranks may `ask` for the longest times of all, and learn how long that took here.
     fn asked<E>(&mut self, ways: usize, mut ask: impl FnMut(Times) -> Result<(Times, Duration), E>) -> Result<Step, E> {
+        // Before ranks ask: the library runs the call before which they do on what was believed until then.
+        let early = self.early();
         if self.trials.is_none() && !(self.earning.next_call() && self.earning.is_earned(&mut ask)?) {
-            return Ok(self.early());
+            return Ok(early);
         }
         let trials = self.trials.get_or_insert_with(|| Trials::new(ways));
         let slowest = |own| ask([own, 0, 0]).map(|([slowest, ..], _)| slowest);
@@ -133,7 +135,8 @@ impl Program {
         let is_long = Earning::is_earned_by(self.predicted);
         let trials = is_long.then(|| Trials::new(self.ways.len()));
         let believed = self.predicted.map(|predicted| [predicted, 4.0 * predicted]);
-        let earning = Earning::new(self.predicted, self.seed % 2 == 0).believed_between(believed);
+        let asking = (self.seed % 3 == 0).then_some(self.asking * 1e3);
+        let earning = Earning::new(self.predicted, self.seed % 2 == 0).asked_in(asking).believed_between(believed);
         Rank { earning, trials, own: 0, believed: 0 }
     }
 
