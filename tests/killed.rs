@@ -72,8 +72,14 @@ fn end(job: Job, words: &[&str]) -> End {
     static JOBS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
     let mut shared = BTreeSet::new();
-    let mut next_look = Duration::ZERO;
+    let (mut next_look, mut looked) = (Duration::ZERO, Duration::ZERO);
     let outcome = job.arguments(words).set("FAULTS_MARK", &mark).run_watched(&mut |running| {
+        // The job is run once more after a known fault: what the one that was given up has left is not this one's.
+        if running.elapsed() < looked {
+            remove(&std::mem::take(&mut shared));
+            next_look = Duration::ZERO;
+        }
+        looked = running.elapsed();
         // A look reads the state of every process of the machine; ranks map their files long before one dies.
         if running.elapsed() >= next_look {
             note_shared(running, &mut shared);
@@ -91,10 +97,15 @@ fn end(job: Job, words: &[&str]) -> End {
     }
     let ours = ended.output();
     assert!(!ours.contains("panicked") && !ours.contains("internal error in"), "{ours}");
+    let left = remove(&shared);
+    End { code: ended.status.and_then(|status| status.code()), output: ours, left, shared }
+}
+
+/// Removes the files of these that are there, whoever left them: they are memory. How many there were.
+fn remove(shared: &BTreeSet<String>) -> usize {
     let left: Vec<&String> = shared.iter().filter(|path| Path::new(path).exists()).collect();
-    // Whoever left them: they are memory.
     left.iter().for_each(|path| std::fs::remove_file(path).expect("a file in /dev/shm"));
-    End { code: ended.status.and_then(|status| status.code()), output: ours, left: left.len(), shared }
+    left.len()
 }
 
 /// Whether a job in which a rank died ended as jobs of this library do.

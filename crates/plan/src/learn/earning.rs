@@ -166,7 +166,7 @@ impl Earning {
         u64::from(self.worth_from.is_some())
     }
 
-    /// What the calls, asking, and the calls after the first took on this rank, nanoseconds; asking 0 if it is not known.
+    /// What the calls, asking, and the calls after the first took on this rank, nanoseconds; asking 0 if nobody knows.
     fn times(&self) -> [u64; 3] {
         [self.spent, self.asking, self.spent - self.first]
     }

@@ -72,8 +72,8 @@ impl Planner {
         self.stock_times.answer((collective, bytes), time)
     }
 
-    /// Nanoseconds that it takes the ranks at least to ask each other, by the library's own Allreduce of three integers:
-    /// by the latencies of links alone, as if messages cost nothing.
+    /// Nanoseconds that the library's own Allreduce of three integers takes at least, by which ranks ask each other: by
+    /// the latencies of links alone, as if messages cost nothing.
     pub fn least_asking(&self) -> Option<f64> {
         self.stock_time_where(Collective::Allreduce, 12, 0.0)
     }
