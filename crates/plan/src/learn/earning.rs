@@ -34,12 +34,12 @@ const TIMED: u64 = 8;
 /// fifty calls that are as short as asking they ask before one.
 const ASKED_AGAIN: [f64; 2] = [1.5, 64.0];
 
+/// The same where the library was not slow enough for a trial to be worth it.
+const ASKED_WHETHER_SLOW: f64 = 4.0;
+
 /// They ask sooner, but not before twice as many calls, where asking takes at most such a share of what the calls
 /// between take: these may become far slower.
 const SHARE_OF_ASKING: f64 = 0.02;
-
-/// The same where the library was not slow enough for a trial to be worth it.
-const ASKED_WHETHER_SLOW: f64 = 4.0;
 
 /// Where calls have taken long enough the first time, ranks ask so often before one call: who came first has waited for
 /// the others, and the second time may open connections, so that the third tells what asking takes, and the fourth the
