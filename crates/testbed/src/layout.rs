@@ -27,6 +27,9 @@ pub const MAX_NODES: usize = 1000;
 pub const MAX_ADAPTERS: u32 = 64;
 /// Queue of a port in packets, where the fabric gives none.
 pub const DEFAULT_QUEUE: u32 = 128;
+/// Packets that a host holds for a link of its own, as Linux does unless told otherwise. A host does not drop what its
+/// own processes send, however short the queues of switches are.
+pub const OWN_QUEUE: u32 = 1000;
 /// The network of the ranks' traffic.
 pub const DATA_NETWORK: &str = "10.1.0.0/16";
 /// The network of the launcher's traffic.
@@ -76,7 +79,7 @@ pub struct Port {
     pub neighbour: NodeId,
     /// Rate of this direction over all its cables.
     pub bits_per_second: u64,
-    /// Queue length in packets.
+    /// Queue length in packets: that of the fabric's file for a switch, at least [`OWN_QUEUE`] for a host.
     pub queue: u32,
     /// How much later than they leave packets arrive, if a delay line is to see to that.
     pub delay: Option<Duration>,
@@ -237,7 +240,7 @@ impl Node {
                 link,
                 neighbour: fabric.end(link),
                 bits_per_second: bits.round() as u64,
-                queue: fabric.queue_packets().unwrap_or(DEFAULT_QUEUE),
+                queue: host.map_or(0, |_| OWN_QUEUE).max(fabric.queue_packets().unwrap_or(DEFAULT_QUEUE)),
                 delay: Some(Duration::from_secs_f64(fabric.latency_us(link) * 1e-6))
                     .filter(|delay| *delay >= LEAST_LATENCY),
             })

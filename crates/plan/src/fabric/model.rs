@@ -207,7 +207,7 @@ impl Fabric {
         self.links_of(host).iter().map(|&l| self.mbit(l)).sum()
     }
 
-    /// Length of every port's queue in packets, for an emulation; `None`: not given.
+    /// Length of the queue of every port of a switch in packets; `None`: not given.
     pub fn queue_packets(&self) -> Option<u32> {
         self.queue_packets
     }
