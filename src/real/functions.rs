@@ -83,8 +83,6 @@ macro_rules! table {
                 *const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle, *mut MPI_Request,
             );
             test: PMPI_Test (*mut MPI_Request, *mut c_int, *mut MPI_Status);
-            #[cfg(mpi_family = "mpich")]
-            wait: PMPI_Wait (*mut MPI_Request, *mut MPI_Status);
             testsome: PMPI_Testsome (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
             waitsome: PMPI_Waitsome (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
             get_count: PMPI_Get_count (*const MPI_Status, MPI_Datatype, *mut c_int);

@@ -3,7 +3,7 @@
 //! ```text
 //!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
 //!        │  └──────► tags  └──► notice ─────┘            what ranks say about calls
-//!        └─► wait ◄─ together                            where ranks measure a call
+//!        └─► wait ◄─ together ──► minimum ◄┘             where ranks measure a call
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.
@@ -16,6 +16,7 @@ pub mod agreement;
 mod completion;
 mod giving_up;
 mod line;
+mod minimum;
 pub mod mpi_transport;
 pub mod notice;
 pub mod places;

@@ -1,0 +1,54 @@
+//! The minimum of each of some numbers over all ranks, by a non-blocking Allreduce of the library.
+
+use crate::real::Real;
+use mpi::ffi::MPI_Comm;
+use std::ffi::c_int;
+
+/// Finds it; collective over `comm`. `meanwhile` is called after each look at the operation that does not find it
+/// complete, with how many looks there were. The inner error is the code with which the library fails.
+///
+/// # Errors
+/// That of `meanwhile`, which gives the operation up.
+pub fn minimum<const N: usize, E>(
+    real: &Real,
+    comm: MPI_Comm,
+    own: [c_int; N],
+    mut meanwhile: impl FnMut(u32) -> Result<(), E>,
+) -> Result<Result<[c_int; N], c_int>, E> {
+    let (mpi, handles) = (&real.mpi, &real.handles);
+    // Freed only where the operation is complete: the library may write to it until then.
+    let numbers = Box::into_raw(Box::new([own, [0; N]]));
+    let mut request = handles.request_null;
+    // SAFETY: valid handles, `N` integers each, which live until the operation is complete; all ranks are here, or the
+    // caller looks for those that are not.
+    let mut code = unsafe {
+        let [input, output] = [0, 1].map(|which| numbers.cast::<[c_int; N]>().add(which));
+        (mpi.iallreduce)(
+            input.cast(),
+            output.cast(),
+            const { N as c_int },
+            handles.int.into(),
+            handles.min.into(),
+            comm.into(),
+            &raw mut request,
+        )
+    };
+    let (mut done, mut looks) = (0, 0u32);
+    while code == 0 && done == 0 {
+        // SAFETY: the request of that operation; MPI_Status is plain data.
+        code = unsafe {
+            let mut status = std::mem::zeroed();
+            (mpi.test)(&raw mut request, &raw mut done, &raw mut status)
+        };
+        if code == 0 && done == 0 {
+            looks = looks.saturating_add(1);
+            meanwhile(looks)?;
+        }
+    }
+    if code != 0 {
+        return Ok(Err(code));
+    }
+    // SAFETY: from `Box::into_raw` above, and the library is done with it.
+    let [_, minimum] = *unsafe { Box::from_raw(numbers) };
+    Ok(Ok(minimum))
+}
