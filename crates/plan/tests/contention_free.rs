@@ -53,11 +53,37 @@ const SHIPPED: [(&str, &str, usize, f64); 10] = [
     ("fattree", "by slot", 16, 1.0),
 ];
 
+/// Where every node sends and receives at the same time, every rank does: what a rank must have received before it may
+/// send on, if it is to stay close to the others, is what it has sent itself.
+#[test]
+fn ranks_of_a_node_send_while_they_receive() {
+    let fabric = network::load("star16");
+    for (hosts, ppn) in [(4, 8), (16, 3), (5, 2)] {
+        for pace in [STRICT, Pace::Free { abreast: 3 }, Pace::Steps { in_flight: 2 }] {
+            let schedule = on_network(&fabric, &network::place(&fabric, "by slot", hosts * ppn, ppn), pace);
+            for plan in &schedule.plans {
+                let (mut sent, mut received) = (0u32, 0);
+                for hop in plan.hops.iter().filter(|hop| hop.round.stage == 0) {
+                    match hop.action {
+                        Action::Send => {
+                            assert_eq!(sent, received, "{hosts} x {ppn}, {pace:?}, rank {}", plan.rank);
+                            sent += 1;
+                        }
+                        Action::Recv => received += 1,
+                        _ => {}
+                    }
+                }
+                assert_eq!((sent, received), ((hosts * ppn - ppn) as u32, sent));
+            }
+        }
+    }
+}
+
 #[test]
 fn with_strict_tokens_no_link_carries_more_than_it_can_and_the_end_is_near_the_bound() {
     for (name, how, hosts, near) in SHIPPED {
         let fabric = network::load(name);
-        for ppn in [1, 2] {
+        for ppn in [1, 2, 4] {
             let placement = network::place(&fabric, how, hosts * ppn, ppn);
             let schedule = on_network(&fabric, &placement, STRICT);
             let run = ideal::run(&fabric, &placement, &schedule, BYTES);

@@ -64,6 +64,23 @@ fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
     assert_eq!(unconfirmed, 2 + 3 + 2);
 }
 
+/// With tokens the ranks of one node at a time send to a host. What all of them have under way fits the queue before it.
+#[test]
+fn what_a_node_has_under_way_with_tokens_fits_the_queue() {
+    for name in ["tree8-shallow", "star16-shallow"] {
+        let fabric = network::load(name);
+        for per_host in [1, 2, 4, 8] {
+            let placement = Placement::by_slot(&fabric, 8 * per_host, per_host).expect("the ranks fit");
+            let planner = network::planner(&fabric, &placement);
+            let pacing = planner.exchange_pacing(Algorithm::ContentionFree, 64 << 10).expect("an exchange");
+            let unconfirmed = pacing.flow.expect("bounds").unconfirmed;
+            let segments = (unconfirmed / pacing.segment).max(1);
+            let packets = per_host as u64 * segments * (pacing.segment + 80).div_ceil(1448);
+            assert!(packets <= 16, "{name}, {per_host} ranks: {packets} packets");
+        }
+    }
+}
+
 /// Short blocks go around the ring where the queues hold one of every rank that can meet at a link, and a packet more
 /// each, although the segments of long ones need tokens: 16 packets of 1448 bytes, four ranks to the other leaf, or
 /// eight.

@@ -12,10 +12,9 @@
 use super::{Algorithm, Candidacy, Senders, Spec, spec::pairs};
 use crate::collective::Collective;
 use crate::cost::{Meeting, Waits};
-use crate::pattern::{ABREAST, Exchange, Pace, Task, Token};
+use crate::pattern::{ABREAST, Exchange, Pace, Task, Token, Wait};
 use crate::schedule::{Action, Hop, Parts, Rank, RankPlan, Round, Space};
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 
 /// The row of the table.
 pub const SPEC: Spec = Spec {
@@ -66,39 +65,15 @@ pub fn contention_free(exchange: &Exchange, rank: Rank) -> RankPlan {
         slot,
         hops: Vec::new(),
         of_step: HashMap::new(),
+        waits: HashMap::new(),
         sends: Vec::new(),
         receives: Vec::new(),
         inside: Vec::new(),
     };
     let own = Action::Copy { from: block(Space::Input, rank) };
     plan.push(own, rank, Round { stage: STEP, step: 0 }, (0, 0), Vec::new());
-    let steps = exchange.places();
-    let inside = exchange.size(node) as u64 - 1;
-    let mut exchanged = 0;
-    exchange.each(node, |step, waits| {
-        // Evenly over the sequence, at the same place for all ranks of the node.
-        while exchanged < inside
-            && u128::from(exchanged) * u128::from(steps) <= u128::from(step.place) * u128::from(inside)
-        {
-            exchanged += 1;
-            plan.inside(exchanged as u32);
-        }
-        let mut after = Vec::new();
-        for wait in waits {
-            match wait.token {
-                Some(token) => plan.token(token, wait.on, step.from, &mut after),
-                None if step.from == node => after.extend(plan.known(wait.on)),
-                None => {}
-            }
-        }
-        if step.from == node {
-            plan.send(step, after);
-        } else if step.to == node {
-            plan.receive(step);
-        }
-    });
-    for step in exchanged + 1..=inside {
-        plan.inside(step as u32);
+    for (round, event) in plan.events() {
+        plan.add(round, event);
     }
     RankPlan::new(rank, exchange.node_ranks.ranks(), plan.hops)
 }
@@ -112,6 +87,30 @@ fn before<T: Copy>(so_far: &[T], ahead: u32) -> Option<T> {
     so_far.len().checked_sub(ahead.max(1) as usize).map(|at| so_far[at])
 }
 
+/// Something that a rank does. Those of one round come in this order.
+#[derive(Clone, Copy)]
+enum Event {
+    /// The exchange with this one inside the node.
+    Inside(u32),
+    /// Something that a step waits for.
+    Wait(Task, Wait),
+    /// A send of a step to that rank.
+    Send(Task, Rank),
+    /// A receive of a step from that rank.
+    Receive(Task, Rank),
+}
+
+impl Event {
+    /// Its place among those of a round. A send must not wait for the receive that goes with it.
+    fn order(self) -> u32 {
+        match self {
+            Self::Inside(_) | Self::Wait(..) => 0,
+            Self::Send(..) => 1,
+            Self::Receive(..) => 2,
+        }
+    }
+}
+
 /// A plan that is being written.
 struct Plan<'e> {
     exchange: &'e Exchange,
@@ -119,7 +118,9 @@ struct Plan<'e> {
     slot: u32,
     hops: Vec<Hop>,
     /// Hops that are complete when this rank is done with the step at a place: its last send, or all its receives.
-    of_step: HashMap<u32, RangeInclusive<u32>>,
+    of_step: HashMap<u32, Vec<u32>>,
+    /// Hops that the first send of the step at a place waits for.
+    waits: HashMap<u32, Vec<u32>>,
     /// Sends to other nodes so far.
     sends: Vec<u32>,
     /// Receives from other nodes so far.
@@ -129,6 +130,52 @@ struct Plan<'e> {
 }
 
 impl Plan<'_> {
+    /// All that this rank does, round by round: tasks that take place at the same time go on side by side, so that a
+    /// rank that stays close to what it receives sends meanwhile.
+    fn events(&self) -> Vec<(u32, Event)> {
+        let (exchange, node, slot) = (self.exchange, self.node, self.slot);
+        let steps = u128::from(exchange.places());
+        let inside = exchange.size(node) - 1;
+        let (mut exchanged, mut last) = (0, 0);
+        let mut events = Vec::new();
+        exchange.each(node, |step, waits| {
+            // Evenly over the sequence, at the same place for all ranks of the node.
+            while exchanged < inside && u128::from(exchanged) * steps <= u128::from(step.place) * u128::from(inside) {
+                exchanged += 1;
+                events.push((step.round, Event::Inside(exchanged)));
+            }
+            events.extend(waits.iter().map(|&wait| (step.round, Event::Wait(step, wait))));
+            let [from, to] = [step.from, step.to].map(|of| exchange.node_ranks.on(of));
+            if step.from == node {
+                // To rank l, l + 1, … of the other node, counted around.
+                let count = to.len() as u32;
+                let first = step.round + slot / count * count;
+                events.extend((0..count).map(|k| (first + k, Event::Send(step, to[((slot + k) % count) as usize]))));
+            } else if step.to == node {
+                // In the order in which they are sent.
+                let own = to.len() as u32;
+                for round in 0..(from.len() as u32).next_multiple_of(own) {
+                    let sender = round / own * own + (slot + own - round % own) % own;
+                    let peer = from.get(sender as usize);
+                    events.extend(peer.map(|&peer| (step.round + round, Event::Receive(step, peer))));
+                }
+            }
+            last = step.round;
+        });
+        events.extend((exchanged + 1..=inside).map(|step| (last, Event::Inside(step))));
+        events.sort_by_key(|&(round, event)| (round, event.order()));
+        events
+    }
+
+    fn add(&mut self, round: u32, event: Event) {
+        match event {
+            Event::Inside(step) => self.inside(step),
+            Event::Wait(step, wait) => self.wait(step, wait),
+            Event::Send(step, peer) => self.send(step, round, peer),
+            Event::Receive(step, peer) => self.receive(step, round, peer),
+        }
+    }
+
     fn push(&mut self, action: Action, peer: Rank, round: Round, (tag, turn): (u32, u32), after: Vec<u32>) -> u32 {
         let parts = match (action, round.stage) {
             (_, TOKEN) => Parts::token(),
@@ -139,72 +186,67 @@ impl Plan<'_> {
         self.hops.len() as u32 - 1
     }
 
-    /// The hops of this rank for the step at a place.
-    fn known(&self, place: u32) -> RangeInclusive<u32> {
-        #[allow(clippy::reversed_empty_ranges)] // no hop: this rank has no part in it
-        self.of_step.get(&place).cloned().unwrap_or(1..=0)
+    /// The hops of this rank for the step at a place; none if it has no part in it.
+    fn known(&self, place: u32) -> Vec<u32> {
+        self.of_step.get(&place).cloned().unwrap_or_default()
     }
 
-    /// The token of the receiver of the step at place `on` to node `to`: rank i of the one, i mod its size, to rank i
-    /// of the other.
-    fn token(&mut self, token: Token, on: u32, to: u32, after: &mut Vec<u32>) {
-        if self.node != token.from && self.node != to {
+    /// What `step` waits for: a step in which this rank took part, or a token.
+    fn wait(&mut self, step: Task, wait: Wait) {
+        match wait.token {
+            Some(token) => self.token(token, wait.on, step),
+            None if step.from == self.node => {
+                let known = self.known(wait.on);
+                self.waits.entry(step.place).or_default().extend(known);
+            }
+            None => {}
+        }
+    }
+
+    /// The token of the receiver of the step at place `on` to the sender of `step`: rank i of the one, i mod its size,
+    /// to rank i of the other.
+    fn token(&mut self, token: Token, on: u32, step: Task) {
+        if self.node != token.from && self.node != step.from {
             return;
         }
-        let [senders, receivers] = [token.from, to].map(|node| self.exchange.node_ranks.on(node));
+        let [senders, receivers] = [token.from, step.from].map(|node| self.exchange.node_ranks.on(node));
         let count = senders.len().max(receivers.len());
         let own = if self.node == token.from { senders.len() } else { receivers.len() };
         for i in (self.slot as usize..count).step_by(own) {
             let round = Round { stage: TOKEN, step: token.round + i as u32 };
             if self.node == token.from {
-                let received = self.known(on).collect();
+                let received = self.known(on);
                 self.push(Action::Send, receivers[i % receivers.len()], round, (token.tag, 0), received);
             } else {
                 let hop = self.push(Action::Recv, senders[i % senders.len()], round, (token.tag, 0), Vec::new());
-                after.push(hop);
+                self.waits.entry(step.place).or_default().push(hop);
             }
         }
     }
 
-    /// The sends of a step: to rank l, l + 1, … of the other node, counted around.
-    fn send(&mut self, step: Task, mut after: Vec<u32>) {
-        let peers = self.exchange.node_ranks.on(step.to);
-        let count = peers.len() as u32;
-        let first = self.slot / count * count;
-        let mut hop = 0;
-        for k in 0..count {
-            if let Pace::Steps { in_flight } = self.exchange.pace {
-                after =
-                    [&self.sends, &self.receives].into_iter().filter_map(|so_far| before(so_far, in_flight)).collect();
+    /// A send of a step: with tokens the first waits for these, each other one for the one before.
+    fn send(&mut self, step: Task, round: u32, peer: Rank) {
+        let before_it = self.of_step.remove(&step.place);
+        let waits = self.waits.remove(&step.place).unwrap_or_default();
+        let (abreast, after) = match self.exchange.pace {
+            Pace::Tokens { .. } => (1, before_it.unwrap_or(waits)),
+            Pace::Steps { in_flight } => {
+                (1, [&self.sends, &self.receives].into_iter().filter_map(|so_far| before(so_far, in_flight)).collect())
             }
-            let peer = peers[((self.slot + k) % count) as usize];
-            let round = Round { stage: STEP, step: step.round + first + k };
-            let abreast = if let Pace::Free { abreast } = self.exchange.pace { abreast.max(1) } else { 1 };
-            let turn = 1 + self.sends.len() as u32 / abreast;
-            hop = self.push(Action::Send, peer, round, (0, turn), std::mem::take(&mut after));
-            self.sends.push(hop);
-            if !matches!(self.exchange.pace, Pace::Free { .. }) {
-                after.push(hop);
-            }
-        }
-        self.of_step.insert(step.place, hop..=hop);
+            Pace::Free { abreast } => (abreast.max(1), waits),
+        };
+        let turn = 1 + self.sends.len() as u32 / abreast;
+        let hop = self.push(Action::Send, peer, Round { stage: STEP, step: round }, (0, turn), after);
+        self.sends.push(hop);
+        self.of_step.insert(step.place, vec![hop]);
     }
 
-    /// The receives of a step, in the order in which they are sent.
-    fn receive(&mut self, step: Task) {
-        let peers = self.exchange.node_ranks.on(step.from);
-        let (own, count) = (self.exchange.size(self.node), peers.len() as u32);
-        let first_hop = self.hops.len() as u32;
-        for round in 0..count.next_multiple_of(own) {
-            let (first, k) = (round / own * own, round % own);
-            let sender = first + (self.slot + own - k) % own;
-            if let Some(&peer) = peers.get(sender as usize) {
-                let round = Round { stage: STEP, step: step.round + round };
-                let hop = self.push(Action::Recv, peer, round, (0, 1 + step.place), Vec::new());
-                self.receives.push(hop);
-            }
-        }
-        self.of_step.insert(step.place, first_hop..=self.hops.len() as u32 - 1);
+    /// A receive of a step.
+    fn receive(&mut self, step: Task, round: u32, peer: Rank) {
+        let round = Round { stage: STEP, step: round };
+        let hop = self.push(Action::Recv, peer, round, (0, 1 + step.place), Vec::new());
+        self.receives.push(hop);
+        self.of_step.entry(step.place).or_default().push(hop);
     }
 
     /// Exchange `step` inside the node: to the rank so many slots on, from the one as many before.

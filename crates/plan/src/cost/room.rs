@@ -24,6 +24,9 @@ pub const LOSSLESS: u64 = 4 << 20;
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
+/// The same at least where the ranks of one node at a time send over a link, many of them.
+const SMALLEST_OF_A_NODE: u64 = 2 << 10;
+
 /// Bytes per segment at most where nothing is dropped: blocks of so many are one message, if the transport carries it.
 const LONGEST_SEGMENT: u64 = 64 << 20;
 
@@ -189,12 +192,17 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
 /// are sent alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
 /// `near`: see [`is_near`].
 pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, abreast: u64) -> Pacing {
-    // One segment is confirmed by its receiver while the other keeps the link busy. Whoever has a link to itself relies
-    // on congestion control, which a single stream has no trouble with.
     let is_lossless = room >= LOSSLESS;
-    let most = if is_lossless { LONGEST_SEGMENT } else { SEGMENT };
-    let share = if is_lossless || meeting == Meeting::OneNode { most } else { room / 2 };
-    let segment = (share / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most);
+    let segment = if is_lossless {
+        LONGEST_SEGMENT
+    } else if meeting == Meeting::OneNode {
+        // Each rank has one under way. The node's own link keeps them from overflowing a queue all at once, but not the
+        // acknowledgements of what other nodes are sent meanwhile, which take turns with them there.
+        (1 << room.max(1).ilog2()).clamp(SMALLEST_OF_A_NODE, SEGMENT)
+    } else {
+        // One is confirmed by its receiver while the other keeps the link busy.
+        (room / 2 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
+    };
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
     // far links they would wait for one another instead. A block that is shorter than ranks may be apart needs no
     // confirmation; of a longer one all segments are confirmed, and its end if that is long enough.

@@ -23,7 +23,7 @@ mod virtual_ranks;
 
 pub use along::{Along, LineStep, Pairs};
 pub use exchange::{ABREAST, Exchange, ExchangeOptions, Pace};
-pub(crate) use exchange::{Step as Task, Token};
+pub(crate) use exchange::{Step as Task, Token, Wait};
 pub use halves::{half, half_stages};
 pub use lanes::{Lane, lanes};
 pub use leaders::{STAGES as LEADER_STAGES, through_leaders};
