@@ -153,7 +153,9 @@ impl Decision {
         let segment = prediction.map_or(SEGMENT.min(most), |prediction| prediction.segment);
         let segment = limits.segment.unwrap_or(segment).max(unit_bytes);
         let fewest = SMALLEST_WINDOW.min(MOST_WINDOW_BYTES / segment).max(2);
-        let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW);
+        let held = prediction.and_then(|prediction| planner.share_of_queue(prediction.streams));
+        let held = held.map_or(LARGEST_WINDOW, |bytes| (bytes / segment).max(2));
+        let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW).min(held);
         let window = limits.window.unwrap_or_else(|| prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
         Pacing { segment: segment / unit_bytes, window, flow: None }
     }

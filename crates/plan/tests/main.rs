@@ -31,6 +31,7 @@ mod halves;
 mod halving_doubling;
 mod head_of_line;
 mod level_choice;
+mod meeting_streams;
 mod mesh_orders;
 mod mirrored;
 mod numa_nodes;

@@ -2,7 +2,7 @@
 
 mod rails;
 
-use crate::cost::{self, LOSSLESS, Meeting, Place};
+use crate::cost::{self, LOSSLESS, Meeting, Place, SharedQueue};
 use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, Steps, VirtualRanks};
 use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
 use std::sync::{Arc, OnceLock};
@@ -44,6 +44,7 @@ pub struct Context {
     around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     near: OnceLock<bool>,
+    shared_queue: OnceLock<Option<SharedQueue>>,
     ring_excess: OnceLock<f64>,
     exchange: OnceLock<Exchange>,
 }
@@ -63,6 +64,7 @@ impl Context {
             around: OnceLock::new(),
             room: Default::default(),
             near: OnceLock::new(),
+            shared_queue: OnceLock::new(),
             ring_excess: OnceLock::new(),
             exchange: OnceLock::new(),
         }
@@ -185,6 +187,13 @@ impl Context {
             false => cost::room(&self.topology, self.grouped(), meeting),
         };
         *self.room[meeting as usize].get_or_init(room)
+    }
+
+    /// Bytes that each of so many pipelined streams may have under way where they meet in a queue; `None`: as many as it
+    /// likes.
+    pub fn share_of_queue(&self, streams: u32) -> Option<u64> {
+        let queue = || if self.options.lossless { None } else { SharedQueue::of(&self.topology) };
+        self.shared_queue.get_or_init(queue).and_then(|queue| queue.share(streams))
     }
 
     /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.

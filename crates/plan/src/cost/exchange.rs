@@ -79,6 +79,6 @@ impl Demand {
         };
         let way = Way { latency: most(|round| round.latency), forward: most(|round| round.forward), ..Way::default() };
         let shape = Shape::Blocks { messages: sum(|round| round.times * round.messages), waits, way };
-        Self { per_byte, vectors: sum(|round| round.times * round.sent), shape }
+        Self { per_byte, vectors: sum(|round| round.times * round.sent), streams: 1, shape }
     }
 }

@@ -56,7 +56,7 @@ impl Demand {
         let steps: Vec<Step> = loaded.iter().map(Loaded::step).collect();
         let vectors = f64::from(lanes) * steps.iter().map(|step| step.times * step.share).sum::<f64>();
         let shape = Shape::Stepwise(Steps { steps, lanes: f64::from(lanes), cut: rails.cut(), overlap });
-        Some(Self { per_byte: total.into_iter().fold(0.0, f64::max), vectors, shape })
+        Some(Self { per_byte: total.into_iter().fold(0.0, f64::max), vectors, streams: 1, shape })
     }
 }
 

@@ -26,7 +26,8 @@ pub use exchange::{MOST_RANKS, Rounds};
 pub use halving::fastest;
 pub use least::least_time;
 pub use room::{
-    LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing, overflowing_at_root, room,
+    LOSSLESS, Meeting, SharedQueue, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing,
+    overflowing_at_root, room,
 };
 pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 pub use steps::ring_excess;
@@ -98,6 +99,8 @@ pub struct Prediction {
     pub time: f64,
     /// The same where messages, beside bytes, are as cheap as they may be, and as dear.
     pub ends: [f64; 2],
+    /// Streams that meet in a queue ([`Demand::streams`]).
+    pub streams: u32,
 }
 
 impl Prediction {
@@ -131,7 +134,8 @@ pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64
         let sent = bytes * (1.0 + HEADER / (segment as f64).min(bytes.max(1.0)));
         let time = |times: f64| demand.time(message.times(times), sent, segment as f64 + HEADER);
         let at_one = time(1.0);
-        Prediction { segment, time: at_one, ends: ends.map(|end| if end == 1.0 { at_one } else { time(end) }) }
+        let ends = ends.map(|end| if end == 1.0 { at_one } else { time(end) });
+        Prediction { segment, time: at_one, ends, streams: demand.streams }
     };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {

@@ -6,7 +6,7 @@
 //! A sender that loses the last packets of a message notices after a timeout of 200 ms, more than the whole exchange
 //! takes. What fits the queues cannot be lost, whatever TCP's congestion control thinks it may send.
 
-use super::HEADER;
+use super::{HEADER, Message};
 use crate::fabric::{DirectedLink, Fabric};
 use crate::schedule::{Flow, Pacing};
 use crate::topology::{Hierarchy, Topology, Wires};
@@ -80,6 +80,35 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
     };
     (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+}
+
+/// A queue in which streams of pipelines meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedQueue {
+    /// Bytes of data that it holds.
+    bytes: u64,
+    /// What the fastest link carries while a message goes there and back, twice: that much may be under way however
+    /// short queues are.
+    carried: u64,
+}
+
+impl SharedQueue {
+    /// The one before every link of the network; `None` where queues are not known, or a link is a far one.
+    pub fn of(topology: &Topology) -> Option<Self> {
+        let fabric = topology.network()?.fabric();
+        let bytes = u64::from(fabric.queue_packets()?) * PACKET;
+        let rates = (0..fabric.directed_link_count() as u32).map(|link| fabric.mbit(DirectedLink(link)));
+        let bytes_per_nanosecond = rates.fold(0.0, f64::max) / 8e3;
+        let carried = (4.0 * Message::of(topology).latency * bytes_per_nanosecond) as u64;
+        is_near(topology).then_some(Self { bytes, carried })
+    }
+
+    /// Bytes that each of so many streams may have under way; `None`: as many as it likes, where one is alone, with
+    /// which congestion control has no trouble. Of what s streams bring at once the link takes one of s parts
+    /// meanwhile, and the others wait.
+    pub fn share(self, streams: u32) -> Option<u64> {
+        (streams > 1).then(|| (self.bytes / u64::from(streams - 1)).max(self.carried))
+    }
 }
 
 /// Bytes of a block from which on an Alltoall in which every rank sends to all others at once has more packets than the
