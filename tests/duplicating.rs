@@ -20,8 +20,8 @@ fn duplicates_in_the_making() {
     }
 }
 
-/// Ranks ask each other before the second call or a later one whether trials are worth it, on the program's communicator
-/// while there is none of ours.
+/// Ranks ask each other before the second call on a communicator or a later one whether trials are worth it, the first
+/// time on the program's, since there is none of ours yet.
 #[test]
 fn ranks_ask_beside_a_duplicate_in_the_making() {
     for (mpi, ranks) in MPIS {

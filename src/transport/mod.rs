@@ -3,7 +3,7 @@
 //! ```text
 //!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
 //!        │  └──────► tags  └──► notice ─────┘            what ranks say about calls
-//!        └─► wait ◄─ together ──► minimum ◄┘             where ranks measure a call
+//!        └─► wait ◄─ together ──► minimum ◄─┘            where ranks measure a call
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.

@@ -16,7 +16,8 @@ use crate::schedule::{Flow, Pacing};
 const LARGEST_SEGMENT: u64 = SEGMENTS[0];
 const LARGEST_COMBINED: u64 = 1 << 20;
 
-/// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say.
+/// Bytes under way unreceived on one stream, and the fewest and most segments, where the environment does not say, nor
+/// the queue in which streams meet.
 /// Measured: a ring needs about 30 segments of 16 KiB before late acknowledgements stop its links from idling.
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
@@ -153,7 +154,7 @@ impl Decision {
         let segment = prediction.map_or(SEGMENT.min(most), |prediction| prediction.segment);
         let segment = limits.segment.unwrap_or(segment).max(unit_bytes);
         let fewest = SMALLEST_WINDOW.min(MOST_WINDOW_BYTES / segment).max(2);
-        let held = prediction.and_then(|prediction| planner.share_of_queue(prediction.streams));
+        let held = prediction.and_then(|prediction| prediction.under_way);
         let held = held.map_or(LARGEST_WINDOW, |bytes| (bytes / segment).max(2));
         let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW).min(held);
         let window = limits.window.unwrap_or_else(|| prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));

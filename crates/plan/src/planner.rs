@@ -174,11 +174,6 @@ impl Planner {
         Some(cost::exchange_pacing((self.usual.room(meeting), self.usual.is_near()), meeting, block, abreast.into()))
     }
 
-    /// Bytes that each of so many streams may have under way where they meet in a queue; `None`: as many as it likes.
-    pub fn share_of_queue(&self, streams: u32) -> Option<u64> {
-        self.usual.share_of_queue(streams)
-    }
-
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).
     pub fn stages(&self, collective: Collective, algorithm: Algorithm) -> Vec<String> {
         (algorithm.spec().stages)(self.context_of(algorithm), collective)

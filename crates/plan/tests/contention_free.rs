@@ -8,7 +8,7 @@ use nagare_plan::collective::Collective::Alltoall;
 use nagare_plan::execute::{Pacing, play};
 use nagare_plan::fabric::{Fabric, Generator, Placement, TierRates, timeline};
 use nagare_plan::pattern::{Exchange, ExchangeOptions, Pace};
-use nagare_plan::schedule::{Action, Schedule};
+use nagare_plan::schedule::{Action, Flow, Schedule};
 use nagare_plan::topology::{Hierarchy, Topology};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -220,7 +220,14 @@ fn paces() -> impl Strategy<Value = Pace> {
     prop_oneof![
         (1u32..4).prop_map(|window| Pace::Tokens { window }),
         (1u32..4).prop_map(|in_flight| Pace::Steps { in_flight }),
+        (1u32..4).prop_map(|abreast| Pace::Free { abreast }),
     ]
+}
+
+/// What ranks may have under way; ranks that are kept close to what they receive wait for one another the most.
+fn flows() -> impl Strategy<Value = Option<Flow>> {
+    let bounds = (3u64..30, 1u64..10, 0u64..30);
+    prop::option::of(bounds.prop_map(|(unconfirmed, confirmed, behind)| Flow { unconfirmed, confirmed, behind }))
 }
 
 proptest! {
@@ -234,6 +241,7 @@ proptest! {
         cores in prop::collection::vec(0u32..8, 60),
         pace in paces(),
         units in 0u64..9,
+        flow in flows(),
         rendezvous: bool,
     ) {
         let ranks = nodes.len();
@@ -241,7 +249,7 @@ proptest! {
         let names = vec!["group".into(), "node".into()];
         let topology = Topology::new(names, vec![groups, nodes], cores[..ranks].to_vec()).expect("nested");
         let schedule = schedule(&topology, pace);
-        prop_assert_eq!(play(&schedule, units, Pacing { segment: 3, window: 2, flow: None }, rendezvous), Ok(()));
+        prop_assert_eq!(play(&schedule, units, Pacing { segment: 3, window: 2, flow }, rendezvous), Ok(()));
         let blocks = schedule.moves().iter().filter(|m| m.parts.count > 0).count();
         prop_assert_eq!(blocks, ranks * (ranks - 1));
     }
@@ -254,10 +262,11 @@ proptest! {
         ),
         on in prop::collection::vec(0u32..36, 1..50),
         pace in paces(),
+        flow in flows(),
     ) {
         let fabric = network::load(name);
         let placement = Placement::from_hosts(on.iter().map(|h| nagare_plan::fabric::HostId(h % hosts)).collect());
         let schedule = on_network(&fabric, &placement, pace);
-        prop_assert_eq!(play(&schedule, 2, Pacing { segment: 3, window: 2, flow: None }, true), Ok(()));
+        prop_assert_eq!(play(&schedule, 2, Pacing { segment: 3, window: 2, flow }, true), Ok(()));
     }
 }

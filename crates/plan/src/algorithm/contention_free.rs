@@ -4,7 +4,7 @@
 //!   nodes a (ranks 0 1) and b (ranks 2 3 4), task a→b:  0→2 1→3   0→3 1→4   0→4 1→2   each rank: one at a time
 //!   then c→d over a link they share:                    b tells c when it has everything: 2→c₀ 3→c₁ 4→c₀
 //! ```
-//! The hops of all ranks follow one sequence of tasks, so that ranks never wait for one another in a circle. Before a
+//! The hops of all ranks follow the rounds of the tasks, so that ranks never wait for one another in a circle. Before a
 //! task come the tokens it waits for; a rank's first send waits for them, every further send for the one before. Ranks
 //! of a node exchange their blocks beside the tasks of their node. Source: the thesis on contention-free communication
 //! in docs/provenance.md.
@@ -131,20 +131,16 @@ struct Plan<'e> {
 
 impl Plan<'_> {
     /// All that this rank does, round by round: tasks that take place at the same time go on side by side, so that a
-    /// rank that stays close to what it receives sends meanwhile.
+    /// rank that stays close to what it receives sends meanwhile. A step has rounds of its own, of which the first is
+    /// later than the last of any step that it waits for. All ranks take part in their steps in this one order, and
+    /// send before they receive in a round, so that they never wait for one another in a circle.
     fn events(&self) -> Vec<(u32, Event)> {
         let (exchange, node, slot) = (self.exchange, self.node, self.slot);
-        let steps = u128::from(exchange.places());
-        let inside = exchange.size(node) - 1;
-        let (mut exchanged, mut last) = (0, 0);
         let mut events = Vec::new();
+        let mut rounds = 0;
         exchange.each(node, |step, waits| {
-            // Evenly over the sequence, at the same place for all ranks of the node.
-            while exchanged < inside && u128::from(exchanged) * steps <= u128::from(step.place) * u128::from(inside) {
-                exchanged += 1;
-                events.push((step.round, Event::Inside(exchanged)));
-            }
-            events.extend(waits.iter().map(|&wait| (step.round, Event::Wait(step, wait))));
+            let concerns = |wait: &&Wait| step.from == node || wait.token.is_some_and(|token| token.from == node);
+            events.extend(waits.iter().filter(concerns).map(|&wait| (step.round, Event::Wait(step, wait))));
             let [from, to] = [step.from, step.to].map(|of| exchange.node_ranks.on(of));
             if step.from == node {
                 // To rank l, l + 1, … of the other node, counted around.
@@ -160,9 +156,12 @@ impl Plan<'_> {
                     events.extend(peer.map(|&peer| (step.round + round, Event::Receive(step, peer))));
                 }
             }
-            last = step.round;
+            rounds = rounds.max(step.round + exchange.width());
         });
-        events.extend((exchanged + 1..=inside).map(|step| (last, Event::Inside(step))));
+        // Evenly over the rounds, in the same ones for all ranks of the node.
+        let inside = exchange.size(node) - 1;
+        let round_of = |step: u32| (u64::from(rounds) * u64::from(step) / u64::from(inside + 1)) as u32;
+        events.extend((1..=inside).map(|step| (round_of(step), Event::Inside(step))));
         events.sort_by_key(|&(round, event)| (round, event.order()));
         events
     }
@@ -224,12 +223,12 @@ impl Plan<'_> {
         }
     }
 
-    /// A send of a step: with tokens the first waits for these, each other one for the one before.
+    /// A send of a step. With tokens the first waits for what the step waits for, each other one for the one before.
     fn send(&mut self, step: Task, round: u32, peer: Rank) {
-        let before_it = self.of_step.remove(&step.place);
+        let previous = self.of_step.remove(&step.place);
         let waits = self.waits.remove(&step.place).unwrap_or_default();
         let (abreast, after) = match self.exchange.pace {
-            Pace::Tokens { .. } => (1, before_it.unwrap_or(waits)),
+            Pace::Tokens { .. } => (1, previous.unwrap_or(waits)),
             Pace::Steps { in_flight } => {
                 (1, [&self.sends, &self.receives].into_iter().filter_map(|so_far| before(so_far, in_flight)).collect())
             }

@@ -2,7 +2,7 @@
 
 mod rails;
 
-use crate::cost::{self, LOSSLESS, Meeting, Place, SharedQueue};
+use crate::cost::{self, LOSSLESS, Meeting, Place};
 use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, Steps, VirtualRanks};
 use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
 use std::sync::{Arc, OnceLock};
@@ -44,7 +44,6 @@ pub struct Context {
     around: OnceLock<Rails>,
     room: [OnceLock<u64>; Meeting::ALL.len()],
     near: OnceLock<bool>,
-    shared_queue: OnceLock<Option<SharedQueue>>,
     ring_excess: OnceLock<f64>,
     exchange: OnceLock<Exchange>,
 }
@@ -64,7 +63,6 @@ impl Context {
             around: OnceLock::new(),
             room: Default::default(),
             near: OnceLock::new(),
-            shared_queue: OnceLock::new(),
             ring_excess: OnceLock::new(),
             exchange: OnceLock::new(),
         }
@@ -189,11 +187,10 @@ impl Context {
         *self.room[meeting as usize].get_or_init(room)
     }
 
-    /// Bytes that each of so many pipelined streams may have under way where they meet in a queue; `None`: as many as it
-    /// likes.
-    pub fn share_of_queue(&self, streams: u32) -> Option<u64> {
-        let queue = || if self.options.lossless { None } else { SharedQueue::of(&self.topology) };
-        self.shared_queue.get_or_init(queue).and_then(|queue| queue.share(streams))
+    /// Bytes of data that a queue holds in which streams meet; `None` where that is not known, nothing is ever dropped,
+    /// or links are far, on which more is under way than queues hold.
+    pub fn queue(&self) -> Option<u64> {
+        if self.options.lossless || !self.is_near() { None } else { cost::queue(&self.topology) }
     }
 
     /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.
@@ -230,7 +227,7 @@ impl Context {
 
     /// Whether the queues of switches are too short for an exchange of blocks of so many bytes without tokens.
     pub fn needs_tokens(&self, block: u64) -> bool {
-        cost::needs_tokens(self.room(Meeting::Anyone), block)
+        cost::needs_tokens(self.room(Meeting::Apart), block)
     }
 
     /// Whether a ring is the order for an exchange of blocks of so many bytes between nodes, by all pairs of up to 512

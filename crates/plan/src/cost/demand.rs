@@ -2,6 +2,7 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
+use super::meetings::Meetings;
 use super::stepwise::{Steps, together};
 use crate::collective::Collective;
 use crate::schedule::{Action, Rank, RankPlan};
@@ -24,8 +25,8 @@ pub struct Demand {
     pub per_byte: f64,
     /// Vectors that the busiest host sends in messages; of blocks those that it sends or receives.
     pub vectors: f64,
-    /// Streams of a pipeline that meet in a queue between switches, or before a host; 1 for all else.
-    pub streams: u32,
+    /// Where streams of a pipeline meet; nothing for all else.
+    pub meetings: Meetings,
     /// How blocks follow one another.
     pub shape: Shape,
 }
@@ -141,11 +142,11 @@ impl Demand {
         // Two streams on one link do not take turns perfectly, whatever the schedule says, and pairs of pairs neither.
         let shares = streams_of_a_node == Streams::Shared && streams.iter().any(|&s| s > 1);
         let shared = if shares { shared(parts as u32) } else { 1.0 };
-        let mut meeting = vec![0u32; wires.count()];
+        let mut meeting = vec![0.0; wires.count()];
         let mut account = |from: u32, links: &[(u32, f64)], share: f64| {
             links.iter().for_each(|&(link, part)| load[link as usize] += share * part);
-            // A host waits for its own link.
-            links.iter().skip(1).for_each(|&(link, _)| meeting[link as usize] += 1);
+            // A host waits for its own link. A hash brings to a link the part of a stream that is its chance to.
+            links.iter().skip(1).for_each(|&(link, part)| meeting[link as usize] += part);
             sent[node(from)] += share;
         };
         for edge in between() {
@@ -166,10 +167,11 @@ impl Demand {
         let slope = (free[1] - free[0]) / (FILL_AT[1] - FILL_AT[0]);
         let fill = [passes * (free[0] - slope * FILL_AT[0]), passes * slope];
         let shape = Shape::Pipeline { hops: passes * hops, fill, parts };
+        let latency = between().map(|edge| edge.way.latency).fold(0.0, f64::max);
         Self {
             per_byte: shared * busiest(&load, wires),
             vectors: sent.into_iter().fold(0.0, f64::max),
-            streams: meeting.into_iter().fold(1, u32::max),
+            meetings: Meetings::new(&meeting, wires, latency),
             shape,
         }
     }
@@ -198,7 +200,7 @@ impl Demand {
         Self {
             per_byte: busiest(&load, wires),
             vectors,
-            streams: 1,
+            meetings: Meetings::default(),
             shape: Shape::Ring { steps, parts, lanes: f64::from(lanes), way: mean },
         }
     }

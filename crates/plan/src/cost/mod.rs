@@ -15,6 +15,7 @@ mod exchange;
 mod fill;
 mod halving;
 mod least;
+mod meetings;
 mod overlap;
 mod room;
 mod rounds;
@@ -26,8 +27,8 @@ pub use exchange::{MOST_RANKS, Rounds};
 pub use halving::fastest;
 pub use least::least_time;
 pub use room::{
-    LOSSLESS, Meeting, SharedQueue, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing,
-    overflowing_at_root, room,
+    LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing, overflowing_at_root,
+    queue, room,
 };
 pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 pub use steps::ring_excess;
@@ -99,8 +100,9 @@ pub struct Prediction {
     pub time: f64,
     /// The same where messages, beside bytes, are as cheap as they may be, and as dear.
     pub ends: [f64; 2],
-    /// Streams that meet in a queue ([`Demand::streams`]).
-    pub streams: u32,
+    /// Bytes that a stream may have under way where it meets others in a queue that is known; `None`: as many as it
+    /// likes.
+    pub under_way: Option<u64>,
 }
 
 impl Prediction {
@@ -135,7 +137,7 @@ pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64
         let time = |times: f64| demand.time(message.times(times), sent, segment as f64 + HEADER);
         let at_one = time(1.0);
         let ends = ends.map(|end| if end == 1.0 { at_one } else { time(end) });
-        Prediction { segment, time: at_one, ends, streams: demand.streams }
+        Prediction { segment, time: at_one, ends, under_way: None }
     };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {

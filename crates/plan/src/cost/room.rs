@@ -20,7 +20,8 @@ const MOST: u64 = 96 << 10;
 /// The same where nothing is ever dropped: long enough for whole blocks.
 pub const LOSSLESS: u64 = 4 << 20;
 
-/// Bytes per segment at most, and at least. Measured: smaller ones cost more time for their messages than they save.
+/// Bytes per segment at most, and at least. Measured, one and two ranks on a host: smaller ones cost more time for their
+/// messages than they save.
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
@@ -30,7 +31,8 @@ const SMALLEST_OF_A_NODE: u64 = 2 << 10;
 /// Bytes per segment at most where nothing is dropped: blocks of so many are one message, if the transport carries it.
 const LONGEST_SEGMENT: u64 = 64 << 20;
 
-/// Shorter segments are never worth a confirmation each; that they are received in step bounds them well enough.
+/// Shorter blocks, and ends of blocks, are not worth a confirmation each; that they are received in step bounds them
+/// well enough. Where segments themselves are shorter, whole ones are confirmed.
 const CONFIRMED: u64 = 6 << 10;
 
 /// Latency of a far link, microseconds: on one of 100 Mbit/s the time of a block of 6 KiB.
@@ -48,6 +50,8 @@ const WINDOW: u64 = 16;
 pub enum Meeting {
     /// In an order that knows nothing of links, as many as there are receivers behind it.
     Anyone,
+    /// The same where ranks are a step apart, so that two of them send to one.
+    Apart,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
     /// next. Where a hash picks links, those whom it is expected to bring there.
     TwoNodes,
@@ -59,56 +63,40 @@ pub enum Meeting {
 
 impl Meeting {
     /// Every way to meet.
-    pub const ALL: [Meeting; 4] = [Self::Anyone, Self::TwoNodes, Self::OneNode, Self::ToOne];
+    pub const ALL: [Meeting; 5] = [Self::Anyone, Self::Apart, Self::TwoNodes, Self::OneNode, Self::ToOne];
 }
 
 /// Bytes that one rank may have under way, at most 96 KiB, which is also taken on more nodes than can be looked at.
 pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64 {
-    let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return MOST };
+    let Some(queue) = queue(topology) else { return MOST };
     let mut wires = Wires::new(topology, hierarchy);
     let nodes = hierarchy.node_count();
     let on_node = of_nodes(topology, hierarchy);
     let widest = on_node.iter().copied().max().unwrap_or(1);
+    let mut held = queue;
     let senders = match meeting {
         Meeting::TwoNodes => with_strangers(&mut wires, &on_node, 2 * widest),
-        Meeting::OneNode => with_strangers(&mut wires, &on_node, widest),
+        Meeting::OneNode => {
+            // What its link carries while a message goes there and back, twice, it may have under way all the same.
+            let per_byte = (0..nodes).map(|node| wires.of_host(node)).fold(f64::MAX, f64::min);
+            held = held.max((4.0 * Message::of(topology).latency / per_byte) as u64);
+            with_strangers(&mut wires, &on_node, widest)
+        }
         Meeting::ToOne => {
             let at_a_time = 2 * widest * carried_at_a_time(&mut wires, nodes);
             with_strangers(&mut wires, &on_node, at_a_time.min(topology.ranks().into()))
         }
-        Meeting::Anyone if nodes > super::MOST_PAIRED => return MOST,
-        Meeting::Anyone => most_at_a_link(&mut wires, &on_node),
+        Meeting::Anyone | Meeting::Apart if nodes > super::MOST_PAIRED => return MOST,
+        Meeting::Anyone => most_at_a_link(&mut wires, &on_node, 1),
+        Meeting::Apart => most_at_a_link(&mut wires, &on_node, 2),
     };
-    (u64::from(queue) * PACKET / senders.max(1)).min(MOST)
+    (held / senders.max(1)).min(MOST)
 }
 
-/// A queue in which streams of pipelines meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedQueue {
-    /// Bytes of data that it holds.
-    bytes: u64,
-    /// What the fastest link carries while a message goes there and back, twice: that much may be under way however
-    /// short queues are.
-    carried: u64,
-}
-
-impl SharedQueue {
-    /// The one before every link of the network; `None` where queues are not known, or a link is a far one.
-    pub fn of(topology: &Topology) -> Option<Self> {
-        let fabric = topology.network()?.fabric();
-        let bytes = u64::from(fabric.queue_packets()?) * PACKET;
-        let rates = (0..fabric.directed_link_count() as u32).map(|link| fabric.mbit(DirectedLink(link)));
-        let bytes_per_nanosecond = rates.fold(0.0, f64::max) / 8e3;
-        let carried = (4.0 * Message::of(topology).latency * bytes_per_nanosecond) as u64;
-        is_near(topology).then_some(Self { bytes, carried })
-    }
-
-    /// Bytes that each of so many streams may have under way; `None`: as many as it likes, where one is alone, with
-    /// which congestion control has no trouble. Of what s streams bring at once the link takes one of s parts
-    /// meanwhile, and the others wait.
-    pub fn share(self, streams: u32) -> Option<u64> {
-        (streams > 1).then(|| (self.bytes / u64::from(streams - 1)).max(self.carried))
-    }
+/// Bytes of data that a queue of the network holds; `None` where that is not known.
+pub fn queue(topology: &Topology) -> Option<u64> {
+    let packets = topology.network()?.fabric().queue_packets()?;
+    Some(u64::from(packets) * PACKET)
 }
 
 /// Bytes of a block from which on an Alltoall in which every rank sends to all others at once has more packets than the
@@ -193,8 +181,8 @@ fn with_strangers(wires: &mut Wires, on_node: &[u64], own: u64) -> u64 {
     if share < 1.0 { found + 1 } else { own }
 }
 
-/// The most ranks that can send over one link at the same time, each to a receiver of its own.
-fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
+/// The most ranks that can send over one link at the same time, at most so many to each receiver.
+fn most_at_a_link(wires: &mut Wires, on_node: &[u64], to_one: u64) -> u64 {
     let nodes = on_node.len() as u32;
     // Last node seen at every link, and ranks so far.
     let mut sources = vec![(u32::MAX, 0u64); wires.count()];
@@ -214,7 +202,7 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64]) -> u64 {
             meet(&mut targets, &wires.way(other, node).links, node);
         }
     }
-    sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(targets.1)).max().unwrap_or(1)
+    sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(to_one * targets.1)).max().unwrap_or(1)
 }
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks

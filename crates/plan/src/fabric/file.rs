@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! name = "two racks"                       # optional
-//! queue = 128                              # packets per port, for an emulation; optional
+//! queue = 128                              # packets per port of a switch; optional
 //! message_latency = 90                     # microseconds a message costs beyond its bytes; optional (`nagare bench`)
 //! message_gap = 20                         # microseconds between the messages of a host; optional
 //! routing = "dmodk"                        # which of several equal links a switch takes, or "ecmp"; optional

@@ -170,12 +170,9 @@ impl Exchange {
         self.node_ranks.on(node).len() as u32
     }
 
-    /// One more than the largest place of a step.
-    pub(crate) fn places(&self) -> u32 {
-        match &self.sequence {
-            Sequence::Listed { steps, .. } => steps.len() as u32,
-            Sequence::Rotation => 2 * self.node_ranks.nodes().saturating_sub(1),
-        }
+    /// Rounds of a step.
+    pub(crate) fn width(&self) -> u32 {
+        self.width
     }
 
     /// Calls `found` with the steps that `node` may have a part in, in order, and what they wait for.

@@ -53,11 +53,14 @@ impl Planner {
         let message = (self.message(), self.topology().message_range());
         let is_default = algorithm.spec().candidacy == Candidacy::Default;
         let fixed = || self.exchange_pacing(algorithm, bytes).map_or(SEGMENT, |pacing| pacing.segment);
-        let segments = match segments {
-            Segments::AtMost(most) if !is_default => Segments::Exactly(fixed().min(most)),
+        let under_way = self.usual.queue().and_then(|queue| demand.meetings.share_of(queue, self.message()));
+        let segments = match (segments, under_way) {
+            (Segments::AtMost(most), _) if !is_default => Segments::Exactly(fixed().min(most)),
+            // Two of them are always under way.
+            (Segments::AtMost(most), Some(bytes)) => Segments::AtMost(most.min(bytes / 2)),
             _ => segments,
         };
-        Some(cost::predict(demand, message, self.vector(collective, bytes), segments))
+        Some(Prediction { under_way, ..cost::predict(demand, message, self.vector(collective, bytes), segments) })
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
