@@ -19,8 +19,8 @@ pub fn minimum<const N: usize, E>(
     // Freed only where the operation is complete: the library may write to it until then.
     let numbers = Box::into_raw(Box::new([own, [0; N]]));
     let mut request = handles.request_null;
-    // SAFETY: `comm` is valid, as are the handles; `N` integers each, which live until the operation is complete; all ranks are here, or the
-    // caller looks for those that are not.
+    // SAFETY: `comm` is valid, as are the handles; `N` integers each, which live until the operation is complete; all
+    // ranks are here, or the caller looks for those that are not.
     let mut code = unsafe {
         let [input, output] = [0, 1].map(|which| numbers.cast::<[c_int; N]>().add(which));
         (mpi.iallreduce)(

@@ -79,6 +79,29 @@ fn ranks_of_a_node_send_while_they_receive() {
     }
 }
 
+/// Exchanges inside a node stand between those with other nodes, none far from its share of the list.
+#[test]
+fn exchanges_inside_a_node_are_spread_over_the_list() {
+    let fabric = network::load("tree8");
+    for (hosts, ppn) in [(2, 8), (3, 16), (8, 4)] {
+        for pace in [STRICT, Pace::Free { abreast: 3 }] {
+            let schedule = on_network(&fabric, &network::place(&fabric, "by slot", hosts * ppn, ppn), pace);
+            for plan in &schedule.plans {
+                let stages: Vec<u16> =
+                    plan.hops.iter().map(|hop| hop.round.stage).filter(|&stage| stage != 1).collect();
+                let inside = 2 * (ppn - 1);
+                let (mut seen, between) = (0, stages.len() - inside);
+                for (at, _) in stages.iter().enumerate().filter(|&(_, &stage)| stage == 2) {
+                    let others = at - seen;
+                    let (done, share) = (others as f64 / between as f64, seen as f64 / inside as f64);
+                    assert!((done - share).abs() < 0.3, "{hosts} x {ppn}, {pace:?}, rank {}: {stages:?}", plan.rank);
+                    seen += 1;
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn with_strict_tokens_no_link_carries_more_than_it_can_and_the_end_is_near_the_bound() {
     for (name, how, hosts, near) in SHIPPED {

@@ -64,12 +64,13 @@ fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
     assert_eq!(unconfirmed, 2 + 3 + 2);
 }
 
-/// With tokens the ranks of one node at a time send to a host. What all of them have under way fits the queue before it.
+/// With tokens the ranks of one node at a time send to a host. What all of them have under way fits the queue before
+/// it, with up to eight on a host.
 #[test]
 fn what_a_node_has_under_way_with_tokens_fits_the_queue() {
-    for name in ["tree8-shallow", "star16-shallow"] {
+    for (name, least) in [("tree8-shallow", 1), ("star16-shallow", 2)] {
         let fabric = network::load(name);
-        for per_host in [1, 2, 4, 8] {
+        for per_host in [1, 2, 4, 8].into_iter().filter(|&per_host| per_host >= least) {
             let placement = Placement::by_slot(&fabric, 8 * per_host, per_host).expect("the ranks fit");
             let planner = network::planner(&fabric, &placement);
             let pacing = planner.exchange_pacing(Algorithm::ContentionFree, 64 << 10).expect("an exchange");
@@ -78,6 +79,45 @@ fn what_a_node_has_under_way_with_tokens_fits_the_queue() {
             let packets = per_host as u64 * segments * (pacing.segment + 80).div_ceil(1448);
             assert!(packets <= 16, "{name}, {per_host} ranks: {packets} packets");
         }
+    }
+}
+
+/// Hosts of two ranks on one switch: two ranks send to each of two receivers if they are a step apart, so that 16
+/// packets hold no segment of each, and 32 do.
+#[test]
+fn ranks_that_are_a_step_apart_need_tokens() {
+    for (queue, per_host, expected) in [
+        (16, 1, Algorithm::TwoLevelRing),
+        (16, 2, Algorithm::ContentionFree),
+        (32, 2, Algorithm::TwoLevelRing),
+        (32, 4, Algorithm::ContentionFree),
+    ] {
+        let text = format!("queue = {queue}\n[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = 5\n");
+        let fabric = Arc::new(Fabric::from_toml(&text, "short").expect("a fabric"));
+        let placement = Placement::by_slot(&fabric, 16 * per_host, per_host).expect("the ranks fit");
+        let planner = network::planner(&fabric, &placement);
+        let found = planner.fitting(Collective::Alltoall, 64 << 10, Segments::AtMost(16 << 10));
+        assert_eq!(found, Some(expected), "{queue} packets, {per_host} ranks on a host");
+    }
+}
+
+/// Where a link carries more than a queue holds while a message goes there and back, segments are as long as without
+/// queues: far clusters of eight ranks on a host; but not because one host of a slow network has a fast link.
+#[test]
+fn tokens_leave_fast_and_far_links_busy() {
+    let far = "[[link]]\nfrom = 's0'\nto = 's1'\nlatency = 5000\n[[link]]\nfrom = 'n[0-3]'\nto = 's0'\n\
+               [[link]]\nfrom = 'n[4-7]'\nto = 's1'\n";
+    let one_fast = "[[link]]\nfrom = 'n[0-6]'\nto = 's0'\n[[link]]\nfrom = 'n7'\nto = 's1'\nbandwidth = 10000\n\
+                    [[link]]\nfrom = 's0'\nto = 's1'\nbandwidth = 10000\n";
+    for (links, segment) in [(far, 16 << 10), (one_fast, 2 << 10)] {
+        let text = format!(
+            "queue = 16\nmessage_latency = 80\nmessage_gap = 50\nhosts = ['n[0-7]']\nswitches = ['s[0-1]']\n\
+             bandwidth = 100\nlatency = 5\n{links}"
+        );
+        let fabric = Arc::new(Fabric::from_toml(&text, "tokens").expect("a fabric"));
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 64, 8).expect("the ranks fit"));
+        let pacing = planner.exchange_pacing(Algorithm::ContentionFree, 64 << 10).expect("an exchange");
+        assert_eq!(pacing.segment, segment, "{links}");
     }
 }
 

@@ -87,7 +87,7 @@ fn before<T: Copy>(so_far: &[T], ahead: u32) -> Option<T> {
     so_far.len().checked_sub(ahead.max(1) as usize).map(|at| so_far[at])
 }
 
-/// Something that a rank does. Those of one round come in this order.
+/// Something that a rank does.
 #[derive(Clone, Copy)]
 enum Event {
     /// The exchange with this one inside the node.
@@ -131,9 +131,10 @@ struct Plan<'e> {
 
 impl Plan<'_> {
     /// All that this rank does, round by round: tasks that take place at the same time go on side by side, so that a
-    /// rank that stays close to what it receives sends meanwhile. A step has rounds of its own, of which the first is
-    /// later than the last of any step that it waits for. All ranks take part in their steps in this one order, and
-    /// send before they receive in a round, so that they never wait for one another in a circle.
+    /// rank that stays close to what it receives sends meanwhile. In a round a node sends in one step at most, and
+    /// receives in one; the first round of a step is later than the last of any step that it waits for. All ranks take
+    /// part in their steps in this one order, and send before they receive in a round, so that they never wait for one
+    /// another in a circle.
     fn events(&self) -> Vec<(u32, Event)> {
         let (exchange, node, slot) = (self.exchange, self.node, self.slot);
         let mut events = Vec::new();

@@ -189,8 +189,8 @@ impl Context {
 
     /// Bytes of data that a queue holds in which streams meet; `None` where that is not known, nothing is ever dropped,
     /// or links are far, on which more is under way than queues hold.
-    pub fn queue(&self) -> Option<u64> {
-        if self.options.lossless || !self.is_near() { None } else { cost::queue(&self.topology) }
+    pub fn bounding_queue(&self) -> Option<u64> {
+        if self.options.lossless || !self.is_near() { None } else { cost::queue_bytes(&self.topology) }
     }
 
     /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.

@@ -2,7 +2,7 @@
 
 use super::Message;
 use super::fill::{Edge, first_segments};
-use super::meetings::Meetings;
+use super::incast::Incast;
 use super::stepwise::{Steps, together};
 use crate::collective::Collective;
 use crate::schedule::{Action, Rank, RankPlan};
@@ -25,8 +25,8 @@ pub struct Demand {
     pub per_byte: f64,
     /// Vectors that the busiest host sends in messages; of blocks those that it sends or receives.
     pub vectors: f64,
-    /// Where streams of a pipeline meet; nothing for all else.
-    pub meetings: Meetings,
+    /// Where streams of a pipeline meet in a queue; nothing for all else.
+    pub incast: Incast,
     /// How blocks follow one another.
     pub shape: Shape,
 }
@@ -171,7 +171,7 @@ impl Demand {
         Self {
             per_byte: shared * busiest(&load, wires),
             vectors: sent.into_iter().fold(0.0, f64::max),
-            meetings: Meetings::new(&meeting, wires, latency),
+            incast: Incast::new(&meeting, wires, latency),
             shape,
         }
     }
@@ -200,7 +200,7 @@ impl Demand {
         Self {
             per_byte: busiest(&load, wires),
             vectors,
-            meetings: Meetings::default(),
+            incast: Incast::default(),
             shape: Shape::Ring { steps, parts, lanes: f64::from(lanes), way: mean },
         }
     }

@@ -9,7 +9,7 @@
 //! know when others have ended theirs. Time in queues that overflow is not predicted.
 
 use super::demand::{Demand, Shape, Waits};
-use super::meetings::Meetings;
+use super::incast::Incast;
 use super::rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 use crate::collective::Rank;
 use crate::schedule::{Action, RankPlan};
@@ -80,6 +80,6 @@ impl Demand {
         };
         let way = Way { latency: most(|round| round.latency), forward: most(|round| round.forward), ..Way::default() };
         let shape = Shape::Blocks { messages: sum(|round| round.times * round.messages), waits, way };
-        Self { per_byte, vectors: sum(|round| round.times * round.sent), meetings: Meetings::default(), shape }
+        Self { per_byte, vectors: sum(|round| round.times * round.sent), incast: Incast::default(), shape }
     }
 }

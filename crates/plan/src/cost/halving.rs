@@ -10,7 +10,7 @@
 //! "halving_doubling"; the formula in "The cost model" there.
 
 use super::demand::{Demand, Shape};
-use super::meetings::Meetings;
+use super::incast::Incast;
 use super::overlap::{Work, overlapped};
 use super::stepwise::{Step, Steps};
 use super::{Message, Segments};
@@ -57,7 +57,7 @@ impl Demand {
         let steps: Vec<Step> = loaded.iter().map(Loaded::step).collect();
         let vectors = f64::from(lanes) * steps.iter().map(|step| step.times * step.share).sum::<f64>();
         let shape = Shape::Stepwise(Steps { steps, lanes: f64::from(lanes), cut: rails.cut(), overlap });
-        Some(Self { per_byte: total.into_iter().fold(0.0, f64::max), vectors, meetings: Meetings::default(), shape })
+        Some(Self { per_byte: total.into_iter().fold(0.0, f64::max), vectors, incast: Incast::default(), shape })
     }
 }
 

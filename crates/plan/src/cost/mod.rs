@@ -14,8 +14,8 @@ mod demand;
 mod exchange;
 mod fill;
 mod halving;
+mod incast;
 mod least;
-mod meetings;
 mod overlap;
 mod room;
 mod rounds;
@@ -28,7 +28,7 @@ pub use halving::fastest;
 pub use least::least_time;
 pub use room::{
     LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_near, needs_tokens, overflowing, overflowing_at_root,
-    queue, room,
+    queue_bytes, room,
 };
 pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 pub use steps::ring_excess;

@@ -20,8 +20,8 @@ const MOST: u64 = 96 << 10;
 /// The same where nothing is ever dropped: long enough for whole blocks.
 pub const LOSSLESS: u64 = 4 << 20;
 
-/// Bytes per segment at most, and at least. Measured, one and two ranks on a host: smaller ones cost more time for their
-/// messages than they save.
+/// Bytes per segment at most, and at least. Measured, one and two ranks on a host: smaller ones cost more time for
+/// their messages than they save.
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
@@ -68,7 +68,7 @@ impl Meeting {
 
 /// Bytes that one rank may have under way, at most 96 KiB, which is also taken on more nodes than can be looked at.
 pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64 {
-    let Some(queue) = queue(topology) else { return MOST };
+    let Some(queue) = queue_bytes(topology) else { return MOST };
     let mut wires = Wires::new(topology, hierarchy);
     let nodes = hierarchy.node_count();
     let on_node = of_nodes(topology, hierarchy);
@@ -77,9 +77,10 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
     let senders = match meeting {
         Meeting::TwoNodes => with_strangers(&mut wires, &on_node, 2 * widest),
         Meeting::OneNode => {
-            // What its link carries while a message goes there and back, twice, it may have under way all the same.
-            let per_byte = (0..nodes).map(|node| wires.of_host(node)).fold(f64::MAX, f64::min);
-            held = held.max((4.0 * Message::of(topology).latency / per_byte) as u64);
+            // What every link carries while a message goes there and back, twice, may be under way all the same.
+            let slowest = (0..wires.count() as u32).map(|link| wires.per_byte(link)).fold(0.0, f64::max);
+            let way = (0..nodes).map(|node| wires.way(0, node).latency).fold(0.0, f64::max);
+            held = held.max((4.0 * (Message::of(topology).latency + way) / slowest) as u64);
             with_strangers(&mut wires, &on_node, widest)
         }
         Meeting::ToOne => {
@@ -94,7 +95,7 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
 }
 
 /// Bytes of data that a queue of the network holds; `None` where that is not known.
-pub fn queue(topology: &Topology) -> Option<u64> {
+pub fn queue_bytes(topology: &Topology) -> Option<u64> {
     let packets = topology.network()?.fabric().queue_packets()?;
     Some(u64::from(packets) * PACKET)
 }
@@ -213,8 +214,9 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
     let segment = if is_lossless {
         LONGEST_SEGMENT
     } else if meeting == Meeting::OneNode {
-        // Each rank has one under way. The node's own link keeps them from overflowing a queue all at once, but not the
-        // acknowledgements of what other nodes are sent meanwhile, which take turns with them there.
+        // What a rank may have under way, in one segment if it is not too long. The node's own link keeps its ranks
+        // from overflowing a queue all at once, but not the acknowledgements of what other nodes are sent meanwhile,
+        // which take turns with them there.
         (1 << room.max(1).ilog2()).clamp(SMALLEST_OF_A_NODE, SEGMENT)
     } else {
         // One is confirmed by its receiver while the other keeps the link busy.

@@ -53,7 +53,7 @@ impl Planner {
         let message = (self.message(), self.topology().message_range());
         let is_default = algorithm.spec().candidacy == Candidacy::Default;
         let fixed = || self.exchange_pacing(algorithm, bytes).map_or(SEGMENT, |pacing| pacing.segment);
-        let under_way = self.usual.queue().and_then(|queue| demand.meetings.share_of(queue, self.message()));
+        let under_way = self.usual.bounding_queue().and_then(|queue| demand.incast.share_of(queue, self.message()));
         let segments = match (segments, under_way) {
             (Segments::AtMost(most), _) if !is_default => Segments::Exactly(fixed().min(most)),
             // Two of them are always under way.

@@ -7,6 +7,7 @@ use nagare_plan::choice::Call;
 use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement};
+use nagare_plan::schedule::Action;
 use std::sync::Arc;
 
 const LIMITS: Limits = Limits { segment: None, window: None, message: 64 << 10 };
@@ -27,8 +28,8 @@ fn under_way(planner: &Planner, collective: Collective, algorithm: Algorithm, by
     (pacing.window * pacing.segment, pacing.window)
 }
 
-/// Counted by hand: a rank of a chain hears from one other, in an Allreduce from both its neighbours; in a two-tree from
-/// two children, or a parent in either tree; on 16 places of a circulant graph from one for each of four parts.
+/// Counted by hand: a rank of a chain hears from one other, in an Allreduce from both neighbours; in a two-tree from two
+/// children, or from a parent in either tree; on 16 places of a circulant graph from one for each of four parts.
 #[test]
 fn streams_that_meet() {
     let planner = star("queue = 16", 16, 5);
@@ -45,27 +46,33 @@ fn streams_that_meet() {
     ] {
         let demand = planner.demand(collective, algorithm).expect("a demand");
         // All but one of them wait in the queue.
-        let share = demand.meetings.share_of(12 << 30, planner.message());
+        let share = demand.incast.share_of(12 << 30, planner.message());
         assert_eq!(share, (streams > 1).then(|| (12 << 30) / (streams - 1)), "{algorithm} {collective}");
     }
 }
 
-/// Streams that a hash spreads over two ways count by halves: four hosts of two leaves, two spines.
+/// A hash that has two ways brings half of what goes to the other leaf to each, on average: two leaves of eight hosts,
+/// two spines. Counted from the plans of all ranks: what goes from leaf to leaf, and what every host receives.
 #[test]
-fn streams_that_a_hash_spreads() {
-    let share = |routing: &str| {
-        let text = format!(
-            "queue = 16\nrouting = \"{routing}\"\nhosts = ['n[0-3]']\nswitches = ['l[0-1]', 's[0-1]']\n\
-             bandwidth = 50\nlatency = 5\n[[link]]\nfrom = 'n[0-1]'\nto = 'l0'\n[[link]]\nfrom = 'n[2-3]'\nto = 'l1'\n\
-             [[link]]\nfrom = 'l[0-1]'\nto = ['s0', 's1']\n"
-        );
-        let fabric = Arc::new(Fabric::from_toml(&text, "spines").expect("a fabric"));
-        // Neighbours of the circulant graph are on different leaves.
-        let planner = network::planner(&fabric, &Placement::by_node(&fabric, 4, 1).expect("the ranks fit"));
-        let demand = planner.demand(Bcast, Algorithm::Circulant).expect("a demand");
-        demand.meetings.share_of(12 << 30, planner.message()).map(|share| (12 << 30) / share + 1)
-    };
-    assert!(share("ecmp") <= share("destination"), "{:?} {:?}", share("ecmp"), share("destination"));
+fn a_hash_brings_its_share_of_the_streams() {
+    let text = "queue = 16\nrouting = \"ecmp\"\nhosts = ['n[0-15]']\nswitches = ['l[0-1]', 's[0-1]']\n\
+                bandwidth = 50\nlatency = 5\n[[link]]\nfrom = 'n[0-7]'\nto = 'l0'\n\
+                [[link]]\nfrom = 'n[8-15]'\nto = 'l1'\n[[link]]\nfrom = 'l[0-1]'\nto = ['s0', 's1']\n";
+    let fabric = Arc::new(Fabric::from_toml(text, "spines").expect("a fabric"));
+    let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
+    let schedule = planner.schedule(Bcast, Algorithm::Circulant, 0).expect("a schedule");
+    let (mut across, mut before_host) = ([0u32; 2], [0u32; 16]);
+    for plan in &schedule.plans {
+        for hop in plan.hops.iter().filter(|hop| hop.action == Action::Send) {
+            before_host[hop.peer as usize] += 1;
+            across[plan.rank as usize / 8] += u32::from(plan.rank / 8 != hop.peer / 8);
+        }
+    }
+    let most = across.into_iter().max().map_or(0, |streams| streams.div_ceil(2));
+    assert!(before_host.iter().all(|&streams| streams < most), "{across:?}: the spines decide");
+    let demand = planner.demand(Bcast, Algorithm::Circulant).expect("a demand");
+    let share = demand.incast.share_of(12 << 30, planner.message());
+    assert_eq!(share, Some((12 << 30) / u64::from(most - 1)), "{across:?}");
 }
 
 /// Of two streams the link takes one while both come, so that the queue has to hold the other; of four it holds three.
@@ -101,8 +108,9 @@ fn others_are_not_kept_back() {
     assert!(plain(&star("queue = 16", 16, 5).without_losses(), Algorithm::GroupedTwoTree));
 }
 
-/// What a link carries while a message goes there and back may be under way, however short the queue is: on 10 Gbit/s,
-/// two links of 50 us, messages of 30 us, that is 325 KB. Before slower hosts the same network's spine does not count.
+/// What a link carries while a message goes there and back may be under way, however short the queue is: over four
+/// links of 10 Gbit/s, two of them of 50 us, with messages of 30 us, that is 325 KB, and the bound is twice that.
+/// Before slower hosts the same network's spine does not count.
 #[test]
 fn fast_links_are_kept_busy() {
     for (bandwidth, least, most) in [(10_000, 325_000, u64::MAX), (100, 0, 64 * 1448)] {

@@ -1,4 +1,4 @@
-//! Where streams of a pipeline meet.
+//! Incast: streams of a pipeline that meet in a queue.
 //!
 //! ```text
 //!   one child   ──► half 0 ──┐
@@ -13,14 +13,14 @@ use crate::topology::Wires;
 
 /// The queues, between switches or before a host, in which several streams meet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Meetings {
+pub struct Incast {
     /// Streams, and the nanoseconds that the link behind the queue needs per byte; each pair once.
     links: Vec<(u32, f64)>,
     /// The longest latency of a way, nanoseconds.
     latency: f64,
 }
 
-impl Meetings {
+impl Incast {
     /// Of so many streams over every link, on average where a hash chooses, and ways of this latency at most.
     pub fn new(streams: &[f64], wires: &Wires, latency: f64) -> Self {
         let link = |(link, &streams): (u32, &f64)| (streams.round() as u32, wires.per_byte(link));
