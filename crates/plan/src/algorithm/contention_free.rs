@@ -191,24 +191,20 @@ impl Plan<'_> {
         self.of_step.get(&place).cloned().unwrap_or_default()
     }
 
-    /// What `step` waits for: a step in which this rank took part, or a token.
+    /// What `step` waits for: a step in which its node has taken part, or a token, which this rank sends or receives.
     fn wait(&mut self, step: Task, wait: Wait) {
         match wait.token {
             Some(token) => self.token(token, wait.on, step),
-            None if step.from == self.node => {
+            None => {
                 let known = self.known(wait.on);
                 self.waits.entry(step.place).or_default().extend(known);
             }
-            None => {}
         }
     }
 
     /// The token of the receiver of the step at place `on` to the sender of `step`: rank i of the one, i mod its size,
     /// to rank i of the other.
     fn token(&mut self, token: Token, on: u32, step: Task) {
-        if self.node != token.from && self.node != step.from {
-            return;
-        }
         let [senders, receivers] = [token.from, step.from].map(|node| self.exchange.node_ranks.on(node));
         let count = senders.len().max(receivers.len());
         let own = if self.node == token.from { senders.len() } else { receivers.len() };
