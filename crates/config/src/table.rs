@@ -73,8 +73,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "NAGARE_WINDOW",
         values: "2 to 1024",
-        default: "512K in segments, 16 to 128; of segments above 64K, 1M in segments, at least 2; no more than fits the \
-                  queues of the fabric where streams meet, at least 2",
+        default: "512K in segments, 16 to 128; of segments above 64K, 1M in segments, at least 2; no more than fits \
+                  the queues of the fabric where streams meet, at least 2",
         help: "segments that may be under way unreceived on one stream between two ranks",
         shared: true,
     },

@@ -28,8 +28,8 @@ fn under_way(planner: &Planner, collective: Collective, algorithm: Algorithm, by
     (pacing.window * pacing.segment, pacing.window)
 }
 
-/// Counted by hand: a rank of a chain hears from one other, in an Allreduce from both neighbours; in a two-tree from two
-/// children, or from a parent in either tree; on 16 places of a circulant graph from one for each of four parts.
+/// Counted by hand: a rank of a chain hears from one other, in an Allreduce from both neighbours; in a two-tree from
+/// two children, or from a parent in either tree; on 16 places of a circulant graph from one for each of four parts.
 #[test]
 fn streams_that_meet() {
     let planner = star("queue = 16", 16, 5);
