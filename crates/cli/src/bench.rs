@@ -1,6 +1,7 @@
 //! `nagare bench`: stock and Nagare side by side in one job, on an emulated fabric or where the user's launcher puts
 //! the ranks.
 
+mod gains;
 mod guidelines;
 mod markdown;
 mod outcome;

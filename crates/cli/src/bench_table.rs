@@ -92,7 +92,7 @@ fn is_spread(timing: &Timing) -> bool {
 }
 
 /// Whether the default was the library's own.
-fn is_stock_s(cell: &Cell) -> bool {
+pub fn is_stock_s(cell: &Cell) -> bool {
     cell.timing(DEFAULT).is_some_and(|timing| without_reasons(&timing.ran) == STOCK)
 }
 

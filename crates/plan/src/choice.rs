@@ -64,7 +64,7 @@ pub struct Rule {
 /// library sends at once would overflow queues. Where nothing fits, measured calls may try something, from `min` on.
 pub const DEFAULTS: &[Rule] = &[
     default(Collective::Reduce, 8 << 10),
-    default(Collective::Bcast, 8 << 10),
+    default(Collective::Bcast, 2 << 10),
     default(Collective::Allreduce, 8 << 10),
     default(Collective::Alltoall, 64),
     default(Collective::Alltoallv, 0),
@@ -84,6 +84,7 @@ pub const DEFAULTS: &[Rule] = &[
 pub const fn usual(collective: Collective) -> u64 {
     match collective {
         Collective::Reduce => 32 << 10,
+        Collective::Bcast => 8 << 10,
         Collective::Allreduce => 64 << 10,
         Collective::Alltoall => 4 << 10,
         Collective::Scatter => 32 << 10,

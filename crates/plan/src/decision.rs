@@ -120,8 +120,11 @@ impl Decision {
 
     /// If it is predicted to be far faster than the library's own ([`Planner::is_far_faster`]): nanoseconds, the least
     /// and the most, that calls of the library must take for that to be believed, so that calls run on it before any
-    /// are measured ([`Planner::believed_between`]).
+    /// are measured ([`Planner::believed_between`]); none where measured calls alone tell.
     pub fn believed_between(&self, planner: &Planner, call: &Call) -> Option<[f64; 2]> {
+        if planner.is_told_by_trials(call.collective, call.bytes) {
+            return None;
+        }
         let is_far = |&prediction: &Prediction| planner.is_far_faster(call.collective, call.bytes, prediction);
         let prediction = self.prediction.filter(is_far)?;
         planner.believed_between(call.collective, call.bytes, prediction)

@@ -40,6 +40,7 @@ mod pictures;
 mod ring_bus;
 mod schedules;
 mod short_queues;
+mod short_vectors;
 mod steps_together;
 mod task_groups;
 mod thesis_figures;

@@ -42,9 +42,9 @@ fn defaults_need_several_nodes_and_large_messages() {
     let chain = || Some(Algorithm::Chain);
     assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 1), chain), Choice::Library(Reason::OneNode));
     assert_eq!(rules.choose(&call(Collective::Bcast, 1 << 20, 2), chain), Choice::Run(Algorithm::Chain));
-    assert_eq!(rules.choose(&call(Collective::Bcast, (8 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
-    assert_eq!(rules.floor(Collective::Bcast), 8 << 10);
-    assert_eq!(rules.floor_on(Collective::Bcast, 2, 0), 8 << 10);
+    assert_eq!(rules.choose(&call(Collective::Bcast, (2 << 10) - 1, 2), chain), Choice::Library(Reason::Small));
+    assert_eq!(rules.floor(Collective::Bcast), 2 << 10);
+    assert_eq!(rules.floor_on(Collective::Bcast, 2, 0), 2 << 10);
     assert_eq!(rules.floor_on(Collective::Bcast, 1, 0), u64::MAX);
     // What a network says holds for defaults only.
     assert_eq!(rules.floor_on(Collective::Bcast, 2, 9 << 10), 9 << 10);

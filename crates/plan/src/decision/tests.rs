@@ -144,13 +144,19 @@ fn what_the_library_takes_to_move_data_decides_only_what_is_tried() {
                 assert_eq!(decide(&beside, false), alone, "{library:?} {call:?}");
                 // Where nothing fits, something is tried if measured calls tell whether it gains.
                 let measured = decide(&beside, true);
-                let tried: &[Algorithm] = match collective {
-                    Collective::Alltoall => &[Algorithm::Aggregated],
-                    Collective::Gather | Collective::Scatter => &[Algorithm::Direct, Algorithm::Tree],
-                    _ => &[],
-                };
-                let is_tried = measured.is_ok_and(|decision| tried.contains(&decision.algorithm));
-                let may_be = collective != Collective::Alltoall || alone == Err(Reason::Small);
+                let is_tried = measured.is_ok_and(|decision| match collective {
+                    Collective::Alltoall => decision.algorithm == Algorithm::Aggregated,
+                    Collective::Gather | Collective::Scatter => {
+                        [Algorithm::Direct, Algorithm::Tree].contains(&decision.algorithm)
+                    }
+                    // Before they are measured, calls do not run on it.
+                    _ => {
+                        decision.algorithm.spec().candidacy == Candidacy::Default
+                            && decision.believed_between(&beside, &call).is_none()
+                    }
+                });
+                let is_at_root = matches!(collective, Collective::Gather | Collective::Scatter);
+                let may_be = is_at_root || alone == Err(Reason::Small);
                 let is_more = is_tried && may_be && alone.is_err();
                 assert!(measured == alone || is_more, "{library:?} {call:?} {measured:?}");
                 more[collective as usize] |= is_more;
@@ -160,7 +166,7 @@ fn what_the_library_takes_to_move_data_decides_only_what_is_tried() {
             }
         }
     }
-    let tried = [Collective::Alltoall, Collective::Gather, Collective::Scatter];
+    let tried = [Collective::Bcast, Collective::Alltoall, Collective::Gather, Collective::Scatter];
     assert!(tried.into_iter().all(|collective| more[collective as usize]), "{more:?}");
     assert!(faster > 0, "the predictions of the library matter somewhere");
 }

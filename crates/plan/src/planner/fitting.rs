@@ -93,7 +93,8 @@ impl Planner {
             return (bytes >= least).then_some((spec.algorithm, None));
         }
         if self.is_short(collective, bytes) {
-            return self.far_faster(collective, bytes, segments);
+            // Of what only moves data, measured calls tell (`trials.rs`).
+            return self.far_faster(collective, bytes, segments).filter(|_| collective.reduces());
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }
@@ -109,11 +110,12 @@ impl Planner {
 
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
     /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
-    /// aggregate blocks; of Scatter [`choice::usual`], unless calls are measured; of Gatherv and Scatterv none.
+    /// aggregate blocks; of Bcast and Scatter [`choice::usual`], unless calls are measured and something is tried; of
+    /// Gatherv and Scatterv none.
     pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
         let fits = match collective {
             Collective::Alltoall => self.least_sent(),
-            Collective::Scatter => choice::usual(collective),
+            Collective::Bcast | Collective::Scatter => choice::usual(collective),
             // Nothing is ever the default: such calls are passed on at once.
             Collective::Gatherv | Collective::Scatterv => return u64::MAX,
             _ => 0,
@@ -133,12 +135,15 @@ impl Planner {
         bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
     }
 
-    /// For a reduction, what is predicted to be far faster than the library's own. What only moves data is the
-    /// library's below the usual sizes, since measured calls alone tell about it.
-    fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
-        if !collective.reduces() {
-            return None;
-        }
+    /// Whether measured calls alone tell what runs: what only moves data is the library's below the usual sizes, where
+    /// predictions of either side may be wrong by a factor of two.
+    pub fn is_told_by_trials(&self, collective: Collective, bytes: u64) -> bool {
+        let moves_a_vector = matches!(collective, Collective::Bcast | Collective::Allgather | Collective::Allgatherv);
+        moves_a_vector && self.is_short(collective, bytes)
+    }
+
+    /// What is predicted to be far faster than the library's own, if anything is.
+    pub(super) fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
         self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
     }

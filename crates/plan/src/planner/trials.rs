@@ -21,6 +21,9 @@ const CLEARLY_FASTER: f64 = 0.8;
 /// other blocks are sent (docs/benchmarks.md, "Scatter").
 const OUTLASTING: u64 = 256 << 10;
 
+/// Bytes of a short Bcast at which it is asked whether one may be tried; shorter ones than the first are not.
+const SHORT: [u64; 4] = [2 << 10, 3 << 10, 4 << 10, 6 << 10];
+
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
 
@@ -44,11 +47,13 @@ impl Planner {
 
     /// Bytes below which nothing of ours is tried that does not fit.
     pub(super) fn least_tried(&self, collective: Collective) -> u64 {
-        let is_tried = match collective {
-            Collective::Alltoall => self.tries_more() && self.usual.aggregates(),
-            _ => self.tries_more(),
-        };
-        if is_tried { 0 } else { u64::MAX }
+        let is_far_faster = |&bytes: &u64| self.tried(collective, bytes, Segments::AtMost(bytes)).is_some();
+        match collective {
+            _ if !self.tries_more() => u64::MAX,
+            Collective::Alltoall if !self.usual.aggregates() => u64::MAX,
+            Collective::Bcast => SHORT.into_iter().find(is_far_faster).unwrap_or(u64::MAX),
+            _ => 0,
+        }
     }
 
     /// Whether blocks of so many bytes, and the longest that are measured together with them, may be aggregated: short
@@ -77,9 +82,12 @@ impl Planner {
     /// What is tried in measured calls where nothing fits: that short blocks of an Alltoall are aggregated, and that
     /// blocks go to or from one rank in another order. It must be predicted to be clearly faster than the library,
     /// unless a queue may overflow and TCP lose time, of which predictions know nothing ([`Self::worth_trying_from`]).
+    /// In a Bcast and an Allgather below the usual sizes ([`Self::is_told_by_trials`]) what is predicted to be far
+    /// faster.
     pub(super) fn tried(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let (able, may_overflow): (&[Algorithm], bool) = match collective {
             _ if !self.tries_more() => return None,
+            _ if self.is_told_by_trials(collective, bytes) => return self.far_faster(collective, bytes, segments),
             Collective::Alltoall => (&[Algorithm::Aggregated], false),
             Collective::Gather | Collective::Scatter => {
                 (&[Algorithm::Direct, Algorithm::Tree], self.may_overflow(bytes))

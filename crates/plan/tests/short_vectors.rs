@@ -1,0 +1,58 @@
+//! Bcasts and Allgathers below the usual sizes: measured calls alone try something there.
+
+use crate::support::network;
+use nagare_plan::Planner;
+use nagare_plan::choice::{Call, Reason, Rules};
+use nagare_plan::collective::Collective::{self, Allgather, Bcast};
+use nagare_plan::decision::{Decision, Limits};
+use nagare_plan::fabric::{Fabric, Placement};
+use nagare_plan::stock::{Library, Stock};
+use std::sync::Arc;
+
+/// Six hosts of so many ranks on one switch.
+fn star(mbit: u32, ppn: usize) -> Planner {
+    let text = format!("queue = 128\n[generator]\nkind = 'star'\nhosts = 6\nbandwidth = {mbit}\nlatency = 1\n");
+    let fabric = Arc::new(Fabric::from_toml(&text, "star.toml").expect("a fabric"));
+    network::planner(&fabric, &Placement::by_slot(&fabric, 6 * ppn, ppn).expect("places"))
+}
+
+fn beside_open_mpi(planner: Planner) -> Planner {
+    planner.with_stock(Stock::new(Library::OpenMpi4, 65280))
+}
+
+/// What begins, and what is tried.
+fn chosen(planner: &Planner, (collective, bytes): (Collective, u64), is_measured: bool) -> (Result<(), Reason>, usize) {
+    let (ranks, nodes) = (planner.topology().ranks(), planner.topology().node_count());
+    let call = Call { collective, bytes, ranks, nodes };
+    let limits = Limits { segment: None, window: None, message: 65280 };
+    let decision = Decision::new(planner, &Rules::default(), &call, &limits, is_measured);
+    let candidates = Decision::candidates(planner, &call, &limits);
+    (decision.map(|decision| assert_eq!(Some(&decision.algorithm), candidates.first())), candidates.len())
+}
+
+/// On links of 40 Mbit/s the library's tree of ranks sends a vector from host to host more often than needed, its ring
+/// of blocks likewise.
+#[test]
+fn what_is_predicted_to_be_far_faster_is_tried_where_calls_are_measured() {
+    let slow = beside_open_mpi(star(40, 4));
+    for call in [(Bcast, 4 << 10), (Bcast, (8 << 10) - 1), (Allgather, 1 << 10), (Allgather, 4 << 10)] {
+        let (begins, tried) = chosen(&slow, call, true);
+        assert!(begins.is_ok() && (1..=3).contains(&tried), "{call:?}: {begins:?} {tried}");
+        assert_eq!(chosen(&slow, call, false).0, Err(Reason::Small), "{call:?}: nobody measures");
+    }
+    assert!((2 << 10..=4 << 10).contains(&slow.floor(Bcast, true)));
+    assert_eq!(slow.floor(Bcast, false), 8 << 10);
+    assert_eq!(chosen(&slow, (Bcast, 2047), true).0, Err(Reason::Small));
+}
+
+/// Where messages count for more than bytes, where nobody knows what the library does, and in memory.
+#[test]
+fn else_nothing_is_tried() {
+    let memory = || beside_open_mpi(star(40, 4)).trying_what_fits();
+    for (planner, why) in [(beside_open_mpi(star(40_000, 1)), "fast"), (star(40, 4), "unknown"), (memory(), "memory")] {
+        for call in [(Bcast, 4 << 10), (Allgather, 4 << 10)] {
+            assert_eq!(chosen(&planner, call, true), (Err(Reason::Small), 0), "{why} {call:?}");
+        }
+        assert_eq!(planner.floor(Bcast, true), 8 << 10, "{why}");
+    }
+}
