@@ -17,6 +17,7 @@ use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Prescription, Reason};
+use nagare_plan::collective::Collective;
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
 use nagare_plan::learn::Earning;
@@ -120,6 +121,15 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             None => {}
         }
     }
+    // What is predicted of a communicator takes as long as hundreds of short calls, and that ranks agree about devices
+    // as long as one.
+    let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
+    if let Some(class) = class.filter(is_told) {
+        let is_new = call.collective == Collective::Bcast && record.learning().is_new(class);
+        if is_new || place.asks_for_devices {
+            return Err(Reason::Small.into());
+        }
+    }
     let decision = match settled {
         Some(None) => return Err(Reason::Faster.into()),
         Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
@@ -169,7 +179,9 @@ impl Decision<'_> {
 
     /// Whether it is predicted to take so long that trials need not wait for calls to earn them.
     pub fn is_long(&self) -> bool {
-        self.worth_from.is_none() && Earning::is_earned_by(self.predicted)
+        let Call { collective, bytes, .. } = self.call;
+        let is_told_by_trials = self.place.planner.is_told_by_trials(collective, bytes);
+        !is_told_by_trials && self.worth_from.is_none() && Earning::is_earned_by(self.predicted)
     }
 
     /// Whether the same runs where its calls cannot be measured after all.

@@ -167,13 +167,30 @@ pub enum Unasked {
     },
 }
 
+/// Calls of a class that are its first ones ([`Learning::is_new`]).
+const FIRST: u32 = 8;
+
 /// All classes of a communicator, of which programs have few, in their order.
 #[derive(Default)]
 pub struct Learning {
     classes: Vec<Known>,
+    /// How often [`Self::is_new`] was asked about a class.
+    new: Vec<(Class, u32)>,
 }
 
 impl Learning {
+    /// Whether this is one of the first calls of a class that is asked about before anything is predicted of it; counts
+    /// it then.
+    pub fn is_new(&mut self, class: Class) -> bool {
+        let at = self.new.iter().position(|known| known.0 == class).unwrap_or_else(|| {
+            self.new.push((class, 0));
+            self.new.len() - 1
+        });
+        let calls = &mut self.new[at].1;
+        *calls = (*calls + 1).min(FIRST + 1);
+        *calls <= FIRST
+    }
+
     /// What the next call of the class runs on, if no rank is asked before it and it is not measured; counts it then.
     pub fn unasked(&mut self, class: Class) -> Option<Unasked> {
         let at = self.at(class).ok()?;
@@ -274,6 +291,14 @@ mod tests {
         for between in [[1.1e6, 4e6], [0.1e6, 0.9e6]] {
             assert_eq!(early(ring, Some(between), 40), vec![(None, true); 40], "{between:?}");
         }
+    }
+
+    #[test]
+    fn every_class_has_first_calls_of_its_own() {
+        let mut learning = Learning::default();
+        let shorter = Class { magnitude: Some(11), ..CLASS };
+        let mut first = |class| (0..2 * FIRST).take_while(|_| learning.is_new(class)).count() as u32;
+        assert_eq!([CLASS, shorter, CLASS].map(&mut first), [FIRST, FIRST, 0]);
     }
 
     #[test]

@@ -113,6 +113,9 @@ impl Decision {
     /// Nanoseconds that a call of the library must take before measured calls are worth it; none if they are worth it
     /// whatever it takes ([`Planner::worth_trying_from`]).
     pub fn worth_from(&self, planner: &Planner, call: &Call, limits: &Limits) -> Option<f64> {
+        if planner.is_told_by_trials(call.collective, call.bytes) {
+            return None;
+        }
         let prediction = self.prediction?;
         let fits = planner.fitting(call.collective, call.bytes, limits.segments(call.collective)).is_some();
         (!fits).then(|| planner.worth_trying_from(call.collective, call.bytes, prediction)).flatten()

@@ -74,6 +74,9 @@ impl Planner {
         (collective, bytes, segments): (Collective, u64, Segments),
         is_measured: bool,
     ) -> Option<(Algorithm, Option<Prediction>)> {
+        // One answer for all that is measured together, at the least of it: trials are of the whole class.
+        let is_told = is_measured && self.is_told_by_trials(collective, bytes);
+        let bytes = if is_told { 1 << bytes.max(1).ilog2() } else { bytes };
         let fit = || {
             let tried = || if is_measured { self.tried(collective, bytes, segments) } else { None };
             self.fit(collective, bytes, segments).or_else(tried)
@@ -94,7 +97,7 @@ impl Planner {
         }
         if self.is_short(collective, bytes) {
             // Of what only moves data, measured calls tell (`trials.rs`).
-            return self.far_faster(collective, bytes, segments).filter(|_| collective.reduces());
+            return if collective.reduces() { self.far_faster(collective, bytes, segments) } else { None };
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }

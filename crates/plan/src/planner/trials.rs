@@ -21,9 +21,6 @@ const CLEARLY_FASTER: f64 = 0.8;
 /// other blocks are sent (docs/benchmarks.md, "Scatter").
 const OUTLASTING: u64 = 256 << 10;
 
-/// Bytes of a short Bcast at which it is asked whether one may be tried; shorter ones than the first are not.
-const SHORT: [u64; 4] = [2 << 10, 3 << 10, 4 << 10, 6 << 10];
-
 /// Most algorithms to measure in the calls of a program.
 const MOST_TRIED: usize = 3;
 
@@ -47,13 +44,11 @@ impl Planner {
 
     /// Bytes below which nothing of ours is tried that does not fit.
     pub(super) fn least_tried(&self, collective: Collective) -> u64 {
-        let is_far_faster = |&bytes: &u64| self.tried(collective, bytes, Segments::AtMost(bytes)).is_some();
-        match collective {
-            _ if !self.tries_more() => u64::MAX,
-            Collective::Alltoall if !self.usual.aggregates() => u64::MAX,
-            Collective::Bcast => SHORT.into_iter().find(is_far_faster).unwrap_or(u64::MAX),
-            _ => 0,
-        }
+        let is_tried = match collective {
+            Collective::Alltoall => self.tries_more() && self.usual.aggregates(),
+            _ => self.tries_more(),
+        };
+        if is_tried { 0 } else { u64::MAX }
     }
 
     /// Whether blocks of so many bytes, and the longest that are measured together with them, may be aggregated: short
