@@ -1,6 +1,6 @@
 //! Whether a call runs on our algorithms, on which, and in which pieces: decided first, without any message, and then
 //! what it needs is taken. The first decision about a communicator finds its placement, which is kept; one about a call
-//! that runs on what the calls of its class begin with, or that is settled, counts it. What algorithm fits is
+//! that runs on what the calls of its class begin with, or that is settled, or short, counts it. What algorithm fits is
 //! [`nagare_plan::decision`]'s, which is pure.
 
 use super::arguments::Arguments;
@@ -22,6 +22,9 @@ use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
 use nagare_plan::learn::Earning;
 use std::sync::Arc;
+
+/// Short Bcasts are left to the library once for so many nodes before anything is predicted of them.
+const NODES_A_CALL: u32 = 4;
 
 /// Everything decided about a call that we run.
 pub struct Decision<'c> {
@@ -121,19 +124,21 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             None => {}
         }
     }
-    // What is predicted of a communicator takes as long as hundreds of short calls, and that ranks agree about devices
-    // as long as one.
+    // What is predicted of a communicator of many nodes takes as long as tens of short calls, and that ranks agree about
+    // devices as long as one.
     let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
-    if let Some(class) = class.filter(is_told) {
-        let is_new = call.collective == Collective::Bcast && record.learning().is_new(class);
-        if is_new || place.asks_for_devices {
+    let told = class.filter(is_told);
+    if let Some(class) = told {
+        let first = if call.collective == Collective::Bcast { place.nodes / NODES_A_CALL } else { 0 };
+        if place.asks_for_devices || record.learning().is_left(class, first) {
             return Err(Reason::Small.into());
         }
     }
     let decision = match settled {
         Some(None) => return Err(Reason::Faster.into()),
         Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
-        None => decision::Decision::new(&place.planner, rules, &call, &limits, class.is_some())?,
+        None => decision::Decision::new(&place.planner, rules, &call, &limits, class.is_some())
+            .inspect_err(|_| told.into_iter().for_each(|class| record.learning().leave(class)))?,
     };
     let sides = arguments.sides(real, record)?;
     let gathered = arguments.gathered(real, record.size)?;

@@ -167,28 +167,36 @@ pub enum Unasked {
     },
 }
 
-/// Calls of a class that are its first ones ([`Learning::is_new`]).
-const FIRST: u32 = 8;
-
 /// All classes of a communicator, of which programs have few, in their order.
 #[derive(Default)]
 pub struct Learning {
     classes: Vec<Known>,
-    /// How often [`Self::is_new`] was asked about a class.
-    new: Vec<(Class, u32)>,
+    /// Calls of classes that are the library's before anything is predicted of them; [`u32::MAX`] where that was done
+    /// and nothing is tried.
+    left: Vec<(Class, u32)>,
 }
 
 impl Learning {
-    /// Whether this is one of the first calls of a class that is asked about before anything is predicted of it; counts
-    /// it then.
-    pub fn is_new(&mut self, class: Class) -> bool {
-        let at = self.new.iter().position(|known| known.0 == class).unwrap_or_else(|| {
-            self.new.push((class, 0));
-            self.new.len() - 1
+    /// Whether a call of the class is the library's without a prediction: one of the `first`, which is counted, or of a
+    /// class of which nothing is tried.
+    pub fn is_left(&mut self, class: Class, first: u32) -> bool {
+        let calls = self.left(class);
+        let is_first = *calls < first;
+        *calls += u32::from(is_first);
+        is_first || *calls == u32::MAX
+    }
+
+    /// Notes that nothing is tried in calls of the class.
+    pub fn leave(&mut self, class: Class) {
+        *self.left(class) = u32::MAX;
+    }
+
+    fn left(&mut self, class: Class) -> &mut u32 {
+        let at = self.left.iter().position(|known| known.0 == class).unwrap_or_else(|| {
+            self.left.push((class, 0));
+            self.left.len() - 1
         });
-        let calls = &mut self.new[at].1;
-        *calls = (*calls + 1).min(FIRST + 1);
-        *calls <= FIRST
+        &mut self.left[at].1
     }
 
     /// What the next call of the class runs on, if no rank is asked before it and it is not measured; counts it then.
@@ -297,8 +305,10 @@ mod tests {
     fn every_class_has_first_calls_of_its_own() {
         let mut learning = Learning::default();
         let shorter = Class { magnitude: Some(11), ..CLASS };
-        let mut first = |class| (0..2 * FIRST).take_while(|_| learning.is_new(class)).count() as u32;
-        assert_eq!([CLASS, shorter, CLASS].map(&mut first), [FIRST, FIRST, 0]);
+        let left = |learning: &mut Learning, class| (0..20).take_while(|_| learning.is_left(class, 5)).count();
+        assert_eq!([CLASS, shorter, CLASS].map(|class| left(&mut learning, class)), [5, 5, 0]);
+        learning.leave(shorter);
+        assert_eq!([CLASS, shorter].map(|class| left(&mut learning, class)), [0, 20]);
     }
 
     #[test]

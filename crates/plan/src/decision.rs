@@ -88,8 +88,9 @@ impl Decision {
             Choice::Library(_) if is_short => return Err(Reason::Small),
             Choice::Library(reason) => return Err(reason),
         };
-        Ok(match compared {
-            Some(_) => Self { algorithm, prediction: compared },
+        // What is tried for a whole class was compared at the least of it.
+        Ok(match compared.filter(|_| !planner.is_told_by_trials(call.collective, call.bytes)) {
+            prediction @ Some(_) => Self { algorithm, prediction },
             None => Self::of(planner, algorithm, call, limits),
         })
     }
