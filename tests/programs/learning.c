@@ -2,9 +2,10 @@
    collective=bcast|allreduce|allgather|alltoall|alltoallv|scatter kind=int|double calls=100 bytes=65536
    communicators=0, of which each is made, has all calls and is freed; of none it is MPI_COMM_WORLD.
    threads=single|multiple. idup=no|yes: a duplicate is made by MPI_Comm_idup before all calls. late=0: milliseconds
-   by which the root of a Scatter is late. With kind=double, collective lists any of allreduce, reduce,
+   by which the root of a Bcast or Scatter is late. With kind=double, collective lists any of allreduce, reduce,
    reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call. A line
    `learning bits=` tells those of all ranks, a line `learning seconds=` how long the slowest rank was in the calls. */
+#define _POSIX_C_SOURCE 199309L
 #include "check.h"
 #include <stdint.h>
 #include <time.h>
@@ -16,6 +17,13 @@ enum { SUMS = sizeof sums / sizeof *sums };
 static int first_of(int rank, int n)
 {
     return (int)((long long)n * rank * (rank + 1) / ((long long)check_size * (check_size + 1)));
+}
+
+/* Rank 0 sleeps so many milliseconds. */
+static void root_is_late(int late)
+{
+    if (check_rank == 0)
+        nanosleep(&(struct timespec){late / 1000, late % 1000 * 1000000L}, NULL);
 }
 
 /* One call of each listed sum of n doubles; the seconds in it. `bits` are those of the results in the first call. */
@@ -102,6 +110,7 @@ int main(int argc, char **argv)
                     in[i] = check_rank == 0 ? i * 3 + call : -1;
                 MPI_Barrier(comm);
                 seconds -= MPI_Wtime();
+                root_is_late(late);
                 MPI_Bcast(in, n, MPI_INT, 0, comm);
                 seconds += MPI_Wtime();
                 for (int i = 0; i < n; i++)
@@ -134,8 +143,7 @@ int main(int argc, char **argv)
                     in[i] = check_rank == 0 ? i * 3 + call : -1;
                 MPI_Barrier(comm);
                 seconds -= MPI_Wtime();
-                if (check_rank == 0)
-                    nanosleep(&(struct timespec){late / 1000, late % 1000 * 1000000L}, NULL);
+                root_is_late(late);
                 MPI_Scatter(in, n, MPI_INT, out, n, MPI_INT, 0, comm);
                 seconds += MPI_Wtime();
                 for (int i = 0; i < n; i++)

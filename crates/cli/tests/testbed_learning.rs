@@ -82,6 +82,25 @@ fn a_scatter_that_may_overflow_a_queue_tries_another_order_where_it_is_measured(
     }
 }
 
+/// A Bcast of 4 KiB is predicted to take the library twice as long as ours where links have 10 Mbit/s. So calls, which
+/// are long here since the root is late, try ours after the first two of eight nodes, of which nothing is predicted, but
+/// not on a communicator of the pool.
+#[test]
+fn a_short_bcast_tries_ours_where_it_is_measured() {
+    const STAR: &str = "queue = 128\n[generator]\nkind = 'star'\nhosts = 8\nbandwidth = 10\nlatency = 5\n";
+    let Some(bed) = Bed::of(STAR, "slow-bcast").brought_up() else { return };
+    let Some(program) = learning(&bed, MPIS[0]) else { return };
+    for (idup, may_be_ours) in [("idup=no", true), ("idup=yes", false)] {
+        let words = ["collective=bcast", "bytes=4096", "calls=14", "late=300", idup];
+        let (_, report) = learn(&bed, MPIS[0].0, &program, "8", &words);
+        let of = |is_meant: &dyn Fn(&Value) -> bool| calls(&report, "bcast", is_meant).iter().sum::<u64>();
+        let [all, ours] = [of(&|_| true), of(&|row| row["algorithm"] != "stock")];
+        assert_eq!((all, ours > 0), (14, may_be_ours), "{idup}: {report:#}");
+        let unpredicted = of(&|row| row["reason"] == "below threshold");
+        assert_eq!(unpredicted == 2, may_be_ours, "{idup}: {report:#}");
+    }
+}
+
 /// Rounded sums between hosts are combined in one order in all calls and all runs, whatever they take, and nothing is
 /// measured for them. On five hosts all of these are predicted to be faster on ours, with both libraries.
 #[test]
