@@ -124,8 +124,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             None => {}
         }
     }
-    // What is predicted of a communicator of many nodes takes as long as tens of short calls, and that ranks agree about
-    // devices as long as one.
+    // What is predicted of a communicator of many nodes takes as long as tens of short calls, and that ranks agree
+    // about devices as long as one.
     let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
     let told = class.filter(is_told);
     if let Some(class) = told {

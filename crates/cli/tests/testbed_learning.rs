@@ -83,8 +83,8 @@ fn a_scatter_that_may_overflow_a_queue_tries_another_order_where_it_is_measured(
 }
 
 /// A Bcast of 4 KiB is predicted to take the library twice as long as ours where links have 10 Mbit/s. So calls, which
-/// are long here since the root is late, try ours after the first two of eight nodes, of which nothing is predicted, but
-/// not on a communicator of the pool.
+/// are long here since the root is late, try ours after the first two, of which nothing is predicted on eight nodes;
+/// but not on a communicator of the pool.
 #[test]
 fn a_short_bcast_tries_ours_where_it_is_measured() {
     const STAR: &str = "queue = 128\n[generator]\nkind = 'star'\nhosts = 8\nbandwidth = 10\nlatency = 5\n";

@@ -33,6 +33,8 @@ fn what_levels_are_worth() {
         let text = match name {
             "full 128" => generated("ports = 16"),
             "4:1 128" => generated("ports = 8\nhosts_per_leaf = 16"),
+            "16:1 512" => generated("ports = 8\nhosts_per_leaf = 64"),
+            "8:1 1024" => generated("ports = 16\nhosts_per_leaf = 64"),
             name => shipped(name).expect("shipped").to_owned(),
         };
         let mut fabric = Fabric::from_toml(&text, name).unwrap();
