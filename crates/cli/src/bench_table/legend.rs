@@ -25,8 +25,8 @@ pub fn legend(results: &Results) -> String {
         text += "Best stock: the fastest of the library's own choice and of all that it can be told.\n";
     }
     if results.cells.iter().any(|cell| cell.collective.varies()) {
-        text += "Bytes per pair of Alltoallv, Gatherv and Scatterv, and per rank of Reduce_scatter, are means, from \
-            which their own differ.\n";
+        text += "Bytes per pair of Alltoallv, Gatherv and Scatterv, and per rank of Reduce_scatter, are means of \
+            unequal ones.\n";
     }
     if results.cells.iter().any(|cell| cell.cpu_bound) {
         text += "* more than this machine carried in the test of the network: its processors, not the links, are the \
@@ -50,8 +50,8 @@ pub fn nearness(results: &Results) -> Option<String> {
     let within = |percent: f64| ratios.iter().filter(|&&ratio| ratio <= 1.0 + percent / 100.0).count();
     let (cells, near, nearly) = (ratios.len(), within(7.0), within(20.0));
     let told = format!(
-        "Of {cells} cells in which algorithms were forced, the default takes at most 7 % longer than the fastest there \
-         in {near}, at most 20 % in {nearly}."
+        "Of {cells} cells in which algorithms were forced, the default is within 7 % of the fastest there in {near}, \
+         within 20 % in {nearly}."
     );
     (cells > 0).then_some(told)
 }
@@ -122,9 +122,7 @@ mod tests {
         alone.timings.pop();
         let cells = vec![cell(1024, 1.01e-3), cell(2048, 1.075e-3), cell(4096, 1.25e-3), alone.clone()];
         let told = nearness(&Results { cells, ..Results::default() });
-        assert!(
-            told.is_some_and(|told| told.starts_with("Of 3 cells ") && told.ends_with(" in 1, at most 20 % in 2."))
-        );
+        assert!(told.is_some_and(|told| told.starts_with("Of 3 cells ") && told.ends_with(" in 1, within 20 % in 2.")));
         assert_eq!(nearness(&Results { cells: vec![alone], ..Results::default() }), None);
     }
 
