@@ -14,6 +14,7 @@ mod ps;
 mod run;
 mod run_programs;
 mod testbed;
+mod testbed_bindings;
 mod testbed_delay;
 mod testbed_ecmp;
 mod testbed_learning;
