@@ -129,6 +129,16 @@ fn a_component_that_drives_no_adapter_carries_no_message() {
     learns(Job::nagare(&Program { words, ..program.clone() }, RANKS), Mpi::OpenMpi5, &[(REMOTE[0], 65536)]);
 }
 
+/// A tool that is in MPI_T before MPI_Init has Open MPI list the variables of all that is installed, such as libfabric's
+/// and PSM2's, and they stay although the job uses its own over TCP.
+#[test]
+fn what_a_tool_has_listed_is_not_in_use() {
+    for (mpi, local) in [(Mpi::OpenMpi4, LOCAL[1]), (Mpi::OpenMpi5, LOCAL[0])] {
+        let job = Job::nagare(&compile(mpi, "tests/programs/startup.c"), RANKS).set("STARTUP_TOOL", "1");
+        learns(job.set("OMPI_MCA_pml", "ob1"), mpi, &[(local, 4096), (REMOTE[0], 65536)]);
+    }
+}
+
 /// Those that the test may run on.
 fn processors() -> usize {
     std::thread::available_parallelism().expect("a number of processors").get()

@@ -6,18 +6,22 @@ use std::ffi::CStr;
 use std::fs::read_dir;
 use std::path::Path;
 
-/// Components of Open MPI that carry messages between nodes, by a variable that only those in use have, and what they
-/// are called here: a library below (`ucx`, `ofi`, `psm2`), or `ob1` over what it has itself.
-const COMPONENTS: [(&CStr, &str); 8] = [
-    (c"pml_ucx_priority", "ucx"),
-    (c"mtl_psm2_priority", "psm2"),
-    (c"mtl_ofi_priority", "ofi"),
-    (c"mtl_portals4_priority", "portals4"),
-    (c"btl_openib_eager_limit", "openib"),
-    (c"btl_uct_eager_limit", UCT),
-    (c"btl_ofi_eager_limit", "btl ofi"),
-    (c"btl_tcp_eager_limit", TCP),
+/// Components of Open MPI that carry messages between nodes, by variables that are all there where they are in use, and
+/// what they are called here: a library below (`ucx`, `ofi`, `psm2`), or `ob1` over what it has itself. Those of `mtl`
+/// are opened by `cm` alone; without it they are there where a tool has listed all variables before `MPI_Init`.
+const COMPONENTS: [(&[&CStr], &str); 8] = [
+    (&[c"pml_ucx_priority"], "ucx"),
+    (&[CM, c"mtl_psm2_priority"], "psm2"),
+    (&[CM, c"mtl_ofi_priority"], "ofi"),
+    (&[CM, c"mtl_portals4_priority"], "portals4"),
+    (&[c"btl_openib_eager_limit"], "openib"),
+    (&[c"btl_uct_eager_limit"], UCT),
+    (&[c"btl_ofi_eager_limit"], "btl ofi"),
+    (&[c"btl_tcp_eager_limit"], TCP),
 ];
+
+/// A variable of what hands messages to components of `mtl`.
+const CM: &CStr = c"pml_cm_priority";
 
 /// Those of them that are libraries below Open MPI, which carry messages within a node too.
 pub const BELOW: [&str; 4] = ["ucx", "psm2", "ofi", "portals4"];
@@ -42,7 +46,8 @@ pub fn component(real: &Real) -> Option<String> {
         return Some(device);
     }
     let variables = Variables::open(real)?;
-    let has = |component: &str| COMPONENTS.iter().any(|&(name, of)| of == component && variables.has(name));
+    let has_all = |names: &[&CStr]| names.iter().all(|name| variables.has(name));
+    let has = |component: &str| COMPONENTS.iter().any(|&(names, of)| of == component && has_all(names));
     let mut in_use = COMPONENTS.iter().map(|&(_, component)| component).filter(|component| has(component));
     // Open MPI 5 keeps this one on hosts whose adapters it cannot drive, and its messages go over TCP.
     let carries = |component: &str| component != UCT || !has(TCP) || has_adapter(Path::new(ADAPTERS));

@@ -2,7 +2,7 @@
  *   startup                   init=SECONDS, the longest of all ranks
  *   startup mapped            and lines "mapped FILE" of rank 0: its shared objects, after a large Allreduce
  *   startup cvar NAME ...     and lines "cvar NAME VALUE" of rank 0 for those that MPI_T knows, asked last
- */
+ * With STARTUP_TOOL in the environment it is in MPI_T before it calls MPI_Init, as a tool is. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,11 +52,14 @@ static int allreduce(int rank, int ranks) {
 
 int main(int argc, char **argv) {
     struct timespec start, end;
+    int provided;
+    if (getenv("STARTUP_TOOL"))
+        MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     timespec_get(&start, TIME_UTC);
     MPI_Init(&argc, &argv);
     timespec_get(&end, TIME_UTC);
     double own = end.tv_sec - start.tv_sec + 1e-9 * (end.tv_nsec - start.tv_nsec), longest = 0;
-    int rank, ranks, provided;
+    int rank, ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Reduce(&own, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
