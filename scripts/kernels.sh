@@ -5,8 +5,9 @@
 #   scripts/kernels.sh [FABRIC...]      names of fabrics/ or paths of fabric files; tree8 and star16 where none is given
 #
 # The environment changes it: KERNELS (ft:W is:A; classes S, W, A), ROUNDS (3; the first runs stock first, the second
-# Nagare first, and so on), PPN (2), MAP (slot), WORK (target/kernels: programs, output of the runs, and runs.txt with a
-# line per run), NAGARE (the command, target/release/nagare).
+# Nagare first, and so on), PPN (2), MAP (slot), CONGESTION (TCP's congestion control, that of the testbed), WORK
+# (target/kernels: programs, output of the runs, and runs.txt with a line per run), NAGARE (the command,
+# target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -79,7 +80,7 @@ for fabric; do
     [[ -f $file ]] || { echo "kernels: $fabric is neither a file nor one of fabrics/" >&2; exit 2; }
     name=$(basename "$file" .toml)-kernels-$$
     cp "$file" "$work/$name.toml"
-    "$nagare" testbed up "$work/$name.toml" >"$work/testbed.log"
+    "$nagare" testbed up "$work/$name.toml" ${CONGESTION:+--congestion "$CONGESTION"} >"$work/testbed.log"
     bed=$name
     start=$(($(wc -l <"$runs") + 1))
     ran=()

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   Open MPI   MPI_Init has registered the variables of what it uses in libopen-pal, with the values that the
-//!              environment and the parameter files give them: they are read there
+//!              environment and the parameter files give them: they are read there. Where a tool has opened MPI_T
+//!              before, some of what is installed and not used are there too (transport.rs)
 //!   MPICH      the tool interface (MPI_T, MPI 4.0 section 15.3), whose variables are all there from the start
 //! ```
 //!
@@ -46,7 +47,8 @@ impl<'r> Variables<'r> {
         way.as_ref().map(|way| Self { real, way })
     }
 
-    /// Whether the library has a variable of this name: Open MPI has those of the components that it uses.
+    /// Whether the library has a variable of this name: Open MPI has those of the components that it uses, and those
+    /// that a tool has had it list.
     pub fn has(&self, name: &CStr) -> bool {
         match self.way {
             Way::Registry => stored(self.real, name).is_some(),

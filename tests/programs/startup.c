@@ -53,8 +53,10 @@ static int allreduce(int rank, int ranks) {
 int main(int argc, char **argv) {
     struct timespec start, end;
     int provided;
-    if (getenv("STARTUP_TOOL"))
-        MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (getenv("STARTUP_TOOL") && MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+        printf("FAIL startup: no MPI_T before MPI_Init\n");
+        return 1;
+    }
     timespec_get(&start, TIME_UTC);
     MPI_Init(&argc, &argv);
     timespec_get(&end, TIME_UTC);

@@ -1,5 +1,6 @@
 //! Ranks that are bound to processors, on hosts of a testbed that pretend two NUMA nodes: numbering by host, NUMA node
-//! and processor, from the kernel's masks to the plan. Needs what `testbed_mpi.rs` needs, and two processors.
+//! and processor, from the kernel's masks to the plan. Needs what `testbed_mpi.rs` needs, two processors, and util-linux
+//! (`unshare`, `taskset`).
 
 use crate::common::bed::Bed;
 use crate::common::{nagare, stderr};
@@ -7,7 +8,6 @@ use crate::testbed_mpi::{MPIS, compiled, has};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where the libraries are that `make` builds.
 const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
@@ -22,22 +22,23 @@ exec unshare --mount sh -c 'mount --bind "$0" /sys/devices/system/cpu && exec ta
     "$nodes" $processor "$@"
 "#;
 
-/// Two processors that this process may use; `None` if there is one only.
+/// Two processors that this process may use, in ascending order; `None` if there is one only.
 fn two_processors() -> Option<[usize; 2]> {
-    let said = Command::new("taskset").args(["--cpu-list", "--pid", &std::process::id().to_string()]).output().unwrap();
-    let said = String::from_utf8(said.stdout).unwrap();
-    let mut allowed = said.rsplit(':').next().unwrap().trim().split(',').flat_map(|range| {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let mut allowed = allowed.trim().split(',').flat_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         first.parse::<usize>().unwrap()..=last.parse().unwrap()
     });
     Some([allowed.next()?, allowed.next()?])
 }
 
-/// A directory of processors as Linux has it: the first of these two on NUMA node 8, the second on node 0.
-fn two_numa_nodes(bed: &Bed, processors: [usize; 2]) -> PathBuf {
+/// A directory of processors as Linux has it, up to the second of these two: the first on NUMA node 8, all others on
+/// node 0.
+fn two_numa_nodes(bed: &Bed, [first, second]: [usize; 2]) -> PathBuf {
     let directory = bed.path("processors");
-    for (processor, node) in processors.into_iter().zip(["node8", "node0"]) {
-        for entry in ["topology", node] {
+    for processor in 0..=second {
+        for entry in ["topology", if processor == first { "node8" } else { "node0" }] {
             std::fs::create_dir_all(directory.join(format!("cpu{processor}")).join(entry)).unwrap();
         }
     }
