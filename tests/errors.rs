@@ -121,7 +121,10 @@ fn errors_that_end_the_job() {
             assert_eq!(words, expected, "{}\n{}", stock.ended.output(), forced.ended.output());
             let codes = [&stock, &forced].map(|outcome| outcome.ended.status.and_then(|status| status.code()));
             assert!(codes[0].is_some_and(|code| code != 0), "{}", stock.ended.output());
-            assert_eq!(codes[1], codes[0], "{}\n{}", stock.ended.output(), forced.ended.output());
+            // MPICH 4.0's launcher tells the signal that ended a rank, or 1 where it sees the rank's connection close
+            // first (pmodels/mpich, pull request 5930).
+            let either = mpi == Mpi::Mpich4 && codes.iter().all(|code| matches!(code, Some(1 | 9)));
+            assert!(either || codes[1] == codes[0], "{}\n{}", stock.ended.output(), forced.ended.output());
         }
     }
 }
