@@ -147,11 +147,11 @@ fn it_is_close_to_what_was_measured() {
         (&wan, Bcast, 1 << 18, 227.28),
         (&tree, Bcast, 1 << 18, 125.73),
         (&star, Bcast, 1 << 20, 2202.32),
-        (&star, Gather, 1 << 16, 338.89),
+        (&star, Gather, 1 << 16, 331.48),
     ]
     .map(off_by);
     assert!(off.iter().all(|off| (0.85..1.25).contains(off)), "{off:?}");
     // Where all send to all, packets are lost, which nothing predicts.
-    let exchange = off_by((&star, Alltoall, 1 << 16, 1898.36));
-    assert!((0.25..1.0).contains(&exchange), "{exchange}");
+    let exchange = off_by((&star, Alltoall, 1 << 16, 1183.95));
+    assert!((0.5..1.0).contains(&exchange), "{exchange}");
 }
