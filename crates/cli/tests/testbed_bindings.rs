@@ -1,16 +1,13 @@
 //! Ranks that are bound to processors, on hosts of a testbed that pretend two NUMA nodes: numbering by host, NUMA node
-//! and processor, from the kernel's masks to the plan. Needs what `testbed_mpi.rs` needs, two processors, and util-linux
-//! (`unshare`, `taskset`).
+//! and processor, from the kernel's masks to the plan. Needs what `testbed_mpi.rs` needs, two processors, and
+//! util-linux (`unshare`, `taskset`).
 
 use crate::common::bed::Bed;
 use crate::common::{nagare, stderr};
-use crate::testbed_mpi::{MPIS, compiled, has};
+use crate::testbed_mpi::{LIBRARIES, MPIS, compiled, is_built};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-/// Where the libraries are that `make` builds.
-const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
+use std::path::PathBuf;
 
 /// `NODES FIRST SECOND PROGRAM…`: becomes a program that sees the processors in that directory, bound to the second one
 /// as the first and the fourth rank of its host, to the first one as the others.
@@ -55,8 +52,7 @@ fn sends_to(run: &Value) -> Vec<u64> {
 fn ranks_are_numbered_by_the_processors_that_they_are_bound_to() {
     let Some(bed) = Bed::up("tree8", "bindings") else { return };
     let (mpi, compiler) = MPIS[0];
-    if !has(compiler) || !Path::new(LIBRARIES).join(mpi).join("release/libnagare.so").is_file() {
-        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+    if !is_built((mpi, compiler)) {
         return;
     }
     let Some(processors) = two_processors() else {

@@ -2,23 +2,16 @@
 
 use crate::common::bed::Bed;
 use crate::common::{nagare, stdout_of};
-use crate::testbed_mpi::{MPIS, compiled, has, until};
+use crate::testbed_mpi::{LIBRARIES, MPIS, compiled, is_built, until};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// Where the libraries are that `make` builds.
-const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
-
 /// `learning.c` for an MPI; `None`, and that is printed, without that or its library.
 fn learning(bed: &Bed, (mpi, compiler): (&str, &str)) -> Option<PathBuf> {
-    if !has(compiler) || !Path::new(LIBRARIES).join(mpi).join("release/libnagare.so").is_file() {
-        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
-        return None;
-    }
-    Some(compiled(bed, "tests/programs/learning.c", mpi, compiler))
+    is_built((mpi, compiler)).then(|| compiled(bed, "tests/programs/learning.c", mpi, compiler))
 }
 
 /// Runs it on so many hosts, where calls may be measured: the bits that it tells, and its report.

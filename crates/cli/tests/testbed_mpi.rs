@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// Where the libraries are that `make` builds.
+pub const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
+
 /// What --mpi takes, and the compiler of its programs.
 pub const MPIS: [(&str, &str); 2] = [("openmpi", "mpicc.openmpi"), ("mpich", "mpicc.mpich")];
 
@@ -36,6 +39,15 @@ pub fn has(compiler: &str) -> bool {
         eprintln!("skipped: no {compiler}");
     }
     found
+}
+
+/// Whether an MPI is there, and the library that `make` builds for it; if not, that is printed.
+pub fn is_built((mpi, compiler): (&str, &str)) -> bool {
+    let is_built = has(compiler) && Path::new(LIBRARIES).join(mpi).join("release/libnagare.so").is_file();
+    if !is_built {
+        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+    }
+    is_built
 }
 
 /// The host of every rank, as the ranks tell; `None` if testbeds are not allowed.
@@ -119,22 +131,19 @@ pub fn compiled(bed: &Bed, source: &str, mpi: &str, compiler: &str) -> PathBuf {
 #[test]
 fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
     let Some(bed) = Bed::up("tree8", "report") else { return };
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let sent = || -> u64 {
         // All that the left leaf sends upwards.
         bed.on("l0", &["cat", "/sys/class/net/p4/statistics/tx_bytes"]).trim().parse().unwrap()
     };
     for (mpi, compiler) in MPIS {
-        let built = libraries.join(mpi).join("release/libnagare.so").is_file();
-        if !has(compiler) || !built {
-            eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+        if !is_built((mpi, compiler)) {
             continue;
         }
         let program = compiled(&bed, "examples/hello.c", mpi, compiler);
         let report = bed.path(&format!("{mpi}.json"));
         let before = sent();
         let file = bed.file();
-        let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
+        let options = ["testbed", "run", &file, "--lib", LIBRARIES, "--"];
         let mut job = nagare(&[&options[..], &[program.to_str().unwrap()]].concat());
         job.env("NAGARE_REPORT", &report).env_remove("NAGARE_TOPOLOGY").stdout(Stdio::piped());
         let mut job = job.spawn().unwrap();
@@ -161,16 +170,14 @@ fn nagare_in_the_ranks_finds_the_fabric_and_all_traffic_takes_its_links() {
 #[test]
 fn segments_are_as_long_as_the_transport_likes() {
     let Some(bed) = Bed::up("tree8", "segments") else { return };
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let file = bed.file();
     for (mpi, compiler) in MPIS {
-        if !has(compiler) || !libraries.join(mpi).join("release/libnagare.so").is_file() {
-            eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
+        if !is_built((mpi, compiler)) {
             continue;
         }
         let program = compiled(&bed, "tests/programs/shown.c", mpi, compiler);
         let said = bed.path(mpi);
-        let options = ["testbed", "run", &file, "--lib", libraries.to_str().unwrap(), "--"];
+        let options = ["testbed", "run", &file, "--lib", LIBRARIES, "--"];
         let mut job = nagare(&[&options[..], &[program.to_str().unwrap()]].concat());
         job.arg(&said).arg("bcast:16384").env("NAGARE_LEARN", "off").env_remove("NAGARE_TOPOLOGY");
         let mut job = job.stdout(Stdio::null()).spawn().unwrap();
@@ -201,15 +208,12 @@ fn segments_are_as_long_as_the_transport_likes() {
 #[test]
 fn ranks_without_the_library_on_other_hosts() {
     let Some(bed) = Bed::up("tree8", "has") else { return };
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    if !has(MPIS[0].1) || !libraries.join("openmpi/release/libnagare.so").is_file() {
-        eprintln!("skipped: Open MPI or its target/openmpi/release/libnagare.so is missing (`make` builds it)");
+    if !is_built(MPIS[0]) {
         return;
     }
     let program = compiled(&bed, "examples/hello.c", MPIS[0].0, MPIS[0].1);
     let run = |store: &str, ppn: &str, preload: &str| {
-        let libraries = libraries.to_str().unwrap();
-        let options = ["testbed", "run", &bed.file(), "--lib", libraries, "--mpi", "openmpi", "--ppn", ppn, "--"];
+        let options = ["testbed", "run", &bed.file(), "--lib", LIBRARIES, "--mpi", "openmpi", "--ppn", ppn, "--"];
         let command = ["sh", "-c", &format!("{preload} exec {}", program.display())];
         let mut job = nagare(&[&options[..], &command].concat());
         let report = format!("replace:{}", bed.path("report.json").display());
@@ -275,16 +279,13 @@ fn what_is_shown_is_what_runs_on_the_other_fabrics() {
 fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     let test = if lines.is_empty() { "shown" } else { "chosen" };
     let Some(bed) = Bed::up_with(lines, fabric, test) else { return };
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    if !has("mpicc.openmpi") || !libraries.join("openmpi/release/libnagare.so").is_file() {
-        eprintln!("skipped: Open MPI or its target/openmpi/release/libnagare.so is missing (`make` builds it)");
+    if !is_built(MPIS[0]) {
         return;
     }
     let program = compiled(&bed, "tests/programs/shown.c", "openmpi", "mpicc.openmpi");
     let (file, report) = (bed.file(), bed.path("report.json"));
     let job = |words: &[String]| {
-        let lib = libraries.to_str().unwrap();
-        let options = ["testbed", "run", &file, "--lib", lib, "--np", ranks, "--ppn", ppn, "--"];
+        let options = ["testbed", "run", &file, "--lib", LIBRARIES, "--np", ranks, "--ppn", ppn, "--"];
         let mut job = nagare(&[&options[..], &[program.to_str().unwrap()]].concat());
         job.arg(bed.path("said"))
             .args(words)
