@@ -32,7 +32,7 @@ pub enum Action {
         /// One that comes with Nagare (`nagare fabrics` lists them) or the path of a fabric file
         #[arg(value_name = "FABRIC")]
         fabric: String,
-        /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+        /// TCP's congestion control on all hosts, such as bbr [default: cubic, or reno where there is none]
         #[arg(long, value_name = "NAME")]
         congestion: Option<String>,
     },

@@ -30,7 +30,7 @@ pub struct RunArgs {
     /// Whose launcher: openmpi, mpich, or a launcher's path [default: that of the library the program is linked to]
     #[arg(long, value_name = "openmpi|mpich|PATH")]
     pub mpi: Option<String>,
-    /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+    /// TCP's congestion control on all hosts, such as bbr [default: cubic, or reno where there is none]
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
     /// Run without Nagare
@@ -82,10 +82,15 @@ impl Chosen {
 }
 
 /// What this machine gives a new testbed; said if that is less than the usual.
-pub fn given(congestion: Option<&str>, fabric: &Fabric) -> anyhow::Result<Given> {
-    let congestion = Kernel::new().choose(congestion)?;
-    if congestion.is_none() {
-        tell!("this kernel has no {USUAL} for namespaces; the testbed keeps the machine's congestion control");
+pub fn given(asked: Option<&str>, fabric: &Fabric) -> anyhow::Result<Given> {
+    let congestion = Kernel::new().choose(asked)?;
+    let [usual, next] = USUAL;
+    match congestion.as_deref() {
+        None => tell!("this kernel has no {usual} and no {next} for namespaces; the testbed keeps the machine's own"),
+        Some(name) if name == next && asked.is_none() => {
+            tell!("this kernel has no {usual} for namespaces; TCP's congestion control is {next}")
+        }
+        Some(_) => (),
     }
     let refused = if Layout::new(fabric)?.has_delays() { tap::probe().err() } else { None };
     if let Some(error) = &refused {

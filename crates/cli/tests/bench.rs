@@ -437,6 +437,25 @@ fn the_congestion_control_is_the_one_asked_for_in_every_namespace() {
 }
 
 #[test]
+fn a_testbed_has_cubic_or_reno_whatever_the_machines_own() {
+    let bed = Bed::prepared("tree8", "usual");
+    let output = nagare(&["testbed", "up", &bed.file()]).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let usual = ["cubic", "reno"].into_iter().find(|name| allowed.split_whitespace().any(|known| known == *name));
+    let setting = bed.on("n0", &["cat", "/proc/sys/net/ipv4/tcp_congestion_control"]);
+    assert_eq!(Some(setting.trim_end()), usual, "allowed: {allowed}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        told.lines().filter(|line| line.contains("TCP's congestion control is reno")).count(),
+        usize::from(setting == "reno\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn mistakes_are_one_clear_line_before_anything_is_started() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();

@@ -41,7 +41,7 @@ pub struct PlaceArgs {
     /// How ranks are placed on hosts, as for `nagare testbed run`
     #[arg(long, default_value = "slot", value_name = "slot|node|balanced|HOSTFILE")]
     pub map: String,
-    /// TCP's congestion control on all hosts, such as bbr [default: cubic, whatever the machine's own]
+    /// TCP's congestion control on all hosts, such as bbr [default: cubic, or reno where there is none]
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
     /// Do not tell Nagare the fabric: it finds out about nodes only
