@@ -1,7 +1,7 @@
 /* A thread of rank 0 is cancelled (pthread_cancel) while it waits in an Allreduce that the other ranks have not begun.
    The process lives on; the others, who begin the call then, are told instead of waiting for ever; and another
    communicator works. Ends like every program that verifies. Options: level=multiple|serialized calls=1 (before). */
-#include "nine.h"
+#include "every_collective.h"
 #include <pthread.h>
 #include <time.h>
 

@@ -3,7 +3,7 @@
    collective or after it, which may differ from rank to rank. Then new communicators, which may get the numbers of
    freed ones, in other orders of ranks. Options: cycles=40 count=30000 mixed=yes|no. Ends like every program that
    verifies. */
-#include "nine.h"
+#include "every_collective.h"
 
 static int count = 30000, inside;
 static int *data, *result;

@@ -3,7 +3,7 @@
    rss_kb_end= fds_start= fds_end= maps_start= maps_end= threads_start= threads_end= deleted= Context ids: a library has
    a few thousand, so that a leak of one in a cycle ends the job by itself.
    Options: cycles=0 calls=0 bytes=2048 */
-#include "nine.h"
+#include "every_collective.h"
 #include <dirent.h>
 
 enum { KINDS = 5 };

@@ -3,7 +3,7 @@
    before each call. A line `stack thread=first|later call= bytes=` of rank 0 for each call: bytes from the top of the
    stack to the deepest that was written to; the call of a thread's first collectives says most. Options: count=5000
    kib=512. Ends like every program that verifies. */
-#include "nine.h"
+#include "every_collective.h"
 #include <pthread.h>
 
 enum { PAINT = 0x5a };

@@ -2,7 +2,7 @@
    on a fresh one that is made, used for the first time and freed while the others do the same; the main thread receives
    its own messages with wildcards on the world meanwhile, which must never match what a collective sends.
    Options: threads=8 seconds=5 */
-#include "nine.h"
+#include "every_collective.h"
 #include <pthread.h>
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* Calls that a tool counts: `rounds` of the collectives, messages and duplicates of the world; where MPI has them,
    large counts too.
    Options: rounds=3 count=20000 init=plain|thread load=FILE (a library opened for everyone before MPI_Init). */
-#include "nine.h"
+#include "every_collective.h"
 #include <dlfcn.h>
 
 int main(int argc, char **argv)

@@ -61,9 +61,11 @@ Exit status: 0 if the schedule ends and every result is right, 1 if not (or on c
 
 A row is an algorithm, a column a size; a line below says why a row has no times. The prediction comes
 from the fabric's rates and routes and from what messages cost: by --profile, else by the message_latency
-and message_gap of its file, which `nagare bench` measures. From the thresholds of docs/algorithms.md
-on, a job starts with the algorithm of the least predicted time, or that loses the least at worst where
-nobody measured messages; where calls take long enough, they are then measured (NAGARE_LEARN).")]
+and message_gap of its file, which `nagare bench` measures. * marks what runs where no call is
+measured: with NAGARE_LEARN=off, with MPI_THREAD_MULTIPLE, and for sums of floating-point numbers. From
+the thresholds of docs/algorithms.md on it is the algorithm of the least predicted time, or that loses
+the least at worst where nobody measured messages. Other calls begin with it if they are predicted to
+take 20 ms or more, else with the MPI library, and are measured once they have taken long enough.")]
     Predict(PredictArgs),
     /// List the algorithms and what they implement
     #[command(after_help = "Example:\n  nagare algorithms")]

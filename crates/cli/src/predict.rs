@@ -1,4 +1,4 @@
-//! `nagare predict`: what each algorithm is predicted to take on a network, and which one a job begins with.
+//! `nagare predict`: what each algorithm is predicted to take on a network, and which one runs where nothing is measured.
 
 use crate::args::PredictArgs;
 use crate::machine::{Machine, levels};
@@ -53,7 +53,7 @@ struct Document<'a> {
 /// One size.
 #[derive(Serialize)]
 struct Size {
-    /// What a job begins with.
+    /// What runs where no call is measured.
     #[serde(flatten)]
     begins: BySize,
     /// Predicted, of the algorithms that have a prediction.
@@ -99,7 +99,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         software(&planner),
         shown(args, &sizes)
     );
-    text += "milliseconds; * is what a job begins with\n";
+    text += "milliseconds; * is what runs where no call is measured\n";
     for reason in sizes.iter().filter_map(|size| size.begins.reason).collect::<BTreeSet<_>>() {
         let of: Vec<String> =
             sizes.iter().filter(|s| s.begins.reason == Some(reason)).map(|s| bytes(s.begins.bytes)).collect();

@@ -1,4 +1,4 @@
-//! `nagare predict`: times by algorithm and size, the limit, and what a job begins with.
+//! `nagare predict`: times by algorithm and size, the limit, and what runs where no call is measured.
 
 use crate::common::{failure_of, rows, stdout_of};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Circulant graph: the vector in ⌈log2 N⌉ parts, each along a tree of its own, in as few rounds as there can be.
+//! Circulant graph: the vector in ⌈log2 N⌉ parts, each along a tree of its own, in one round more than the fewest.
 //!
 //! ```text
 //!   N = 8, every node sends a block        part 0                 part 1                 part 2
@@ -26,7 +26,7 @@ pub const SPEC: Spec = Spec {
     name: "circulant",
     collectives: &[Collective::Reduce, Collective::Bcast, Collective::Allreduce],
     needs: "nothing",
-    summary: "a tree for each of ⌈log2 nodes⌉ parts, in the fewest rounds there can be; each round is a shift",
+    summary: "a tree for each of ⌈log2 nodes⌉ parts, in one round more than the fewest; each round is a shift",
     source: "Träff 2024",
     round: "round",
     plan: |context, role| plan(role.collective, context.grouped(), context.line(), role.root, role.rank),

@@ -1,7 +1,7 @@
 /* The collectives that Nagare carries out, with values that each rank computes for itself from (rank, step, index);
    usable from several threads at once. */
-#ifndef NINE_H
-#define NINE_H
+#ifndef EVERY_COLLECTIVE_H
+#define EVERY_COLLECTIVE_H
 
 #include "check.h"
 
