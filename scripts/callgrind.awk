@@ -3,6 +3,7 @@
 #   awk -v object=libnagare.so -f scripts/callgrind.awk FILES
 # prints one line each for processes that only send, that only receive, that do both, and neither:
 #   kind processes sent received instructions looks instructions-in-vain
+# and with -v inside=REGEX, last, the instructions of functions of that name with all that they call.
 
 # Names are told once, with a number that stands for them from then on.
 function name(names, text,    number) {
@@ -27,7 +28,8 @@ function end_of_process(    kind) {
     all_own[kind] += own
     all_looks[kind] += looks
     all_vain[kind] += vain
-    sent = received = own = ours = inclusive = looks = vain = 0
+    all_within[kind] += within
+    sent = received = own = ours = inclusive = looks = vain = within = 0
     split("", objects)
     split("", functions)
 }
@@ -44,15 +46,18 @@ FNR == 1 { end_of_process(); file = FILENAME }
     if (ours && waiting && callee ~ /MPI_Testsome$/) looks += parts[2]
     # The next line is what the callee costs.
     inclusive = 1
+    counts = inside != "" && ours && callee ~ inside
     next
 }
 /^[0-9+*-]/ {
     if (ours && !inclusive && waiting) vain += $2
     if (ours && !inclusive && !waiting) own += $2
+    if (inclusive && counts) within += $2
     inclusive = 0
 }
 END {
     end_of_process()
     for (kind in processes)
-        print kind, processes[kind], all_sent[kind], all_received[kind], all_own[kind], all_looks[kind], all_vain[kind]
+        print kind, processes[kind], all_sent[kind], all_received[kind], all_own[kind], all_looks[kind], \
+            all_vain[kind] (inside == "" ? "" : " " all_within[kind])
 }

@@ -30,14 +30,14 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 # The MPI library's instructions are left out, and start-up and the first call cancel in the differences: 25 calls of 1
 # MiB less 5 for a segment with its share of the call, 25 calls of 4 MiB less 25 of 1 MiB for one at the margin. Looks
 # for messages in vain, as many as the machine has other things to do, are counted apart, with what ranks do between.
-segments() { # family algorithm collective ranks topology
-    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 run
+segments() { # family algorithm collective ranks topology [window]
+    local family=$1 algorithm=$2 collective=$3 ranks=$4 topology=$5 window=${6:-} run
     for run in 5.1 25.1 25.4; do
         local ints=$((${run#*.} << 18))
         [[ $collective == all[tg]* ]] && ints=$((ints / ranks))
         rm -f "$work"/process.*
         NAGARE_TOPOLOGY=$topology NAGARE_ALGORITHM=$collective=$algorithm NAGARE_SEGMENT=8K NAGARE_WAIT=pause \
-            "mpirun.$family" -np "$ranks" env LD_PRELOAD="$library" valgrind --tool=callgrind \
+            "mpirun.$family" -np "$ranks" env ${window:+NAGARE_WINDOW=$window} LD_PRELOAD="$library" valgrind --tool=callgrind \
             --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "${run%.*}" "$ints" \
             >"$work/log" 2>&1 ||
             { cat "$work/log" >&2; exit 1; }
@@ -45,7 +45,8 @@ segments() { # family algorithm collective ranks topology
             sort >"$work/run.$run"
     done
     join "$work/run.5.1" "$work/run.25.1" | join - "$work/run.25.4" |
-        awk -v row="$(printf '%-8s %-18s %-10s %5d' "$family" "$algorithm" "$collective" "$ranks")" '{
+        awk -v row="$(printf '%-8s %-18s %-10s %5d %6s' "$family" "$algorithm" "$collective" "$ranks" \
+            "${window:-64}")" '{
             # Of ranks that do both: of a segment sent and one received.
             each = $1 == "both" ? 2 : 1
             segments = $9 + $10 - $3 - $4
@@ -56,8 +57,8 @@ segments() { # family algorithm collective ranks topology
         }'
 }
 segment_table() {
-    printf '%-8s %-18s %-10s %5s %-9s %8s %8s %8s %8s %8s %8s %12s\n' \
-        MPI algorithm collective ranks these sent received each margin "a call" "in vain" instructions
+    printf '%-8s %-18s %-10s %5s %6s %-9s %8s %8s %8s %8s %8s %8s %12s\n' \
+        MPI algorithm collective ranks window these sent received each margin "a call" "in vain" instructions
     for family in openmpi mpich; do
         library=$PWD/target/$family/release/libnagare.so
         [[ -f $library ]] || continue
@@ -68,10 +69,17 @@ segment_table() {
         segments $family halving_doubling allreduce 4 'synthetic:node:4 core:1'
         segments $family two_level_ring alltoall 4 'synthetic:node:4 core:1'
         segments $family contention_free alltoall 4 'synthetic:node:4 core:1'
+        # More hops, and other windows.
+        segments $family contention_free alltoall 8 'synthetic:node:8 core:1'
+        segments $family ring allreduce 8 'synthetic:node:8 core:1'
+        segments $family ring allreduce 2 'synthetic:node:2 core:1' 4
+        segments $family ring allreduce 2 'synthetic:node:2 core:1' 512
     done
 }
 
-# Between two ranks, mean of both; the difference of 3000 calls and 500. By no algorithm: a call that is passed on.
+# Between two ranks, mean of both; the difference of 3000 calls and 500. By no algorithm: a call that is passed on. To
+# look up what runs: the rule, the prediction, the segments and the plan, all kept since the first call.
+lookup='decision::Decision::(new|pacing)$|Programs::get$'
 calls() { # family algorithm collective
     local family=$1 algorithm=$2 collective=$3 calls forced=()
     [[ $algorithm == - ]] || forced=("NAGARE_ALGORITHM=$collective=$algorithm")
@@ -82,15 +90,16 @@ calls() { # family algorithm collective
             --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "$calls" 2 \
             >"$work/log" 2>&1 </dev/null ||
             { cat "$work/log" >&2; exit 1; }
-        awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* |
-            awk '{ messages += $3; own += $5; looks += $6 } END { print messages, own, looks }' >"$work/calls.$calls"
+        awk -v object=libnagare.so -v inside="$lookup" -f scripts/callgrind.awk "$work"/process.* |
+            awk '{ messages += $3; own += $5; looks += $6; lookup += $8 }
+                END { print messages, own, lookup, looks }' >"$work/calls.$calls"
     done
     paste "$work/calls.500" "$work/calls.3000" | awk -v family="$family" -v algorithm="$algorithm" \
-        -v collective="$collective" '{ printf "%-8s %-18s %-20s %8.1f %12.0f %8.1f\n", family, algorithm, collective,
-            ($4 - $1) / 2500, ($5 - $2) / 5000, ($6 - $3) / 5000 }'
+        -v collective="$collective" '{ printf "%-8s %-18s %-20s %8.1f %12.0f %8.0f %8.1f\n", family, algorithm,
+            collective, ($5 - $1) / 2500, ($6 - $2) / 5000, ($7 - $3) / 5000, ($8 - $4) / 5000 }'
 }
 call_table() {
-    printf '%-8s %-18s %-20s %8s %12s %8s\n' MPI algorithm collective messages instructions "in vain"
+    printf '%-8s %-18s %-20s %8s %12s %8s %8s\n' MPI algorithm collective messages instructions "look up" "in vain"
     for family in openmpi mpich; do
         library=$PWD/target/$family/release/libnagare.so
         [[ -f $library ]] || continue
@@ -102,15 +111,19 @@ call_table() {
         done <<'END'
 chain bcast reduce allreduce
 two_tree bcast reduce allreduce
+grouped_two_tree bcast reduce allreduce
 gateway_two_tree bcast reduce allreduce
 circulant bcast reduce allreduce
-ring allreduce allgather reduce_scatter_block
-halving_doubling allreduce allgather reduce_scatter_block
-two_level_ring alltoall
+ring allreduce allgather allgatherv reduce_scatter_block reduce_scatter
+halving_doubling allreduce allgather allgatherv reduce_scatter_block reduce_scatter
+two_level_ring alltoall alltoallv
+ring_exchange alltoall
 aggregated alltoall
 xor alltoall
 contention_free alltoall
-direct gather scatter
+direct gather gatherv scatter scatterv
+relay gather scatter
+tree gather scatter
 END
     done
 }
@@ -149,7 +162,7 @@ passed_table() {
                 "$(quartiles "$work/time.with")"
         done
     done
-    printf '\n%-8s %-18s %-20s %8s %12s %8s\n' MPI algorithm collective messages instructions "in vain"
+    printf '\n%-8s %-18s %-20s %8s %12s %8s %8s\n' MPI algorithm collective messages instructions "look up" "in vain"
     for family in openmpi mpich; do
         library=$PWD/target/$family/release/libnagare.so
         [[ -f $library ]] || continue

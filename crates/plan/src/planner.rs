@@ -16,7 +16,8 @@ use crate::schedule::{Pacing, RankPlan, Schedule};
 use crate::stock::Stock;
 use crate::topology::Topology;
 use fitting::Fitting;
-use std::sync::{Arc, OnceLock};
+use once_cell::sync::OnceCell;
+use std::sync::Arc;
 
 /// Pieces in which halving and doubling cuts the share of a lane where no size is given.
 const DEFAULT_CHUNKS: u32 = 2;
@@ -39,9 +40,9 @@ pub struct Planner {
     /// With the levels that the topology has.
     usual: Context,
     /// With leaves as groups, where that is predicted to be faster.
-    leaves: OnceLock<Option<Box<Context>>>,
+    leaves: OnceCell<Option<Box<Context>>>,
     /// By collective, then by algorithm. On the heap: a planner is made on the stacks of programs, which may be small.
-    demands: Box<[OnceLock<Option<Demand>>]>,
+    demands: Box<[OnceCell<Option<Demand>>]>,
     fitted: Recent<(Collective, u64, Segments, bool), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
     /// The MPI library's own algorithms, where it is known.
@@ -63,11 +64,11 @@ impl Planner {
     }
 
     fn of(usual: Context) -> Self {
-        let demands = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceLock::new()).collect();
+        let demands = (0..Collective::ALL.len() * ALGORITHMS.len()).map(|_| OnceCell::new()).collect();
         let (fitted, predictions, stock_times) = (Recent::new(), Recent::new(), Recent::new());
         Self {
             usual,
-            leaves: OnceLock::new(),
+            leaves: OnceCell::new(),
             demands,
             fitted,
             predictions,

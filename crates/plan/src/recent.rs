@@ -1,7 +1,7 @@
 //! A small cache: the answers to the last few questions of one kind, since programs make the same calls again and
 //! again.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Questions whose answers are kept.
 const KEPT: usize = 16;
@@ -21,7 +21,7 @@ impl<Q: PartialEq, A: Copy> Recent<Q, A> {
 
     /// The answer to `question`, worked out if it is not known.
     pub fn answer(&self, question: Q, work_out: impl FnOnce() -> A) -> A {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.known.lock();
         if let Some(&(_, answer)) = known().0.iter().find(|(known, _)| *known == question) {
             return answer;
         }

@@ -5,7 +5,8 @@ mod rails;
 use crate::cost::{self, LOSSLESS, Meeting, Place};
 use crate::pattern::{ABREAST, Exchange, ExchangeOptions, Pace, Partners, RailOptions, Rails, Steps, VirtualRanks};
 use crate::topology::{Hierarchy, Line, NodeRanks, Topology, Wires};
-use std::sync::{Arc, OnceLock};
+use once_cell::sync::OnceCell;
+use std::sync::Arc;
 
 /// Nodes up to which the contention-free order is a default: every rank computes it, in some 10 ms.
 const MOST_ORDERED: u32 = 128;
@@ -35,17 +36,17 @@ pub struct Options {
 pub struct Context {
     topology: Arc<Topology>,
     options: Options,
-    flat: OnceLock<Hierarchy>,
-    grouped: OnceLock<Hierarchy>,
-    line: OnceLock<Line>,
-    virtual_ranks: OnceLock<VirtualRanks>,
-    node_ranks: OnceLock<NodeRanks>,
-    rails: OnceLock<Rails>,
-    around: OnceLock<Rails>,
-    room: [OnceLock<u64>; Meeting::ALL.len()],
-    near: OnceLock<bool>,
-    ring_excess: OnceLock<f64>,
-    exchange: OnceLock<Exchange>,
+    flat: OnceCell<Hierarchy>,
+    grouped: OnceCell<Hierarchy>,
+    line: OnceCell<Line>,
+    virtual_ranks: OnceCell<VirtualRanks>,
+    node_ranks: OnceCell<NodeRanks>,
+    rails: OnceCell<Rails>,
+    around: OnceCell<Rails>,
+    room: [OnceCell<u64>; Meeting::ALL.len()],
+    near: OnceCell<bool>,
+    ring_excess: OnceCell<f64>,
+    exchange: OnceCell<Exchange>,
 }
 
 impl Context {
@@ -54,17 +55,17 @@ impl Context {
         Self {
             topology,
             options,
-            flat: OnceLock::new(),
-            grouped: OnceLock::new(),
-            line: OnceLock::new(),
-            virtual_ranks: OnceLock::new(),
-            node_ranks: OnceLock::new(),
-            rails: OnceLock::new(),
-            around: OnceLock::new(),
+            flat: OnceCell::new(),
+            grouped: OnceCell::new(),
+            line: OnceCell::new(),
+            virtual_ranks: OnceCell::new(),
+            node_ranks: OnceCell::new(),
+            rails: OnceCell::new(),
+            around: OnceCell::new(),
             room: Default::default(),
-            near: OnceLock::new(),
-            ring_excess: OnceLock::new(),
-            exchange: OnceLock::new(),
+            near: OnceCell::new(),
+            ring_excess: OnceCell::new(),
+            exchange: OnceCell::new(),
         }
     }
 

@@ -32,9 +32,9 @@ use crate::context::Context;
 use crate::cost::{Message, RoundCost, RoundCosts, together};
 use choice::parts;
 use network::on_network;
+use once_cell::sync::OnceCell;
 use part::{Among, Part, Shape};
 use scheme::Scheme;
-use std::sync::OnceLock;
 
 /// The MPI library on the network of one communicator.
 #[derive(Debug)]
@@ -44,13 +44,13 @@ pub struct Stock {
     most_both_ways: u64,
     /// By scheme, among ranks and then among nodes; nothing where there are more transfers than are looked at. On the
     /// heap, as all that a planner has.
-    costs: Box<[OnceLock<Option<RoundCosts>>]>,
+    costs: Box<[OnceCell<Option<RoundCosts>>]>,
 }
 
 impl Stock {
     /// Of `library`; `most_both_ways`: the largest message, bytes, that two ranks send each other at the same time.
     pub fn new(library: Library, most_both_ways: u64) -> Self {
-        Self { library, most_both_ways, costs: (0..2 * Scheme::COUNT).map(|_| OnceLock::new()).collect() }
+        Self { library, most_both_ways, costs: (0..2 * Scheme::COUNT).map(|_| OnceCell::new()).collect() }
     }
 
     /// Nanoseconds that the library takes for a call of `bytes` (see [`crate::choice::Call`]; of an Alltoallv the mean

@@ -9,8 +9,9 @@
 //! temperature).
 
 use crate::scrambled;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Links between members: member 0 is the root, 1 to m are the others.
 #[derive(Clone, Debug, Default)]
@@ -184,7 +185,7 @@ pub struct Orders(Mutex<HashMap<(u32, u32), Found>>);
 impl Orders {
     /// That of a family, found if it is not known.
     pub fn of(&self, family: (u32, u32), find: impl FnOnce() -> Option<Order>) -> Found {
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.0.lock();
         if let Some(order) = known().get(&family) {
             return order.clone();
         }
