@@ -4,18 +4,15 @@
 use crate::support::network;
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
+use nagare_plan::collective::Collective::{Allreduce, Bcast, Reduce};
 use nagare_plan::fabric::{CheckReport, DirectedLink, Fabric, check};
 use nagare_plan::schedule::Schedule;
 use nagare_plan::topology::Topology;
 use std::collections::HashMap;
 
 use crate::support::document::{number, table};
+use crate::support::formulas::schedule;
 use crate::support::rounds::rounds;
-
-fn schedule(planner: &Planner, collective: Collective, algorithm: Algorithm, root: u32) -> Schedule {
-    planner.schedule(collective, algorithm, root).expect("implemented")
-}
 
 /// One rank per node, nodes in groups of the given sizes.
 fn groups_of(sizes: &[u32]) -> Planner {

@@ -2,19 +2,15 @@
 //! link carries.
 
 use crate::support::network;
-use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::collective::Collective::{self, Allreduce, Bcast, Reduce};
+use nagare_plan::collective::Collective::{Allreduce, Bcast, Reduce};
 use nagare_plan::fabric::{CheckReport, DirectedLink, Fabric, Generator, Placement, TierRates, check};
 use nagare_plan::schedule::Schedule;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::support::formulas::schedule;
 use crate::support::rounds::rounds;
-
-fn schedule(planner: &Planner, collective: Collective, algorithm: Algorithm, root: u32) -> Schedule {
-    planner.schedule(collective, algorithm, root).expect("implemented")
-}
 
 /// The largest load of a host link and of a link between switches, in parts of the vector.
 fn busiest(fabric: &Fabric, report: &CheckReport) -> [u64; 2] {
