@@ -21,6 +21,8 @@ mod documented_network;
 mod documented_segments;
 mod documented_trees;
 mod executor;
+mod executor_inconsistent;
+mod executor_order;
 mod fabric_conflicts;
 mod fabric_ecmp;
 mod fabric_file;
@@ -61,6 +63,7 @@ mod support {
     pub mod document;
     pub mod formulas;
     pub mod halving;
+    pub mod hops;
     pub mod ideal;
     pub mod network;
     pub mod rounds;
