@@ -1,8 +1,7 @@
 //! scripts/install.sh: what it installs, that it works there, and that nothing of it stays. It needs what `make` has
 //! built in target/, at least a library; without, tests print why they do nothing.
 
-use crate::bench::limited;
-use crate::common::{nagare, nagare_at, stderr, stdout};
+use crate::common::{limited, nagare, nagare_at, stderr, stdout};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -4,6 +4,8 @@ mod common;
 
 mod bench;
 mod bench_launcher;
+mod bench_oracle;
+mod bench_script;
 mod check;
 mod doctor;
 mod install;
@@ -15,6 +17,7 @@ mod run;
 mod run_programs;
 mod testbed;
 mod testbed_bindings;
+mod testbed_congestion;
 mod testbed_delay;
 mod testbed_ecmp;
 mod testbed_learning;

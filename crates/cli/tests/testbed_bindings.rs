@@ -3,8 +3,8 @@
 //! util-linux (`unshare`, `taskset`).
 
 use crate::common::bed::Bed;
+use crate::common::mpi::{LIBRARIES, MPIS, compiled, is_built};
 use crate::common::{nagare, stderr};
-use crate::testbed_mpi::{LIBRARIES, MPIS, compiled, is_built};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Calls that may be measured, between the hosts of a testbed. Needs what `testbed_mpi.rs` needs.
 
 use crate::common::bed::Bed;
-use crate::common::{nagare, stdout_of};
-use crate::testbed_mpi::{LIBRARIES, MPIS, compiled, is_built, until};
+use crate::common::mpi::{LIBRARIES, MPIS, compiled, is_built};
+use crate::common::{nagare, stdout_of, until};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};

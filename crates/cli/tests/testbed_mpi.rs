@@ -3,51 +3,16 @@
 //! (`make`).
 
 use crate::common::bed::{Bed, holder, namespaces, processes_in, records, skipped, survivors};
-use crate::common::{nagare, stderr, stdout, stdout_of};
+use crate::common::mpi::{LIBRARIES, MPIS, compiled, has, is_built};
+use crate::common::{limited, nagare, stderr, stdout, stdout_of, until};
 use nagare_plan::algorithm::ALGORITHMS;
 use nagare_plan::collective::Collective;
 use nagare_plan::fabric::Placement;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// Where the libraries are that `make` builds.
-pub const LIBRARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
-
-/// What --mpi takes, and the compiler of its programs.
-pub const MPIS: [(&str, &str); 2] = [("openmpi", "mpicc.openmpi"), ("mpich", "mpicc.mpich")];
 
 /// `nagare testbed run` with the time limited; ends with everything in it.
 fn run(arguments: &[&str], command: &[&str]) -> Output {
-    let testbed = nagare(&[&["testbed", "run"], arguments, &["--"], command].concat());
-    let mut limited = Command::new("timeout");
-    limited.args(["--kill-after=10", "600"]).arg(testbed.get_program()).args(testbed.get_args());
-    for (name, value) in testbed.get_envs() {
-        match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
-        };
-    }
-    limited.env_remove("NAGARE_TOPOLOGY").output().unwrap()
-}
-
-/// Whether there is such a launcher; if not, that is printed.
-pub fn has(compiler: &str) -> bool {
-    let found =
-        Command::new("sh").args(["-c", r#"command -v "$1""#, "sh", compiler]).output().unwrap().status.success();
-    if !found {
-        eprintln!("skipped: no {compiler}");
-    }
-    found
-}
-
-/// Whether an MPI is there, and the library that `make` builds for it; if not, that is printed.
-pub fn is_built((mpi, compiler): (&str, &str)) -> bool {
-    let is_built = has(compiler) && Path::new(LIBRARIES).join(mpi).join("release/libnagare.so").is_file();
-    if !is_built {
-        eprintln!("skipped: {mpi} or its target/{mpi}/release/libnagare.so is missing (`make` builds it)");
-    }
-    is_built
+    limited(nagare(&[&["testbed", "run"], arguments, &["--"], command].concat()).env_remove("NAGARE_TOPOLOGY"))
 }
 
 /// The host of every rank, as the ranks tell; `None` if testbeds are not allowed.
@@ -117,15 +82,6 @@ fn ranks_are_told_their_adapters() {
         let expected = (0..4).map(|rank| format!("{rank} data{0} data{0}", rank % 2));
         assert_eq!(lines, expected.collect::<Vec<_>>(), "{mpi}: {}", stderr(&output));
     }
-}
-
-/// A program in C of this project, built.
-pub fn compiled(bed: &Bed, source: &str, mpi: &str, compiler: &str) -> PathBuf {
-    let program = bed.path(&format!("program.{mpi}"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source);
-    let built = Command::new(compiler).args(["-std=c11", "-O2", "-o"]).arg(&program).arg(source).status();
-    assert!(built.unwrap().success());
-    program
 }
 
 #[test]
@@ -353,18 +309,6 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     ran.sort();
     shown.sort();
     assert_eq!(ran, shown, "{fabric}");
-}
-
-/// Waits until something is there.
-pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(start.elapsed() < Duration::from_secs(300), "no {what} within five minutes");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// A job of four sleeping ranks is hit by `signal`; afterwards nothing of it is left.

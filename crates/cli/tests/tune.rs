@@ -1,8 +1,8 @@
 //! `nagare tune` and `nagare profile`. Measuring needs Open MPI and what `make` builds; without, a test prints why it
 //! does nothing. No times are asserted.
 
-use crate::bench::{limited, missing};
-use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
+use crate::common::bench::missing;
+use crate::common::{failure_of, limited, nagare, stderr, stdout, stdout_of};
 use nagare_bench::operation::Operation;
 use nagare_bench::record::{Cell, Oracle, Results, Timing, forced_stock};
 use nagare_bench::rules::{self, Selections};

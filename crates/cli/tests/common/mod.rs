@@ -1,10 +1,13 @@
-//! Running the built command, and pretended launchers.
+//! Running the built command, waiting for what it does, and pretended launchers.
 
 pub mod bed;
+pub mod bench;
+pub mod mpi;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// The command with an environment in which nothing of Nagare, MPI or Slurm is set.
 pub fn nagare(arguments: &[&str]) -> Command {
@@ -35,6 +38,34 @@ pub fn stdout_of(arguments: &[&str]) -> String {
 pub fn failure_of(arguments: &[&str]) -> (i32, String) {
     let output = nagare(arguments).output().unwrap();
     (output.status.code().unwrap(), stderr(&output))
+}
+
+/// A run that must not hang.
+pub fn limited(command: &Command) -> Output {
+    let mut limited = Command::new("timeout");
+    limited.args(["--kill-after=10", "900"]).arg(command.get_program()).args(command.get_args());
+    if let Some(directory) = command.get_current_dir() {
+        limited.current_dir(directory);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited.output().unwrap()
+}
+
+/// Waits until something is there.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(300), "no {what} within five minutes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 pub fn stdout(output: &Output) -> String {
