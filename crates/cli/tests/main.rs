@@ -22,4 +22,5 @@ mod testbed_delay;
 mod testbed_ecmp;
 mod testbed_learning;
 mod testbed_mpi;
+mod testbed_shown;
 mod tune;
