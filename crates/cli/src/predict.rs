@@ -1,4 +1,4 @@
-//! `nagare predict`: what each algorithm is predicted to take on a network, and which one runs where nothing is measured.
+//! `nagare predict`: what each algorithm is predicted to take on a network, and which runs where no call is measured.
 
 use crate::args::PredictArgs;
 use crate::machine::{Machine, levels};

@@ -3,7 +3,7 @@
 //! they do nothing. No times are asserted.
 
 use crate::common::bench::{Bench, assert_well_formed, list, missing, number, text};
-use crate::common::{failure_of, nagare, stderr, stdout, stdout_of};
+use crate::common::{failure_of, nagare, stderr, stdout, stdout_of, usual_congestion};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -21,10 +21,7 @@ fn cells_are_measured_with_every_algorithm_and_have_the_limits_of_the_links() {
     assert_eq!(job["hosts"], serde_json::json!(["n0", "n1", "n4", "n5"]));
     assert!(text(job, "mpi").starts_with("Open MPI v"), "{job}");
     assert_eq!(text(job, "nagare"), env!("CARGO_PKG_VERSION"));
-    let cubic = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
-    if cubic.is_ok_and(|allowed| allowed.contains("cubic")) {
-        assert_eq!(text(job, "congestion"), "cubic");
-    }
+    assert!(usual_congestion().is_none_or(|usual| text(job, "congestion") == usual), "{job}");
     // Blocks of two bytes hold no element: what has blocks is measured with the larger size alone.
     let cells: Vec<(&str, u64, u64)> = list(&results, "cells")
         .iter()

@@ -1,7 +1,7 @@
 //! TCP's congestion control in the namespaces of a testbed. Needs what `testbed.rs` needs.
 
 use crate::common::bed::{Bed, skipped};
-use crate::common::{failure_of, nagare, stderr};
+use crate::common::{failure_of, nagare, stderr, usual_congestion};
 
 #[test]
 fn the_congestion_control_is_the_one_asked_for_in_every_namespace() {
@@ -30,10 +30,8 @@ fn a_testbed_has_cubic_or_reno_whatever_the_machines_own() {
     if skipped(&output) {
         return;
     }
-    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
-    let usual = ["cubic", "reno"].into_iter().find(|name| allowed.split_whitespace().any(|known| known == *name));
     let setting = bed.on("n0", &["cat", "/proc/sys/net/ipv4/tcp_congestion_control"]);
-    assert!(usual.is_none_or(|usual| usual == setting.trim_end()), "{setting} of {allowed}");
+    assert!(usual_congestion().is_none_or(|usual| usual == setting.trim_end()), "{setting}");
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         told.lines().filter(|line| line.contains("TCP's congestion control is reno")).count(),

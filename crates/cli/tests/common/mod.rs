@@ -56,6 +56,12 @@ pub fn limited(command: &Command) -> Output {
     limited.output().unwrap()
 }
 
+/// TCP's congestion control that a testbed has here if nobody asks for another; `None` where it is the machine's own.
+pub fn usual_congestion() -> Option<&'static str> {
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    ["cubic", "reno"].into_iter().find(|name| allowed.split_whitespace().any(|known| known == *name))
+}
+
 /// Waits until something is there.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
