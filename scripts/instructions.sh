@@ -37,8 +37,9 @@ segments() { # family algorithm collective ranks topology [window]
         [[ $collective == all[tg]* ]] && ints=$((ints / ranks))
         rm -f "$work"/process.*
         NAGARE_TOPOLOGY=$topology NAGARE_ALGORITHM=$collective=$algorithm NAGARE_SEGMENT=8K NAGARE_WAIT=pause \
-            "mpirun.$family" -np "$ranks" env ${window:+NAGARE_WINDOW=$window} LD_PRELOAD="$library" \
-            valgrind --tool=callgrind --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "${run%.*}" "$ints" \
+            "mpirun.$family" -np "$ranks" env ${window:+NAGARE_WINDOW=$window} LD_PRELOAD="$library" valgrind \
+            --tool=callgrind --callgrind-out-file="$work/process.%p" "$work/repeated" "$collective" "${run%.*}" \
+            "$ints" \
             >"$work/log" 2>&1 ||
             { cat "$work/log" >&2; exit 1; }
         awk -v object=libnagare.so -f scripts/callgrind.awk "$work"/process.* | grep -v '^neither' |

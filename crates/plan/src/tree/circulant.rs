@@ -9,9 +9,9 @@
 //! ```
 //! Block b of the vector takes tree b mod q. In round i, k = i mod q, place r sends one block to r + skip(k) and
 //! receives one from r - skip(k), modulo p; the root sends block i. In q rounds that follow one another a place
-//! receives one block of each tree. By Träff's schedule n blocks are everywhere after n - 1 + q rounds, fewer than which
-//! nothing with one send and one receive at a time can do; by the trees here after at most n + q.
-//! Source: Träff 2024 (docs/provenance.md).
+//! receives one block of each tree. By Träff's schedule n blocks are everywhere after n - 1 + q rounds, fewer than
+//! which nothing with one send and one receive at a time can do; by the trees here after at most n + q. Source: Träff
+//! 2024 (docs/provenance.md).
 
 /// The schedule for a number of places.
 #[derive(Clone, Debug)]
