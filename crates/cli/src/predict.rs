@@ -55,7 +55,7 @@ struct Document<'a> {
 struct Size {
     /// What runs where no call is measured.
     #[serde(flatten)]
-    begins: BySize,
+    unmeasured: BySize,
     /// Predicted, of the algorithms that have a prediction.
     algorithms_ms: BTreeMap<&'static str, f64>,
     /// Predicted of the MPI library's own, unless there are too many ranks.
@@ -78,8 +78,9 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
-    let begin = by_size(&planner, &rules, &config.limits(args.segment), args.collective, &args.sizes);
-    let sizes: Vec<Size> = begin.into_iter().map(|begins| size(args, &config, &machine, &planner, begins)).collect();
+    let unmeasured = by_size(&planner, &rules, &config.limits(args.segment), args.collective, &args.sizes);
+    let sizes: Vec<Size> =
+        unmeasured.into_iter().map(|unmeasured| size(args, &config, &machine, &planner, unmeasured)).collect();
     let (ranks, nodes) = (machine.topology.ranks(), machine.topology.node_count());
     if args.json {
         let collective = args.collective.name();
@@ -100,9 +101,9 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         shown(args, &sizes)
     );
     text += "milliseconds; * is what runs where no call is measured\n";
-    for reason in sizes.iter().filter_map(|size| size.begins.reason).collect::<BTreeSet<_>>() {
+    for reason in sizes.iter().filter_map(|size| size.unmeasured.reason).collect::<BTreeSet<_>>() {
         let of: Vec<String> =
-            sizes.iter().filter(|s| s.begins.reason == Some(reason)).map(|s| bytes(s.begins.bytes)).collect();
+            sizes.iter().filter(|s| s.unmeasured.reason == Some(reason)).map(|s| bytes(s.unmeasured.bytes)).collect();
         let _ = writeln!(text, "stock at {}: {reason}", of.join(", "));
     }
     text += &untold(args.collective, &sizes, &planner);
@@ -135,7 +136,7 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
 fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
     let rows = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
-    let fits = |spec: &&Spec| sizes.iter().any(|size| planner.suits(spec, collective, size.begins.bytes));
+    let fits = |spec: &&Spec| sizes.iter().any(|size| planner.suits(spec, collective, size.unmeasured.bytes));
     let exchanges = rows().filter(|spec| spec.candidacy != Candidacy::Default);
     let (by_network, others): (Vec<&Spec>, Vec<&Spec>) = exchanges.partition(fits);
     let (tried, forced): (Vec<&Spec>, Vec<&Spec>) =
@@ -163,8 +164,8 @@ fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     text
 }
 
-fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planner, begins: BySize) -> Size {
-    let (collective, bytes) = (args.collective, begins.bytes);
+fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planner, unmeasured: BySize) -> Size {
+    let (collective, bytes) = (args.collective, unmeasured.bytes);
     let segments = config.segment.map_or(Segments::AtMost(args.segment), Segments::Exactly);
     let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
     let candidates = planner.demands(collective).into_iter().map(|(algorithm, _)| algorithm);
@@ -176,7 +177,7 @@ fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planne
     let network = operation.zip(machine.network.as_ref());
     let least = network.map(|(operation, (fabric, placement))| limit(fabric, placement, operation, 0, bytes).seconds);
     Size {
-        begins,
+        unmeasured,
         algorithms_ms: predicted.collect(),
         stock_ms: planner.stock_time(collective, bytes).map(milliseconds),
         limit_ms: least.map(|seconds| seconds * 1e3),
@@ -185,24 +186,24 @@ fn size(args: &PredictArgs, config: &Config, machine: &Machine, planner: &Planne
 
 /// A row for every algorithm, a column for every size.
 fn shown(args: &PredictArgs, sizes: &[Size]) -> Table {
-    let mut rows = table([String::new()].into_iter().chain(sizes.iter().map(|size| bytes(size.begins.bytes))));
+    let mut rows = table([String::new()].into_iter().chain(sizes.iter().map(|size| bytes(size.unmeasured.bytes))));
     let cell = |time: Option<f64>, runs: bool| {
         let time = time.map_or_else(|| "-".to_owned(), |time| format!("{time:.3}"));
         if runs { format!("{time} *") } else { time }
     };
     for name in Algorithm::names(Some(args.collective)) {
         let cells =
-            sizes.iter().map(|size| cell(size.algorithms_ms.get(name).copied(), size.begins.runs == Some(name)));
+            sizes.iter().map(|size| cell(size.algorithms_ms.get(name).copied(), size.unmeasured.runs == Some(name)));
         rows.add_row([name.to_owned()].into_iter().chain(cells));
     }
-    let stock = sizes.iter().map(|size| cell(size.stock_ms, size.begins.reason.is_some()));
+    let stock = sizes.iter().map(|size| cell(size.stock_ms, size.unmeasured.reason.is_some()));
     rows.add_row(["stock".to_owned()].into_iter().chain(stock));
     if sizes.iter().any(|size| size.limit_ms.is_some()) {
         let least = sizes.iter().map(|size| cell(size.limit_ms, false));
         rows.add_row(["limit of the links".to_owned()].into_iter().chain(least));
     }
-    if sizes.iter().any(|size| size.begins.segment.is_some()) {
-        let segments = sizes.iter().map(|size| size.begins.segment.map_or_else(|| "-".to_owned(), bytes));
+    if sizes.iter().any(|size| size.unmeasured.segment.is_some()) {
+        let segments = sizes.iter().map(|size| size.unmeasured.segment.map_or_else(|| "-".to_owned(), bytes));
         rows.add_row(["segment, bytes".to_owned()].into_iter().chain(segments));
     }
     rows.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));

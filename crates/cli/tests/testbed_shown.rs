@@ -80,11 +80,11 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     let run: serde_json::Value = serde_json::from_str(said.splitn(4, ' ').last().unwrap()).unwrap();
     for collective in Collective::ALL {
         let found = json(&["predict", collective.name(), "--sizes", "1K,4K,16K,64K,256K,1M,4M,16M"]);
-        let begins = |size: &serde_json::Value| {
+        let unmeasured = |size: &serde_json::Value| {
             ["bytes", "runs", "reason", "segment", "window"].map(|key| size.get(key).cloned().expect(key))
         };
-        let shown: Vec<_> = found["sizes"].as_array().unwrap().iter().map(begins).collect();
-        let runs: Vec<_> = run["by_size"][collective.name()].as_array().unwrap().iter().map(begins).collect();
+        let shown: Vec<_> = found["sizes"].as_array().unwrap().iter().map(unmeasured).collect();
+        let runs: Vec<_> = run["by_size"][collective.name()].as_array().unwrap().iter().map(unmeasured).collect();
         assert_eq!(runs, shown, "{fabric}: {}", collective.name());
     }
 
