@@ -6,7 +6,7 @@ use nagare_plan::choice::{Call, Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::decision::{Decision, Limits};
-use nagare_plan::fabric::{Fabric, Placement};
+use nagare_plan::fabric::{Adapter, Fabric, HostId, Placement, Router};
 use std::sync::Arc;
 
 /// Blocks that nobody confirms: a rank has sent as many as it need not have received before, and one more. If that many
@@ -62,6 +62,38 @@ fn longer_blocks_are_confirmed_where_queues_are_short_or_unknown() {
     }
     // Of 64 packets on one rank per host, of 128 on one and two.
     assert_eq!(unconfirmed, 2 + 3 + 2);
+}
+
+/// In a ring the ranks that send over a link in one step, and as many that are in the next, fill no queue: counted by
+/// the routes of the fabric. On a fat tree that is one host for each link, though three may send to what is behind it.
+#[test]
+fn what_two_steps_of_a_ring_have_under_way_fits_the_queue() {
+    for (name, per_host, senders) in
+        [("fattree", 1, 2), ("fattree", 2, 4), ("star16", 1, 2), ("star16", 2, 2), ("tree8", 1, 4), ("tree8", 2, 8)]
+    {
+        let fabric = network::load(name);
+        let hosts = fabric.host_count() as u32;
+        let placement = Placement::by_slot(&fabric, hosts as usize * per_host, per_host).expect("the ranks fit");
+        let mut router = Router::new(&fabric);
+        let mut most = 0;
+        for step in 1..hosts {
+            let mut nodes = vec![0; fabric.directed_link_count()];
+            for host in 0..hosts {
+                let [from, to] = [host, (host + step) % hosts].map(|host| Adapter::from(HostId(host)));
+                let way = router.shares(from, to);
+                way.iter().skip(1).for_each(|&(link, _)| nodes[link.0 as usize] += 1);
+            }
+            most = nodes.into_iter().fold(most, usize::max);
+        }
+        // On one switch they meet before a host only, to each of whose ranks one sends.
+        let meet = if name == "star16" { per_host.max(2) } else { 2 * most * per_host };
+        assert!(senders <= meet, "{name}: {most} nodes send over one link in a step");
+        let planner = network::planner(&fabric, &placement);
+        let pacing = planner.exchange_pacing(Algorithm::TwoLevelRing, 64 << 10).expect("an exchange");
+        let under_way = pacing.flow.expect("bounds").unconfirmed;
+        let packets = fabric.queue_packets().expect("a queue that is known");
+        assert_eq!(under_way, (u64::from(packets) * 1448 / senders as u64).min(96 << 10), "{name}, {per_host} ranks");
+    }
 }
 
 /// With tokens the ranks of one node at a time send to a host. What all of them have under way fits the queue before
@@ -180,17 +212,23 @@ fn short_blocks_are_ours_where_the_library_s_overflow_the_queue() {
     }
 }
 
-/// Where the queue bounds no room, or nobody told it, a rank may be a whole room ahead, here all of its blocks; so it
-/// may on far links, where it would else send a few for each latency.
+/// Ranks are kept close whether a queue bounds the room, is longer, or nobody told it: a sixth of 96 KiB, or of what
+/// fits 16 packets, and at least three blocks. On far links, where a rank would else send a few blocks for each latency,
+/// it may be a whole room ahead, here all of its blocks.
 #[test]
-fn neither_longer_queues_nor_far_links_keep_ranks_back() {
-    for (queue, latency, least) in
-        [("", 5, 15 * 4096), ("queue = 128\n", 5, 15 * 4096), ("queue = 16\n", 500, 16 * 1448)]
-    {
+fn only_far_links_let_ranks_be_far_apart() {
+    for (queue, latency, block, expected) in [
+        ("", 5, 4096, (96 << 10) / 6),
+        ("queue = 512\n", 5, 4096, (96 << 10) / 6),
+        ("queue = 16\n", 5, 1024, 3 * 1024),
+        ("", 5, 32 << 10, 3 * (32 << 10)),
+        ("", 500, 4096, 96 << 10),
+        ("queue = 16\n", 500, 4096, 16 * 1448),
+    ] {
         let text = format!("{queue}[generator]\nkind = 'star'\nhosts = 16\nbandwidth = 50\nlatency = {latency}\n");
         let fabric = Arc::new(Fabric::from_toml(&text, "long").expect("a fabric"));
         let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
-        let pacing = planner.exchange_pacing(Algorithm::TwoLevelRing, 4096).expect("an exchange");
-        assert!(pacing.flow.expect("bounds").behind >= least);
+        let pacing = planner.exchange_pacing(Algorithm::TwoLevelRing, block).expect("an exchange");
+        assert_eq!(pacing.flow.expect("bounds").behind, expected, "{queue:?}, {latency} us, blocks of {block}");
     }
 }

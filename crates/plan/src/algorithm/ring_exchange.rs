@@ -14,7 +14,7 @@
 use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
 use crate::cost::{Meeting, Rounds, Waits};
-use crate::pattern::{Step, Steps, step_stages, stepwise};
+use crate::pattern::{ABREAST, Step, Steps, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 
 /// The row of the table.
@@ -29,7 +29,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(role.rank, context.topology().ranks(), context.steps()),
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: ABREAST }),
     fits: None,
     cost: |context, _| {
         let ranks = context.topology().ranks();

@@ -14,7 +14,7 @@
 use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
 use crate::cost::{Meeting, Rounds, Waits};
-use crate::pattern::{Step, Steps, step_stages, stepwise};
+use crate::pattern::{ABREAST, Step, Steps, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::NodeRanks;
 
@@ -30,7 +30,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.node_ranks(), role.rank, context.steps()),
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
+    senders: Some(|_| Senders { meeting: Meeting::TwoSteps, abreast: ABREAST }),
     fits: Some(|context, _, block| context.suits_a_ring(block)),
     cost: |context, _| {
         steps(context, (Rounds::InTurn, Waits::default()), |rank| plan(context.node_ranks(), rank, None))
@@ -63,6 +63,7 @@ fn plan(node_ranks: &NodeRanks, rank: Rank, pace: Option<Steps>) -> RankPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Action;
     use crate::topology::{Hierarchy, Topology};
 
     fn node_ranks(nodes: &[u32]) -> NodeRanks {
@@ -88,5 +89,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Three sends in a row have one turn, and start their segments alternately; with a bound on steps each has its own.
+    #[test]
+    fn three_blocks_are_sent_alternately() {
+        let nodes: Vec<u32> = (0..8).collect();
+        let turns = |pace: Option<Steps>| -> Vec<u32> {
+            let plan = plan(&node_ranks(&nodes), 3, pace);
+            let sends = plan.hops.iter().filter(|hop| hop.action == Action::Send);
+            sends.map(|hop| hop.turn).collect()
+        };
+        assert_eq!(turns(None), [1, 1, 1, 2, 2, 2, 3]);
+        assert_eq!(turns(Some(Steps::InFlight(2))), [1, 2, 3, 4, 5, 6, 7]);
     }
 }

@@ -24,7 +24,7 @@
 use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
 use crate::cost::{Meeting, Rounds, Waits};
-use crate::pattern::{Partners, Step, Steps, VirtualRanks, step_stages, stepwise};
+use crate::pattern::{ABREAST, Partners, Step, Steps, VirtualRanks, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 
 /// The row of the table.
@@ -39,7 +39,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options().partners, context.steps()),
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: 1 }),
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: ABREAST }),
     fits: None,
     cost: |context, _| {
         let (virtual_ranks, partners) = (context.virtual_ranks(), context.options().partners);

@@ -52,6 +52,9 @@ pub enum Meeting {
     Anyone,
     /// The same where ranks are a step apart, so that two of them send to one.
     Apart,
+    /// In a ring of nodes, whose ranks are in a step or the next: the most that send over a link in a step, twice; not
+    /// more than anyone, at least two.
+    TwoSteps,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
     /// next. Where a hash picks links, those whom it is expected to bring there.
     TwoNodes,
@@ -63,7 +66,8 @@ pub enum Meeting {
 
 impl Meeting {
     /// Every way to meet.
-    pub const ALL: [Meeting; 5] = [Self::Anyone, Self::Apart, Self::TwoNodes, Self::OneNode, Self::ToOne];
+    pub const ALL: [Meeting; 6] =
+        [Self::Anyone, Self::Apart, Self::TwoSteps, Self::TwoNodes, Self::OneNode, Self::ToOne];
 }
 
 /// Bytes that one rank may have under way, at most 96 KiB, which is also taken on more nodes than can be looked at.
@@ -87,9 +91,15 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
             let at_a_time = 2 * widest * carried_at_a_time(&mut wires, nodes);
             with_strangers(&mut wires, &on_node, at_a_time.min(topology.ranks().into()))
         }
-        Meeting::Anyone | Meeting::Apart if nodes > super::MOST_PAIRED => return MOST,
+        Meeting::Anyone | Meeting::Apart | Meeting::TwoSteps if nodes > super::MOST_PAIRED => return MOST,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node, 1),
         Meeting::Apart => most_at_a_link(&mut wires, &on_node, 2),
+        Meeting::TwoSteps => {
+            let anyone = most_at_a_link(&mut wires, &on_node, 1);
+            // One alone is bounded too, but on far links: the ranks that it keeps in step are two.
+            let least = if is_near(topology) { 2 } else { 1 };
+            anyone.min(2 * most_in_a_step(&mut wires, &on_node)).max(least)
+        }
     };
     (held / senders.max(1)).min(MOST)
 }
@@ -206,6 +216,23 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64], to_one: u64) -> u64 {
     sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(to_one * targets.1)).max().unwrap_or(1)
 }
 
+/// The most ranks that send over one link in a step of a ring of nodes, in which every node sends to the one so many on.
+fn most_in_a_step(wires: &mut Wires, on_node: &[u64]) -> u64 {
+    let nodes = on_node.len() as u32;
+    let mut most = 1;
+    for step in 1..nodes {
+        let mut ranks = vec![0; wires.count()];
+        for node in 0..nodes {
+            // A host waits for its own link; nothing is lost there.
+            for &(link, _) in wires.way(node, (node + step) % nodes).links.iter().skip(1) {
+                ranks[link as usize] += on_node[node as usize];
+            }
+        }
+        most = ranks.into_iter().fold(most, u64::max);
+    }
+    most
+}
+
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks
 /// are sent alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
 /// `near`: see [`is_near`].
@@ -222,13 +249,15 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
         // One is confirmed by its receiver while the other keeps the link busy.
         (room / 2 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
     };
-    // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. On
-    // far links they would wait for one another instead. A block that is shorter than ranks may be apart needs no
-    // confirmation; of a longer one all segments are confirmed, and its end if that is long enough.
+    // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. A
+    // block that is shorter than ranks may be apart by that needs no confirmation; of a longer one all segments are
+    // confirmed, and its end if that is long enough. Ranks are kept closer than they may be, except on far links, where
+    // they would wait for one another.
     let is_close = near && room < MOST;
     let apart = if is_close { room / 4 } else { room };
+    let ahead = if near && !is_lossless { room / 6 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
-    let behind = apart.max(block.saturating_mul(abreast));
+    let behind = ahead.max(block.saturating_mul(abreast));
     Pacing {
         segment,
         window: WINDOW,

@@ -6,6 +6,9 @@
 //!   receive    ├──────┤ ├─────────┤
 //!                                 ├───── …
 //! ```
+//! Without a bound on steps the blocks of three steps are sent alternately, as in a contention-free order: where one is
+//! held up, since another rank is late, the others go on.
+//!
 //! Ranks that take their steps together send tokens between two steps, each to the ranks 1, 2, 4, … on, one after
 //! another, and each waits for the step and for the tokens received so far. So a rank knows after the k-th that 2ᵏ
 //! ranks have completed the step, itself and those before it, and after ⌈log₂ P⌉ that all have.
@@ -14,6 +17,7 @@
 //!   five ranks, what rank 0 knows to be done after tokens from ranks 4, 3 and 1:    ranks 4 0    ranks 2 3 4 0    all
 //! ```
 
+use super::ABREAST;
 use crate::schedule::{ACTIVE_HOPS, Action, Hop, Parts, Rank, RankPlan, Round, Space, TAGS};
 use std::str::FromStr;
 
@@ -69,21 +73,22 @@ pub fn step_stages(ranks: u32, pace: Option<Steps>) -> Vec<String> {
 /// Plan of `rank`, one of `ranks`, for an exchange of `steps`, which are the same numbers on all ranks.
 pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, pace: Option<Steps>) -> RankPlan {
     let block = |space, of: Rank| Parts { space, first: of, count: 1 };
-    let hop = |action, peer, parts, step, after| Hop {
+    let hop = |action, peer, parts, step, turn, after| Hop {
         action,
         peer,
         parts,
         round: Round { stage: 0, step },
         tag: 0,
-        turn: step,
+        turn,
         after,
     };
+    let abreast = if pace.is_some() { 1 } else { ABREAST };
     let copy = Action::Copy { from: block(Space::Input, rank) };
-    let mut hops = vec![hop(copy, rank, block(Space::Output, rank), 0, Vec::new())];
+    let mut hops = vec![hop(copy, rank, block(Space::Output, rank), 0, 0, Vec::new())];
     // As many lanes as steps may be under way, and in each what its next send waits for: what its steps have left.
     let lane_count = pace.map_or(0, |pace| pace.of_a_rank().clamp(1, ACTIVE_HOPS as u32));
     let mut lanes = vec![Vec::new(); lane_count as usize];
-    let mut exchanges = 0;
+    let (mut exchanges, mut sends) = (0, 0);
     let mut steps = steps.into_iter().peekable();
     while let Some(Step { step, to, from }) = steps.next() {
         let lane = (!lanes.is_empty()).then(|| exchanges % lanes.len());
@@ -92,9 +97,10 @@ pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, p
         // The send first: it may wait for receives before it in the list, which must not be of its own step.
         if let Some(peer) = to {
             let after = lane.map_or_else(Vec::new, |lane| std::mem::take(&mut lanes[lane]));
-            hops.push(hop(Action::Send, peer, block(Space::Input, peer), step, after));
+            hops.push(hop(Action::Send, peer, block(Space::Input, peer), step, 1 + sends / abreast, after));
+            sends += 1;
         }
-        hops.extend(from.map(|peer| hop(Action::Recv, peer, block(Space::Output, peer), step, Vec::new())));
+        hops.extend(from.map(|peer| hop(Action::Recv, peer, block(Space::Output, peer), step, step, Vec::new())));
         if let Some(lane) = lane {
             lanes[lane].extend(first..hops.len() as u32);
         }
