@@ -1,8 +1,8 @@
 //! The network itself: bytes per second between hosts, one pair alone and all hosts at once.
 //!
 //! A message goes whole and in short ones, and what takes less time counts. Where each of two ranks sends the other a
-//! long message over Open MPI's TCP, the word that asks for more of the one waits behind the data of the other, and each
-//! way has half of what the link carries; in short messages, which nobody asks for, both have all of it.
+//! long message over Open MPI's TCP, each way has half of what the link carries, probably since the word that asks for
+//! more of the one waits behind the data of the other; in short messages, which nobody asks for, both have all of it.
 
 use crate::together::Together;
 use mpi::request::multiple_scope;
