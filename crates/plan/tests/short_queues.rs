@@ -18,7 +18,7 @@ fn short_blocks_of_ranks_that_are_apart_fit_the_queue() {
         let fabric = Arc::new(Fabric::from_toml(&text, "short").expect("a fabric"));
         let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
         for algorithm in [Algorithm::TwoLevelRing, Algorithm::Xor] {
-            for block in [512u64, 1024, 2048, 4096] {
+            for block in [512u64, 1024, 2048, 4096, 5120, 6000] {
                 let flow = planner.exchange_pacing(algorithm, block).and_then(|pacing| pacing.flow).expect("bounds");
                 assert!(block < flow.confirmed, "of longer ones confirmations tell");
                 let ahead = flow.behind / block + 1;

@@ -250,13 +250,16 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
         (room / 2 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
     };
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. A
-    // block that is shorter than ranks may be apart by that needs no confirmation; of a longer one all segments are
-    // confirmed, and its end if that is long enough. Ranks are kept closer than they may be, except on far links, where
-    // they would wait for one another.
+    // block of less than a quarter of the room needs no confirmation; of a longer one all segments are confirmed, and
+    // its end if that is long enough. Ranks are kept closer still, except on far links, where they would wait for one
+    // another.
     let is_close = near && room < MOST;
     let apart = if is_close { room / 4 } else { room };
     let ahead = if near && !is_lossless { room / 6 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
+    // Of blocks that nobody confirms so many alternate that those under way, with one more, fit the room, or two.
+    let fitting = (room / block.max(1)).saturating_sub(1).max(1);
+    let abreast = if near && !is_lossless && block < confirmed { abreast.min(fitting) } else { abreast };
     let behind = ahead.max(block.saturating_mul(abreast));
     Pacing {
         segment,

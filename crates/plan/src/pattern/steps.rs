@@ -82,7 +82,6 @@ pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, p
         turn,
         after,
     };
-    let abreast = if pace.is_some() { 1 } else { ABREAST };
     let copy = Action::Copy { from: block(Space::Input, rank) };
     let mut hops = vec![hop(copy, rank, block(Space::Output, rank), 0, 0, Vec::new())];
     // As many lanes as steps may be under way, and in each what its next send waits for: what its steps have left.
@@ -97,7 +96,8 @@ pub fn stepwise(rank: Rank, ranks: u32, steps: impl IntoIterator<Item = Step>, p
         // The send first: it may wait for receives before it in the list, which must not be of its own step.
         if let Some(peer) = to {
             let after = lane.map_or_else(Vec::new, |lane| std::mem::take(&mut lanes[lane]));
-            hops.push(hop(Action::Send, peer, block(Space::Input, peer), step, 1 + sends / abreast, after));
+            let turn = if pace.is_some() { step } else { 1 + sends / ABREAST };
+            hops.push(hop(Action::Send, peer, block(Space::Input, peer), step, turn, after));
             sends += 1;
         }
         hops.extend(from.map(|peer| hop(Action::Recv, peer, block(Space::Output, peer), step, step, Vec::new())));
