@@ -91,7 +91,8 @@ mod tests {
         }
     }
 
-    /// Three sends in a row have one turn, and start their segments alternately; with a bound on steps each has its own.
+    /// Three sends in a row have one turn, and start their segments alternately; with a bound on steps each has one of
+    /// its own.
     #[test]
     fn three_blocks_are_sent_alternately() {
         let nodes: Vec<u32> = (0..8).collect();

@@ -52,7 +52,7 @@ pub enum Meeting {
     Anyone,
     /// The same where ranks are a step apart, so that two of them send to one.
     Apart,
-    /// In a ring of nodes, whose ranks are in a step or the next: the most that send over a link in a step, twice; not
+    /// In a ring of nodes, whose ranks are mostly in a step or the next: the most that send over a link in a step, twice; not
     /// more than anyone, at least two.
     TwoSteps,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
@@ -96,7 +96,7 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Apart => most_at_a_link(&mut wires, &on_node, 2),
         Meeting::TwoSteps => {
             let anyone = most_at_a_link(&mut wires, &on_node, 1);
-            // One alone is bounded too, but on far links: the ranks that it keeps in step are two.
+            // Where steps share no link, ranks of two may still meet; on far links they must not wait for one another.
             let least = if is_near(topology) { 2 } else { 1 };
             anyone.min(2 * most_in_a_step(&mut wires, &on_node)).max(least)
         }
@@ -216,7 +216,7 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64], to_one: u64) -> u64 {
     sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(to_one * targets.1)).max().unwrap_or(1)
 }
 
-/// The most ranks that send over one link in a step of a ring of nodes, in which every node sends to the one so many on.
+/// The most ranks that send over one link in a step of a ring of nodes, in each of which a node sends to another.
 fn most_in_a_step(wires: &mut Wires, on_node: &[u64]) -> u64 {
     let nodes = on_node.len() as u32;
     let mut most = 1;

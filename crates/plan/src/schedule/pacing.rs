@@ -22,7 +22,7 @@ pub struct Flow {
     pub unconfirmed: u64,
     /// The shortest segment that is worth a confirmation.
     pub confirmed: u64,
-    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange in
-    /// step, so that no two of them send to a third, without a message for it.
+    /// Not yet received by hops before a send in the list when the send starts. This keeps the ranks of an exchange
+    /// about in step, so that few of them send to one at a time, without a message for it.
     pub behind: u64,
 }
