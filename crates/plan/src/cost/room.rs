@@ -53,7 +53,7 @@ pub enum Meeting {
     /// The same where ranks are a step apart, so that two of them send to one.
     Apart,
     /// In a ring of nodes, whose ranks are mostly in a step or the next: the most that send over a link in a step, twice; not
-    /// more than anyone, at least two.
+    /// more than anyone.
     TwoSteps,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
     /// next. Where a hash picks links, those whom it is expected to bring there.
@@ -94,12 +94,7 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Anyone | Meeting::Apart | Meeting::TwoSteps if nodes > super::MOST_PAIRED => return MOST,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node, 1),
         Meeting::Apart => most_at_a_link(&mut wires, &on_node, 2),
-        Meeting::TwoSteps => {
-            let anyone = most_at_a_link(&mut wires, &on_node, 1);
-            // Where steps share no link, ranks of two may still meet; on far links they must not wait for one another.
-            let least = if is_near(topology) { 2 } else { 1 };
-            anyone.min(2 * most_in_a_step(&mut wires, &on_node)).max(least)
-        }
+        Meeting::TwoSteps => most_at_a_link(&mut wires, &on_node, 1).min(2 * most_in_a_step(&mut wires, &on_node)),
     };
     (held / senders.max(1)).min(MOST)
 }
