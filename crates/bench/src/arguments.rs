@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] \
                      [--algorithms NAME,…] [--root RANK] [--numbers int|float] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS] \
-                     [--race SECONDS]";
+                     [--back-to-back CALLS] [--race SECONDS]";
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,8 @@ pub struct Arguments {
     pub oracle: Option<Duration>,
     /// Calls in a row on a new communicator whose mean is one iteration; 1 without series.
     pub series: u32,
+    /// Calls after each of which, but the last, ranks go on to the next without waiting for one another; 1: they wait.
+    pub back_to_back: u32,
     /// Time for all cells together, in which configurations that fall behind are measured no further.
     pub race: Option<Duration>,
 }
@@ -51,6 +53,7 @@ impl Arguments {
             budget: Duration::from_secs(10),
             oracle: None,
             series: 1,
+            back_to_back: 1,
             race: None,
         };
         let mut words = words;
@@ -104,9 +107,11 @@ impl Arguments {
                     let total = seconds(&value).ok_or_else(|| wrong(&value, "a number of seconds"))?;
                     arguments.race = Some(total);
                 }
-                "--series" => {
+                "--series" | "--back-to-back" => {
                     let calls = value.parse().ok().filter(|calls| (1..=100_000).contains(calls));
-                    arguments.series = calls.ok_or_else(|| wrong(&value, "a number of calls from 1 to 100000"))?;
+                    let calls = calls.ok_or_else(|| wrong(&value, "a number of calls from 1 to 100000"))?;
+                    let field = if word == "--series" { &mut arguments.series } else { &mut arguments.back_to_back };
+                    *field = calls;
                 }
                 _ => return Err(format!("'{word}': {USAGE}")),
             }
@@ -119,8 +124,24 @@ impl Arguments {
                         the two"
                 .to_owned());
         }
-        if arguments.race.is_some() && (arguments.series > 1 || arguments.oracle.is_some()) {
-            return Err("--race is for single calls; expected neither --series nor --oracle-budget".to_owned());
+        let several = arguments.series.max(arguments.back_to_back) > 1;
+        if arguments.race.is_some() && (several || arguments.oracle.is_some()) {
+            return Err(
+                "--race is for single calls; expected neither --series, --back-to-back nor --oracle-budget".to_owned()
+            );
+        }
+        if arguments.back_to_back > 1 && arguments.oracle.is_some() {
+            return Err(
+                "--back-to-back and --oracle-budget: the library's settings are tried in single calls; expected \
+                        one of the two"
+                    .to_owned(),
+            );
+        }
+        if arguments.series > 1 && !arguments.series.is_multiple_of(arguments.back_to_back) {
+            return Err(format!(
+                "--series {} --back-to-back {}: expected a series of a whole number of such rows",
+                arguments.series, arguments.back_to_back
+            ));
         }
         // Numbers of elements are MPI's int, and rank 0 has ten times as many.
         let most = 512 << 20;
@@ -191,6 +212,8 @@ mod tests {
         );
         let series = parse("o.jsonl --series 50").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((series.series, all.series), (50, 1));
+        let row = parse("o.jsonl --back-to-back 4 --series 8").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((row.series, row.back_to_back, series.back_to_back), (8, 4, 1));
         let race = parse("o.jsonl --race 90 --sizes none").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((race.race, race.sizes.len()), (Some(Duration::from_secs(90)), 0));
         let some = some.unwrap_or_else(|error| panic!("{error}"));
@@ -239,7 +262,11 @@ mod tests {
             ("o --budget -1", "'-1'"),
             ("o --series 0", "'0' is not a number of calls"),
             ("o --series 50 --oracle-budget 3", "expected one of the two"),
-            ("o --race 10 --series 50", "expected neither --series nor"),
+            ("o --race 10 --series 50", "expected neither --series, --back-to-back nor"),
+            ("o --race 10 --back-to-back 4", "expected neither --series, --back-to-back nor"),
+            ("o --back-to-back 0", "'0' is not a number of calls"),
+            ("o --back-to-back 4 --oracle-budget 3", "expected one of the two"),
+            ("o --back-to-back 4 --series 50", "expected a series of a whole number of such rows"),
             ("o --race ten", "'ten' is not a number of seconds"),
             ("o --speed 3", "'--speed'"),
             ("o --sizes", "'--sizes'"),

@@ -87,6 +87,9 @@ struct MeasureArgs {
     /// series
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "oracle")]
     series: u32,
+    /// Let N calls follow one another as in a program, with no barrier between them; a figure is their mean
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "oracle")]
+    back_to_back: u32,
     /// Also try each of the MPI library's own algorithms with each segment size; the best then take turns with the
     /// others
     #[arg(long)]
@@ -136,6 +139,7 @@ fn measure(args: &MeasureArgs) -> anyhow::Result<ExitCode> {
         words.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
     }
     words.extend(["--series".to_owned(), args.series.to_string()]);
+    words.extend(["--back-to-back".to_owned(), args.back_to_back.to_string()]);
     if args.oracle {
         words.extend(["--oracle-budget".to_owned(), args.oracle_budget.unwrap_or(args.budget).to_string()]);
     }

@@ -88,6 +88,9 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     if a.job.series.max(1) != b.job.series.max(1) {
         text += "the two runs are of series of different lengths\n";
     }
+    if a.job.back_to_back.max(1) != b.job.back_to_back.max(1) {
+        text += "the two runs have different numbers of calls back to back\n";
+    }
     text += &format!("{rows}\nfaster, slower: the middle halves of the iterations do not overlap\n");
     if alone > 0 {
         text += &format!("{alone} times of A have none of B beside them\n");

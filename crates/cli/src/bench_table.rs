@@ -59,12 +59,11 @@ pub fn numbers(results: &Results) -> &'static str {
     }
 }
 
-/// `, series of N calls` where times are means of such.
+/// `, series of N calls` and `, M calls back to back` where times are means of such.
 pub fn series(results: &Results) -> String {
-    match results.job.series {
-        0 | 1 => String::new(),
-        calls => format!(", series of {calls} calls"),
-    }
+    let said = |calls: u32, text: String| if calls > 1 { text } else { String::new() };
+    let (series, row) = (results.job.series, results.job.back_to_back);
+    said(series, format!(", series of {series} calls")) + &said(row, format!(", {row} calls back to back"))
 }
 
 /// `, root R` where that is not rank 0.

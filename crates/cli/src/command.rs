@@ -147,6 +147,7 @@ other users where the kernel allows user namespaces; latencies need /dev/net/tun
   nagare bench --fabric tree8 --ppn 2 --collectives allreduce --algorithms stock,default,ring
   nagare bench --fabric tree8 --ppn 2 --oracle --out results
   nagare bench --series 50 --sizes 16K,1M -- mpirun -np 64      on your own nodes
+  nagare bench --fabric star16 --collectives alltoall --back-to-back 8   calls as a program makes them
   nagare bench --fabric torus16 --collectives allgather,reduce_scatter_block --sizes 64K,1M
   nagare bench compare before.json after.json
   nagare bench table --plots benchmarks docs/benchmarks/*.json

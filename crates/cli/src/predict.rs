@@ -136,14 +136,22 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
 fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
     let rows = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
-    let fits = |spec: &&Spec| sizes.iter().any(|size| planner.suits(spec, collective, size.unmeasured.bytes));
+    let fits = |spec: &&Spec| {
+        let runs = |size: &Size| size.unmeasured.runs == Some(spec.name);
+        sizes.iter().any(|size| runs(size) || planner.suits(spec, collective, size.unmeasured.bytes))
+    };
+    let by_the_network = if collective.is_rooted() {
+        "chosen by the network, unless the library is predicted to be as fast"
+    } else {
+        "chosen by the network, not by predicted time"
+    };
     let exchanges = rows().filter(|spec| spec.candidacy != Candidacy::Default);
     let (by_network, others): (Vec<&Spec>, Vec<&Spec>) = exchanges.partition(fits);
     let (tried, forced): (Vec<&Spec>, Vec<&Spec>) =
         others.into_iter().partition(|spec| spec.candidacy == Candidacy::Trial);
     let mut text = String::new();
     for (specs, why) in [
-        (by_network, "chosen by the network, not by predicted time"),
+        (by_network, by_the_network),
         (
             tried,
             "may be tried in calls that are measured, by what is predicted \

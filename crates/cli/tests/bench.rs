@@ -202,6 +202,30 @@ fn only_what_is_asked_for_takes_turns_and_any_rank_is_the_root() {
     assert!(progress[1..].iter().all(|line| line.contains(" left: ")), "{progress:?}");
 }
 
+/// The report counts every call; of the rows, the first warms up.
+#[test]
+fn calls_follow_one_another_and_a_time_is_the_mean_of_a_row() {
+    let bench = Bench::new("row");
+    if missing() {
+        return;
+    }
+    let report = bench.bed.path("report.json");
+    let options = ["--sizes", "64K", "--budget", "0.2", "--name", "r", "--algorithms", "ring", "--back-to-back", "5"];
+    let report = [("NAGARE_REPORT", report.to_str().unwrap())];
+    let Some(output) = bench.run_with(&[&options[..], &["--collectives", "allreduce"]].concat(), &report) else {
+        return;
+    };
+    bench.assert_nothing_stays();
+    let (results, report) = (bench.json("r.json"), bench.json("report.json"));
+    assert_eq!((&results["job"]["series"], &results["job"]["back_to_back"]), (&1.into(), &5.into()));
+    assert!(stdout(&output).contains(", 5 calls back to back;"), "{}", stdout(&output));
+    let timing = &results["cells"][0]["timings"][0];
+    let rows = timing["iterations"].as_u64().unwrap();
+    let calls = &report["rows"][0]["calls"];
+    // A row counts from the start where calls take a quarter of a second on a busy machine.
+    assert!([5 * rows, 5 * (rows + 1)].map(Value::from).contains(calls), "{rows} rows, {calls} calls");
+}
+
 #[test]
 fn mistakes_are_one_clear_line_before_anything_is_started() {
     let directory = tempfile::tempdir().unwrap();

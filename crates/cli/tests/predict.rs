@@ -26,6 +26,31 @@ fn times_the_limit_and_the_choice_of_every_size() {
     assert!(text.contains("stock at 16K: below threshold\n"), "{text}");
 }
 
+/// On a torus a root's link is slower for a pipeline than for tokens where blocks are long, and Open MPI's Scatter,
+/// which sends to all at once, fills it by itself; MPICH's binomial tree does not.
+#[test]
+fn what_a_torus_gathers_and_scatters_is_compared_with_the_library() {
+    let torus = |collective: &str, library: &str| {
+        let sizes = ["-f", "torus16", "--sizes", "32K,64K", "--library", library];
+        stdout_of(&[&["predict", collective], &sizes[..]].concat())
+    };
+    let chosen = |text: &str| -> Vec<String> {
+        let of = |column: usize| {
+            let chosen: Vec<_> = rows(text).into_iter().filter(|row| row[column].ends_with(" *")).collect();
+            assert_eq!(chosen.len(), 1, "{text}");
+            chosen[0][0].clone()
+        };
+        vec![of(1), of(2)]
+    };
+    let gather = torus("gather", "openmpi4");
+    assert_eq!(chosen(&gather), ["relay", "direct"], "{gather}");
+    assert!(gather.contains("direct, relay: chosen by the network, unless the library"), "{gather}");
+    let scatter = torus("scatter", "openmpi4");
+    assert_eq!(chosen(&scatter), ["stock", "stock"], "{scatter}");
+    assert!(scatter.contains("stock at 32K, 64K: stock as fast"), "{scatter}");
+    assert_eq!(chosen(&torus("scatter", "mpich")), ["relay", "relay"]);
+}
+
 /// By hand: of 64 KiB 15 blocks of every host in segments of 16 KiB. What runs is chosen by queues and links.
 #[test]
 fn exchanges_have_a_choice() {

@@ -240,7 +240,13 @@ fn another_order_is_worth_measuring_where_the_library_is_slow() {
     assert_eq!(worth_from(&aggregated, Alltoall, 256).1, None, "it is predicted to gain");
     let fabric = network::load("torus16");
     let torus = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("places")).with_stock(stock());
-    assert_eq!(worth_from(&torus, Scatter, 64 << 10).1, None, "it fits");
+    assert_eq!(worth_from(&torus, Gather, 64 << 10).1, None, "it fits");
+    // The library sends to all at once, which fills the root's link: a pipeline of nodes is predicted to take longer.
+    let (time, worth) = worth_from(&torus, Scatter, 64 << 10);
+    close(worth.expect("only where the library is slow"), time.expect("predicted") / 0.8);
+    assert_eq!(chosen_for(&torus, Scatter, 64 << 10, false).0, Err(Reason::Faster));
+    let tried = vec![Algorithm::Relay, Algorithm::Direct];
+    assert_eq!(chosen_for(&torus, Scatter, 64 << 10, true), (Ok(Algorithm::Relay), tried));
 }
 
 /// Three pairs of routers, thin links in the pairs. Of the library's binomial tree of ranks, rank 8 on the third host
@@ -263,14 +269,16 @@ fn a_tree_of_nodes_is_tried_where_it_is_predicted_to_gain() {
     assert_eq!(tried(1), (Err(Reason::Faster), vec![]), "the library's tree is that of the nodes");
 }
 
-/// Of blocks that a torus gathers or scatters, `direct` sends a token and waits for it before every one.
+/// Of blocks that a torus gathers, `direct` sends a token and waits for it before every one. Of long ones it keeps the
+/// root's link busy, while the last one of a pipeline goes on.
 #[test]
 fn direct_is_tried_beside_relay_where_blocks_are_long() {
     let fabric = network::load("torus16");
     let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("places"));
     let tried = |bytes| planner.candidates(Gather, bytes, AtMost(65280));
     assert_eq!(tried(4 << 10), [Algorithm::Relay]);
-    assert_eq!(tried(64 << 10), [Algorithm::Relay, Algorithm::Direct]);
+    assert_eq!(tried(32 << 10), [Algorithm::Relay, Algorithm::Direct]);
+    assert_eq!(tried(64 << 10), [Algorithm::Direct, Algorithm::Relay]);
     assert_eq!(planner.candidates(Scatter, 64 << 10, AtMost(65280)), [Algorithm::Relay, Algorithm::Direct]);
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   mpirun -x LD_PRELOAD=.../libnagare.so -np 16 nagare-bench OUT.jsonl [--sizes 64K,1M] [--collectives bcast] \
-//!     [--algorithms stock,default] [--root 0] [--numbers int] [--budget 10] [--oracle-budget 10] [--series 50] [--race 300]
+//!     [--algorithms stock,default] [--root 0] [--numbers int] [--budget 10] [--oracle-budget 10] [--series 50] \
+//!     [--back-to-back 4] [--race 300]
 //! ```
 //!
 //! Rank 0 writes one line of JSON per result to OUT.jsonl and progress to standard error. Without Nagare it measures
@@ -129,6 +130,7 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
         root: arguments.root,
         numbers,
         series,
+        back_to_back: arguments.back_to_back,
     };
     out.write(&Line::Job(job))?;
     let watch = Watch::new(together)?;
@@ -155,8 +157,10 @@ fn run(together: &Together, arguments: &Arguments, tuner: Option<&Tuner>) -> Res
     let (library, budget, algorithms) = (library.as_ref(), arguments.budget, arguments.algorithms.as_deref());
     let race = arguments.race.is_some();
     let learns = env::var_os("NAGARE_LEARN").is_none_or(|learn| learn != "off");
+    let back_to_back = arguments.back_to_back;
+    let nagare = nagare.as_ref();
     let mut setup =
-        Setup { together, nagare: nagare.as_ref(), library, algorithms, root, numbers, budget, series, learns, race };
+        Setup { together, nagare, library, algorithms, root, numbers, budget, series, back_to_back, learns, race };
     let mut sweep: Option<(Operation, Sweep)> = None;
     let cells = arguments.collectives.iter().flat_map(|&c| arguments.sizes.iter().map(move |&bytes| (c, bytes)));
     let cells = cells.filter(|&(c, bytes)| buffers::block(c, bytes, together.size).is_some());

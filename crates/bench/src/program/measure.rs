@@ -42,6 +42,8 @@ pub struct Setup<'a> {
     pub budget: Duration,
     /// Calls of one iteration; more than one are made on a communicator of their own.
     pub series: u32,
+    /// Calls that ranks make one after another without waiting for each other.
+    pub back_to_back: u32,
     /// Whether calls of Nagare's choice may run on one thing after another.
     pub learns: bool,
     /// Whether configurations that fall behind are measured no further.
@@ -186,9 +188,9 @@ fn race(configurations: &mut [Configuration], counted: usize) {
     }
 }
 
-/// The time of one call by the slowest rank, at every rank; of a series the mean.
+/// The time of one call by the slowest rank, at every rank; of several calls the mean.
 fn iteration(setup: &Setup, configuration: &Configuration, buffers: &mut dyn Data) -> Result<f64, String> {
-    let Setup { together, nagare, library, series, .. } = *setup;
+    let Setup { together, nagare, library, series, back_to_back, .. } = *setup;
     // What calls teach belongs to their communicator: a series is what a program sees of one from its first call on.
     let own = (series > 1).then(|| together.world.duplicate());
     // A new communicator has no rules, and Nagare finds its nodes in its first call.
@@ -197,24 +199,25 @@ fn iteration(setup: &Setup, configuration: &Configuration, buffers: &mut dyn Dat
         let communicator = own.as_ref().unwrap_or(together.world);
         nagare.set_algorithm(communicator.as_raw(), rules)?;
     }
+    let rows = series.div_ceil(back_to_back);
     let mut sum = 0.0;
-    for _ in 0..series {
+    for _ in 0..rows {
         let communicator = own.as_ref().unwrap_or(together.world);
         sum += match configuration.told.as_ref().zip(library) {
-            Some((ready, library)) => ready.with(library, |told| once(together, buffers, told))?,
-            None => once(together, buffers, communicator),
+            Some((ready, library)) => ready.with(library, |told| row(together, buffers, told, back_to_back))?,
+            None => row(together, buffers, communicator, back_to_back),
         };
         buffers.verify().map_err(|error| format!("{}: {error}", configuration.name))?;
     }
-    Ok(sum / f64::from(series))
+    Ok(sum / f64::from(rows * back_to_back))
 }
 
-/// One call, begun by all ranks together.
-fn once(together: &Together, buffers: &mut dyn Data, communicator: &SimpleCommunicator) -> f64 {
+/// Calls one after another, the first begun by all ranks together. Each gives the same result.
+fn row(together: &Together, buffers: &mut dyn Data, communicator: &SimpleCommunicator, calls: u32) -> f64 {
     buffers.prepare();
     together.barrier();
     let start = Instant::now();
-    buffers.call(communicator);
+    (0..calls).for_each(|_| buffers.call(communicator));
     together.largest(start.elapsed().as_secs_f64())
 }
 

@@ -38,6 +38,10 @@ pub struct Job {
     /// Calls in a row on a communicator of their own, of which a time is the mean; 1 where calls took turns one by one.
     #[serde(default = "one")]
     pub series: u32,
+    /// Calls that ranks made one after another without waiting for each other, of which a time is the mean; 1 where all
+    /// began every call together.
+    #[serde(default = "one")]
+    pub back_to_back: u32,
 }
 
 /// What the elements of vectors are, four bytes each. It matters to reductions: calls that sum integers may be measured

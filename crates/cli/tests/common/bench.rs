@@ -36,10 +36,17 @@ impl Bench {
 
     /// `None` where the system allows no testbed.
     pub fn run(&self, options: &[&str]) -> Option<Output> {
+        self.run_with(options, &[])
+    }
+
+    /// The same with variables of the ranks' environment.
+    pub fn run_with(&self, options: &[&str], variables: &[(&str, &str)]) -> Option<Output> {
         let (fabric, hosts) = (self.bed.file(), self.bed.path("hosts"));
         let out = self.bed.path("");
         let common = ["bench", "--fabric", &fabric, "--map", hosts.to_str().unwrap(), "--out", out.to_str().unwrap()];
-        let output = limited(&nagare(&[&common, options].concat()));
+        let mut command = nagare(&[&common, options].concat());
+        command.envs(variables.iter().copied());
+        let output = limited(&command);
         if skipped(&output) {
             return None;
         }

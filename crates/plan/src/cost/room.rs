@@ -52,8 +52,8 @@ pub enum Meeting {
     Anyone,
     /// The same where ranks are a step apart, so that two of them send to one.
     Apart,
-    /// In a ring of nodes, whose ranks are mostly in a step or the next: the most that send over a link in a step, twice; not
-    /// more than anyone.
+    /// In a ring of nodes, whose ranks are mostly in a step or the next: the most that send over a link in a step,
+    /// twice; not more than anyone.
     TwoSteps,
     /// The ranks of two nodes, in an order that gives each link to one node at a time: the one whose turn it is and the
     /// next. Where a hash picks links, those whom it is expected to bring there.

@@ -79,12 +79,12 @@ impl Planner {
         let bytes = if is_told { 1 << bytes.max(1).ilog2() } else { bytes };
         let fit = || {
             let tried = || if is_measured { self.tried(collective, bytes, segments) } else { None };
-            self.fit(collective, bytes, segments).or_else(tried)
+            self.fit((collective, bytes, segments), is_measured).or_else(tried)
         };
         self.fitted.answer((collective, bytes, segments, is_measured), fit)
     }
 
-    fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
+    fn fit(&self, (collective, bytes, segments): (Collective, u64, Segments), is_measured: bool) -> Fitting {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;
         }
@@ -93,13 +93,38 @@ impl Planner {
                 Collective::Alltoall => self.least_sent(),
                 _ => choice::usual(collective),
             };
-            return (bytes >= least).then_some((spec.algorithm, None));
+            let fits = bytes >= least;
+            let by_root = || self.by_root(spec.algorithm, (collective, bytes, segments), is_measured);
+            return if fits && collective.is_rooted() { by_root() } else { fits.then_some((spec.algorithm, None)) };
         }
         if self.is_short(collective, bytes) {
             // Of what only moves data, measured calls tell (`trials.rs`).
             return if collective.reduces() { self.far_faster(collective, bytes, segments) } else { None };
         }
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
+    }
+
+    /// Of blocks to or from one rank, on a network that has what `suited` needs: that, or in a Gather
+    /// [`Algorithm::Direct`] if it is predicted to be faster, unless the library is predicted to be as fast. Where calls
+    /// are measured they tell that, once the library's take so long that it is worth trying
+    /// ([`Planner::worth_trying_from`]). In a Scatter `direct` sends to one rank after another, however many the links
+    /// carry.
+    fn by_root(
+        &self,
+        suited: Algorithm,
+        (collective, bytes, segments): (Collective, u64, Segments),
+        is_measured: bool,
+    ) -> Fitting {
+        let time = |algorithm| self.predicted(collective, algorithm, bytes, segments);
+        let Some(ours) = time(suited) else { return Some((suited, None)) };
+        let direct = if collective == Collective::Gather { time(Algorithm::Direct) } else { None };
+        let direct = direct.filter(|direct| direct.time * ALIKE <= ours.time);
+        let (algorithm, ours) = direct.map_or((suited, ours), |direct| (Algorithm::Direct, direct));
+        let is_as_fast = self.stock_time(collective, bytes).is_some_and(|stock| ours.time > stock * PREFERRED);
+        if !is_as_fast {
+            return Some((algorithm, None));
+        }
+        is_measured.then_some((algorithm, Some(ours)))
     }
 
     /// Whether an algorithm is the default for blocks of `bytes` by what it needs of the network, without comparing

@@ -123,7 +123,10 @@ impl Planner {
             is_new
         });
         let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
-        let exchange = self.other_exchange(fitting, (collective, bytes, segments));
+        // Of blocks to one rank, that which suits the network beside the one that is predicted to be faster.
+        let suited = ALGORITHMS.iter().find(|spec| collective.is_rooted() && self.suits(spec, collective, bytes));
+        let suited = suited.map(|spec| spec.algorithm).filter(|&algorithm| algorithm != fitting);
+        let exchange = suited.or_else(|| self.other_exchange(fitting, (collective, bytes, segments)));
         [fitting].into_iter().chain(others).chain(exchange).collect()
     }
 
