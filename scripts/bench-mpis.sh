@@ -6,7 +6,8 @@
 #
 # The environment changes it: BENCH_MPIS (openmpi4 openmpi5 mpich4 mpich5: Debian's and PyPI's), BENCH_SIZES,
 # BENCH_COLLECTIVES, BENCH_ALGORITHMS (stock,default; all), BENCH_NP (ranks; one on every host), BENCH_BUDGET (seconds
-# for one collective and size). NAGARE names the command (target/release/nagare).
+# for one collective and size), BENCH_OPTIONS (other options of `nagare bench`, such as --back-to-back 4). NAGARE names
+# the command (target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: scripts/bench-mpis.sh OUT [FABRIC...]}
@@ -22,6 +23,8 @@ words+=(--collectives "${BENCH_COLLECTIVES:-$all}")
 algorithms=${BENCH_ALGORITHMS:-stock,default} table=--gains
 if [[ $algorithms == all ]]; then table=--best; else words+=(--algorithms "$algorithms"); fi
 [[ -z ${BENCH_NP:-} ]] || words+=(--np "$BENCH_NP")
+read -ra options <<<"${BENCH_OPTIONS:-}"
+words+=("${options[@]}")
 source scripts/launchers.sh
 for fabric in "${fabrics[@]}"; do
     files=()

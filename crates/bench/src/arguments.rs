@@ -7,8 +7,8 @@ use nagare_plan::choice::parse_bytes;
 use std::time::Duration;
 
 const USAGE: &str = "usage: nagare-bench OUT.jsonl [--sizes BYTES,…] [--collectives NAME,…] \
-                     [--algorithms NAME,…] [--root RANK] [--numbers int|float] [--budget SECONDS] [--oracle-budget SECONDS] [--series CALLS] \
-                     [--back-to-back CALLS] [--race SECONDS]";
+                     [--algorithms NAME,…] [--root RANK] [--numbers int|float] [--budget SECONDS] \
+                     [--oracle-budget SECONDS] [--series CALLS] [--back-to-back CALLS] [--race SECONDS]";
 
 /// What can be said.
 #[derive(Debug, Clone, PartialEq)]

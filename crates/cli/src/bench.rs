@@ -87,7 +87,8 @@ struct MeasureArgs {
     /// series
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "oracle")]
     series: u32,
-    /// Let N calls follow one another as in a program, with no barrier between them; a figure is their mean
+    /// Let N calls follow one another with no barrier between them; a figure is their mean. The result of the last one
+    /// is verified. As without it, the default measures no calls unless --series is given
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "oracle")]
     back_to_back: u32,
     /// Also try each of the MPI library's own algorithms with each segment size; the best then take turns with the

@@ -151,7 +151,8 @@ impl Decision {
             // Where nothing is dropped, two messages are under way however long they are.
             let two = if limits.segment.is_none() { 2 * segment.min(longest) } else { 0 };
             let flow = pacing.flow.map(|flow| Flow {
-                confirmed: flow.confirmed.min(segment),
+                // Whole segments are confirmed but for blocks of one, of which ranks that are in step bound the number.
+                confirmed: if longest > segment { flow.confirmed.min(segment) } else { flow.confirmed },
                 unconfirmed: flow.unconfirmed.max(if flow.unconfirmed >= LOSSLESS { two } else { 0 }),
                 ..flow
             });

@@ -43,9 +43,15 @@ fn an_alltoall_by_hand() {
             f64::hypot(12.0 * sent * per_byte(100.0), messages * 50e3) + ways * way(bytes)
         };
         let segments = |least: f64, segment: f64| f64::max(least, 12.0 * sent_in(bytes, segment) / (segment + 80.0));
-        for algorithm in [Algorithm::TwoLevelRing, Algorithm::ContentionFree, Algorithm::Xor, Algorithm::RingExchange] {
-            let sent = sent_in(bytes, 16384.0);
-            close(time(algorithm, bytes as u64), took(segments(12.0, 16384.0), sent, 1.0));
+        // Two ranks of each of two nodes may meet in the order, two ranks in the others: a quarter of half the queue.
+        for (algorithm, segment) in [
+            (Algorithm::TwoLevelRing, 16384.0),
+            (Algorithm::ContentionFree, 8192.0),
+            (Algorithm::Xor, 16384.0),
+            (Algorithm::RingExchange, 16384.0),
+        ] {
+            let sent = sent_in(bytes, segment);
+            close(time(algorithm, bytes as u64), took(segments(12.0, segment), sent, 1.0));
         }
         let sent = sent_in(bytes, 8192.0);
         close(time(Algorithm::Aggregated, bytes as u64), took(segments(6.0, 8192.0), sent, 2.0));
@@ -242,11 +248,8 @@ fn another_order_is_worth_measuring_where_the_library_is_slow() {
     let torus = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("places")).with_stock(stock());
     assert_eq!(worth_from(&torus, Gather, 64 << 10).1, None, "it fits");
     // The library sends to all at once, which fills the root's link: a pipeline of nodes is predicted to take longer.
-    let (time, worth) = worth_from(&torus, Scatter, 64 << 10);
-    close(worth.expect("only where the library is slow"), time.expect("predicted") / 0.8);
     assert_eq!(chosen_for(&torus, Scatter, 64 << 10, false).0, Err(Reason::Faster));
-    let tried = vec![Algorithm::Relay, Algorithm::Direct];
-    assert_eq!(chosen_for(&torus, Scatter, 64 << 10, true), (Ok(Algorithm::Relay), tried));
+    assert_eq!(chosen_for(&torus, Scatter, 64 << 10, true).1, [Algorithm::Direct], "the queue may overflow");
 }
 
 /// Three pairs of routers, thin links in the pairs. Of the library's binomial tree of ranks, rank 8 on the third host

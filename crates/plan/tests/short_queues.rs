@@ -238,3 +238,22 @@ fn only_far_links_let_ranks_be_far_apart() {
         assert_eq!(pacing.flow.expect("bounds").behind, expected, "{queue:?}, {latency} us, blocks of {block}");
     }
 }
+
+/// Four ranks may meet in a queue of 128 packets: of 46 KB each segments of 8 KiB leave the least unused. A block of
+/// one segment counts as a short one; of longer blocks every whole segment is confirmed.
+#[test]
+fn segments_are_a_quarter_of_the_room_and_blocks_of_one_are_short_ones() {
+    let fabric = network::load("star16");
+    let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 32, 2).expect("the ranks fit"));
+    let limits = Limits { segment: None, window: None, message: 65280 };
+    for (block, segments) in [(4 << 10, 0), (8 << 10, 0), ((8 << 10) + 1, 1), (16 << 10, 2), (30 << 10, 4)] {
+        let call = Call { collective: Collective::Alltoall, bytes: block, ranks: 32, nodes: 16 };
+        let rules = Rules::parse("alltoall=contention_free").expect("a rule");
+        let decision = Decision::new(&planner, &rules, &call, &limits, false).expect("forced");
+        let pacing = decision.pacing(&planner, &limits, [block; 2], 1);
+        let flow = pacing.flow.expect("bounds");
+        assert_eq!((pacing.segment, flow.unconfirmed), (8 << 10, 128 * 1448 / 4), "{block}");
+        let lengths = (0..block.div_ceil(8 << 10)).map(|at| (block - at * (8 << 10)).min(8 << 10));
+        assert_eq!(lengths.filter(|&length| length >= flow.confirmed).count(), segments, "{block}");
+    }
+}

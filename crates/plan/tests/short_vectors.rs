@@ -57,3 +57,36 @@ fn else_nothing_is_tried() {
         assert_eq!(planner.floor(Bcast, true), if why == "fast" { 2 << 10 } else { 8 << 10 }, "{why}");
     }
 }
+
+/// The library's own algorithms send 1, 2, 4, … places on, or to the next: where no two of these meet on a link, they
+/// are at its limit for longer vectors too. Of the fat tree with routes by destination, which leave core switches idle,
+/// of hosts in an order that follows no switch, and of thin or shared uplinks two do.
+#[test]
+fn where_nodes_share_no_link_the_usual_sizes_are_longer() {
+    let is_short = |fabric: &Arc<Fabric>, placement: &Placement| {
+        let planner = network::planner(fabric, placement);
+        let sizes = [(Allgather, 8 << 10), (Collective::ReduceScatter, 8 << 10), (Collective::Allreduce, 128 << 10)];
+        let below = sizes.map(|(collective, bytes)| planner.is_short(collective, bytes - 1));
+        assert!(below.iter().all(|&is_short| is_short == below[0]), "{below:?}");
+        assert!(sizes.iter().all(|&(collective, bytes)| !planner.is_short(collective, bytes)));
+        below[0]
+    };
+    let in_order = |fabric: &Arc<Fabric>| Placement::by_slot(fabric, fabric.host_count(), 1).expect("places");
+    for (name, expected) in [
+        ("star16", true),
+        ("fattree", true),
+        ("tree8", false),
+        ("wan2x8", false),
+        ("torus16", false),
+        ("mlfm36", false),
+    ] {
+        let fabric = network::load(name);
+        assert_eq!(is_short(&fabric, &in_order(&fabric)), expected, "{name}");
+    }
+    let fat_tree = network::load("fattree");
+    let shuffled = Placement::from_hosts(network::shuffled(in_order(&fat_tree).hosts().to_vec()));
+    assert!(!is_short(&fat_tree, &shuffled));
+    let text = "routing = 'destination'\n[generator]\nkind = 'fat-tree'\nports = 4\nbandwidth = 50\nlatency = 5\n";
+    let by_destination = Arc::new(Fabric::from_toml(text, "fat.toml").expect("a fabric"));
+    assert!(!is_short(&by_destination, &in_order(&by_destination)));
+}

@@ -29,7 +29,8 @@ pub fn value(from: i32, to: i32, i: usize) -> i32 {
 
 /// The data of one rank for one collective and size.
 pub trait Data {
-    /// Fills the buffers for a call, so that a result of an earlier one cannot pass for this one's.
+    /// Fills the buffers for a call, so that a result from before cannot pass for this one's. Of calls back to back the
+    /// last is verified, and the first one's result would do.
     fn prepare(&mut self);
 
     /// The call, on all ranks of `comm`, numbered as in the world.

@@ -45,6 +45,7 @@ pub struct Context {
     around: OnceCell<Rails>,
     room: [OnceCell<u64>; Meeting::ALL.len()],
     near: OnceCell<bool>,
+    shifts: OnceCell<bool>,
     ring_excess: OnceCell<f64>,
     exchange: OnceCell<Exchange>,
 }
@@ -64,6 +65,7 @@ impl Context {
             around: OnceCell::new(),
             room: Default::default(),
             near: OnceCell::new(),
+            shifts: OnceCell::new(),
             ring_excess: OnceCell::new(),
             exchange: OnceCell::new(),
         }
@@ -224,6 +226,16 @@ impl Context {
     /// Whether all links have short latencies.
     pub fn is_near(&self) -> bool {
         *self.near.get_or_init(|| cost::is_near(&self.topology))
+    }
+
+    /// Whether the MPI library's own algorithms share no link between nodes, as on one switch; by O(nodes · log nodes)
+    /// ways.
+    pub fn shifts_share_nothing(&self) -> bool {
+        let shares_nothing = || {
+            let is_torus = self.line().lanes() > 1;
+            !is_torus && cost::shifts_share_nothing(&self.topology, self.grouped())
+        };
+        *self.shifts.get_or_init(shares_nothing)
     }
 
     /// Whether the queues of switches are too short for an exchange of blocks of so many bytes without tokens.

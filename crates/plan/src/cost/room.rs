@@ -94,7 +94,11 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Anyone | Meeting::Apart | Meeting::TwoSteps if nodes > super::MOST_PAIRED => return MOST,
         Meeting::Anyone => most_at_a_link(&mut wires, &on_node, 1),
         Meeting::Apart => most_at_a_link(&mut wires, &on_node, 2),
-        Meeting::TwoSteps => most_at_a_link(&mut wires, &on_node, 1).min(2 * most_in_a_step(&mut wires, &on_node)),
+        Meeting::TwoSteps => {
+            let order: Vec<u32> = (0..nodes).collect();
+            let in_a_step = most_in_a_step(&mut wires, &order, &on_node, 1..nodes);
+            most_at_a_link(&mut wires, &on_node, 1).min(2 * in_a_step)
+        }
     };
     (held / senders.max(1)).min(MOST)
 }
@@ -211,15 +215,27 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64], to_one: u64) -> u64 {
     sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(to_one * targets.1)).max().unwrap_or(1)
 }
 
-/// The most ranks that send over one link in a step of a ring of nodes, in each of which a node sends to another.
-fn most_in_a_step(wires: &mut Wires, on_node: &[u64]) -> u64 {
-    let nodes = on_node.len() as u32;
+/// Whether nodes share no link where each sends to that 1, 2, 4, … places on, in the order of their ranks, as in the
+/// MPI library's own algorithms: on one switch, on a whole fat tree whose routes are spread well.
+pub fn shifts_share_nothing(topology: &Topology, hierarchy: &Hierarchy) -> bool {
+    let nodes = hierarchy.node_count();
+    let mut seen = vec![false; nodes as usize];
+    let of_ranks = (0..topology.ranks()).map(|rank| hierarchy.node_of(rank));
+    let order: Vec<u32> = of_ranks.filter(|&node| !std::mem::replace(&mut seen[node as usize], true)).collect();
+    let shifts = (0..u32::BITS).map(|bit| 1 << bit).take_while(|&shift| shift < nodes);
+    most_in_a_step(&mut Wires::new(topology, hierarchy), &order, &vec![1; nodes as usize], shifts) == 1
+}
+
+/// The most ranks that send over one link in one of these steps of a ring of nodes in that order, in each of which
+/// every node sends to that so many places on.
+fn most_in_a_step(wires: &mut Wires, order: &[u32], on_node: &[u64], steps: impl Iterator<Item = u32>) -> u64 {
     let mut most = 1;
-    for step in 1..nodes {
+    for step in steps {
         let mut ranks = vec![0; wires.count()];
-        for node in 0..nodes {
+        let others = order.iter().cycle().skip(step as usize);
+        for (&node, &other) in order.iter().zip(others) {
             // A host waits for its own link; nothing is lost there.
-            for &(link, _) in wires.way(node, (node + step) % nodes).links.iter().skip(1) {
+            for &(link, _) in wires.way(node, other).links.iter().skip(1) {
                 ranks[link as usize] += on_node[node as usize];
             }
         }
@@ -241,8 +257,8 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
         // which take turns with them there.
         (1 << room.max(1).ilog2()).clamp(SMALLEST_OF_A_NODE, SEGMENT)
     } else {
-        // One is confirmed by its receiver while the other keeps the link busy.
-        (room / 2 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
+        // Some are confirmed by their receivers while others keep the link busy, and little of the room is left over.
+        (room / 4 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
     };
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. A
     // block of less than a quarter of the room needs no confirmation; of a longer one all segments are confirmed, and

@@ -7,9 +7,9 @@ use crate::collective::Collective;
 use crate::context::Context;
 use crate::cost::{self, Prediction, Segments};
 
-/// The same as [`choice::usual`] where all nodes are on one switch: below, the library's own algorithms, which share no
-/// link there either, are often as fast. Measured on star16.
-const fn usual_on_one_switch(collective: Collective) -> u64 {
+/// The same as [`choice::usual`] where the library's own algorithms share no link either, as on one switch and on a
+/// whole fat tree: below, they are often as fast. Measured on star16.
+const fn usual_without_sharing(collective: Collective) -> u64 {
     match collective {
         Collective::Allreduce => 128 << 10,
         collective if collective.has_blocks_of_all() => 8 << 10,
@@ -79,12 +79,12 @@ impl Planner {
         let bytes = if is_told { 1 << bytes.max(1).ilog2() } else { bytes };
         let fit = || {
             let tried = || if is_measured { self.tried(collective, bytes, segments) } else { None };
-            self.fit((collective, bytes, segments), is_measured).or_else(tried)
+            self.fit(collective, bytes, segments).or_else(tried)
         };
         self.fitted.answer((collective, bytes, segments, is_measured), fit)
     }
 
-    fn fit(&self, (collective, bytes, segments): (Collective, u64, Segments), is_measured: bool) -> Fitting {
+    fn fit(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         if collective.has_blocks_of_all() && self.topology().ranks() > MOST_BLOCKS {
             return None;
         }
@@ -93,9 +93,11 @@ impl Planner {
                 Collective::Alltoall => self.least_sent(),
                 _ => choice::usual(collective),
             };
-            let fits = bytes >= least;
-            let by_root = || self.by_root(spec.algorithm, (collective, bytes, segments), is_measured);
-            return if fits && collective.is_rooted() { by_root() } else { fits.then_some((spec.algorithm, None)) };
+            return match spec.algorithm {
+                _ if bytes < least => None,
+                Algorithm::Relay => self.relayed(collective, bytes, segments),
+                algorithm => Some((algorithm, None)),
+            };
         }
         if self.is_short(collective, bytes) {
             // Of what only moves data, measured calls tell (`trials.rs`).
@@ -104,31 +106,20 @@ impl Planner {
         self.cheapest(collective, bytes, segments).map(|(algorithm, prediction)| (algorithm, Some(prediction)))
     }
 
-    /// Of blocks to or from one rank, on a network that has what `suited` needs: that, or in a Gather
-    /// [`Algorithm::Direct`] if it is predicted to be faster, unless the library is predicted to be as fast. Where calls
-    /// are measured they tell that, once the library's take so long that it is worth trying
-    /// ([`Planner::worth_trying_from`]). In a Scatter `direct` sends to one rank after another, however many the links
-    /// carry.
-    fn by_root(
-        &self,
-        suited: Algorithm,
-        (collective, bytes, segments): (Collective, u64, Segments),
-        is_measured: bool,
-    ) -> Fitting {
+    /// Of blocks to or from one rank on a network that suits a relay: that, or in a Gather [`Algorithm::Direct`] if it
+    /// is predicted to be faster, unless the library is predicted to be as fast. In a Scatter `direct` sends to one
+    /// rank after another, however many the links carry.
+    fn relayed(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         let time = |algorithm| self.predicted(collective, algorithm, bytes, segments);
-        let Some(ours) = time(suited) else { return Some((suited, None)) };
+        let Some(relay) = time(Algorithm::Relay) else { return Some((Algorithm::Relay, None)) };
         let direct = if collective == Collective::Gather { time(Algorithm::Direct) } else { None };
-        let direct = direct.filter(|direct| direct.time * ALIKE <= ours.time);
-        let (algorithm, ours) = direct.map_or((suited, ours), |direct| (Algorithm::Direct, direct));
-        let is_as_fast = self.stock_time(collective, bytes).is_some_and(|stock| ours.time > stock * PREFERRED);
-        if !is_as_fast {
-            return Some((algorithm, None));
-        }
-        is_measured.then_some((algorithm, Some(ours)))
+        let direct = direct.filter(|direct| direct.time * ALIKE <= relay.time);
+        let (algorithm, ours) = direct.map_or((Algorithm::Relay, relay), |direct| (Algorithm::Direct, direct));
+        self.is_clearly_faster(collective, bytes, ours).then_some((algorithm, None))
     }
 
-    /// Whether an algorithm is the default for blocks of `bytes` by what it needs of the network, without comparing
-    /// times. Blocks of which a rank may know its own only are taken for long ones.
+    /// Whether an algorithm is the default for blocks of `bytes` by what it needs of the network, but for what
+    /// [`Self::fitting`] says of a relay. Blocks of which a rank may know its own only are taken for long ones.
     pub fn suits(&self, spec: &Spec, collective: Collective, bytes: u64) -> bool {
         let block = if collective.has_own_sizes() { u64::MAX } else { bytes };
         let suits =
@@ -159,8 +150,8 @@ impl Planner {
 
     /// Whether `bytes` are fewer than those from which the library's own algorithms are usually slower.
     pub fn is_short(&self, collective: Collective, bytes: u64) -> bool {
-        let one_switch = || self.context().grouped().depth_between_nodes() < 2 && self.context().line().lanes() == 1;
-        bytes < choice::usual(collective) || (bytes < usual_on_one_switch(collective) && one_switch())
+        let shares_nothing = || self.context().shifts_share_nothing();
+        bytes < choice::usual(collective) || (bytes < usual_without_sharing(collective) && shares_nothing())
     }
 
     /// Whether measured calls alone tell what runs: what only moves data is the library's below the usual sizes, where
@@ -194,10 +185,14 @@ impl Planner {
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
-    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell. Where
-    /// nobody has said how fast links are, it must be on slow links too.
+    /// `true` where it is not known what that does, and for what only moves data, of which measured calls tell.
     pub fn is_preferred(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
-        let Some(stock) = self.stock_time(collective, bytes).filter(|_| collective.reduces()) else { return true };
+        !collective.reduces() || self.is_clearly_faster(collective, bytes, prediction)
+    }
+
+    /// The same whatever the collective. Where nobody has said how fast links are, it must be so on slow links too.
+    fn is_clearly_faster(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
+        let Some(stock) = self.stock_time(collective, bytes) else { return true };
         let [cheapest, _] = self.topology().message_range();
         let on_slow_links = || {
             let stock = self.stock_time_where(collective, bytes, cheapest);

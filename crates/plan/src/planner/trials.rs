@@ -2,7 +2,7 @@
 
 use super::Planner;
 use super::fitting::{ALIKE, Fitting};
-use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy};
+use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};
 use crate::choice;
 use crate::collective::Collective;
 use crate::cost::{self, Prediction, Segments};
@@ -123,23 +123,25 @@ impl Planner {
             is_new
         });
         let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
-        // Of blocks to one rank, that which suits the network beside the one that is predicted to be faster.
-        let suited = ALGORITHMS.iter().find(|spec| collective.is_rooted() && self.suits(spec, collective, bytes));
-        let suited = suited.map(|spec| spec.algorithm).filter(|&algorithm| algorithm != fitting);
-        let exchange = suited.or_else(|| self.other_exchange(fitting, (collective, bytes, segments)));
+        let exchange = self.other_exchange(fitting, (collective, bytes, segments));
         [fitting].into_iter().chain(others).chain(exchange).collect()
     }
 
     /// The exchange to try beside the one that fits, of Gather and Scatter `direct` or `tree`: the one with the least
     /// predicted time, of those that are alike the first in the table, unless it is predicted to take much longer; the
-    /// next in the table on more ranks than predictions look at. Only what is light.
+    /// next in the table on more ranks than predictions look at. Only what is light. Where a Gather takes `direct` in
+    /// place of a relay, that is another.
     fn other_exchange(
         &self,
         fitting: Algorithm,
         (collective, bytes, segments): (Collective, u64, Segments),
     ) -> Option<Algorithm> {
         let block = if collective.has_own_sizes() { UNKNOWN_BLOCK } else { bytes };
-        let trials = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Trial);
+        let is_other = |spec: &&Spec| {
+            let gathers = collective == Collective::Gather && spec.algorithm == Algorithm::Relay;
+            spec.candidacy == Candidacy::Trial || gathers && self.suits(spec, collective, bytes)
+        };
+        let trials = ALGORITHMS.iter().filter(is_other);
         let able = trials.map(|spec| spec.algorithm).filter(|a| a.implements(collective));
         let others: Vec<Algorithm> = able.filter(|&a| a != fitting && self.is_light(a, block)).collect();
         let time = |a| self.predict(collective, a, block, segments).map(|prediction| prediction.time);
