@@ -7,7 +7,7 @@
 use crate::algorithm::{Algorithm, Candidacy};
 use crate::choice::{Call, Choice, Reason, Rules};
 use crate::collective::Collective;
-use crate::cost::{LOSSLESS, Prediction, SEGMENT, SEGMENTS, Segments};
+use crate::cost::{CONFIRMED, LOSSLESS, Prediction, SEGMENT, SEGMENTS, Segments};
 use crate::planner::Planner;
 use crate::schedule::{Flow, Pacing};
 
@@ -151,8 +151,13 @@ impl Decision {
             // Where nothing is dropped, two messages are under way however long they are.
             let two = if limits.segment.is_none() { 2 * segment.min(longest) } else { 0 };
             let flow = pacing.flow.map(|flow| Flow {
-                // Whole segments are confirmed but for blocks of one, of which ranks that are in step bound the number.
-                confirmed: if longest > segment { flow.confirmed.min(segment) } else { flow.confirmed },
+                // Whole segments are confirmed. A block of one that is long enough counts as a short block: ranks that
+                // are in step bound how many there are.
+                confirmed: if longest <= segment && segment >= CONFIRMED {
+                    flow.confirmed
+                } else {
+                    flow.confirmed.min(segment)
+                },
                 unconfirmed: flow.unconfirmed.max(if flow.unconfirmed >= LOSSLESS { two } else { 0 }),
                 ..flow
             });

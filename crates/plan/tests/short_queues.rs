@@ -239,6 +239,23 @@ fn only_far_links_let_ranks_be_far_apart() {
     }
 }
 
+/// Of tokens' segments of 2 to 4 KiB whole ones are confirmed, also where a block has one: it is not bounded else.
+#[test]
+fn a_block_of_one_token_s_segment_is_confirmed() {
+    let text = "queue = 16\n[generator]\nkind = 'star'\nhosts = 4\nbandwidth = 100\nlatency = 5\n";
+    let fabric = Arc::new(Fabric::from_toml(text, "shallow").expect("a fabric"));
+    for (per_host, segment) in [(4, 4 << 10), (8, 2 << 10)] {
+        let ranks = 4 * per_host;
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, ranks, per_host).expect("the ranks fit"));
+        let limits = Limits { segment: None, window: None, message: 65280 };
+        let call = Call { collective: Collective::Alltoall, bytes: segment, ranks: ranks as u32, nodes: 4 };
+        let rules = Rules::parse("alltoall=contention_free").expect("a rule");
+        let decision = Decision::new(&planner, &rules, &call, &limits, false).expect("forced");
+        let pacing = decision.pacing(&planner, &limits, [segment; 2], 1);
+        assert_eq!((pacing.segment, pacing.flow.expect("bounds").confirmed), (segment, segment), "{per_host}");
+    }
+}
+
 /// Four ranks may meet in a queue of 128 packets: of 46 KB each segments of 8 KiB leave the least unused. A block of
 /// one segment counts as a short one; of longer blocks every whole segment is confirmed.
 #[test]

@@ -33,7 +33,7 @@ const LONGEST_SEGMENT: u64 = 64 << 20;
 
 /// Shorter blocks, and ends of blocks, are not worth a confirmation each; that they are received in step bounds them
 /// well enough. Where segments themselves are shorter, whole ones are confirmed.
-const CONFIRMED: u64 = 6 << 10;
+pub const CONFIRMED: u64 = 6 << 10;
 
 /// Latency of a far link, microseconds: on one of 100 Mbit/s the time of a block of 6 KiB.
 const FAR: f64 = 500.0;
@@ -215,15 +215,20 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64], to_one: u64) -> u64 {
     sources.iter().zip(&targets).map(|(sources, targets)| sources.1.min(to_one * targets.1)).max().unwrap_or(1)
 }
 
-/// Whether nodes share no link where each sends to that 1, 2, 4, … places on, in the order of their ranks, as in the
-/// MPI library's own algorithms: on one switch, on a whole fat tree whose routes are spread well.
+/// Whether nodes share no link where each sends to that 1, 2, 4, … places on, in the order of their ranks, about as in
+/// the MPI library's own algorithms: on one switch, on a whole fat tree whose routes are spread well. Where nobody tells
+/// links, and of more nodes than are looked at, whether all are in one group.
 pub fn shifts_share_nothing(topology: &Topology, hierarchy: &Hierarchy) -> bool {
     let nodes = hierarchy.node_count();
+    if topology.network().is_none() || nodes > super::MOST_PAIRED {
+        return hierarchy.depth_between_nodes() < 2;
+    }
     let mut seen = vec![false; nodes as usize];
     let of_ranks = (0..topology.ranks()).map(|rank| hierarchy.node_of(rank));
     let order: Vec<u32> = of_ranks.filter(|&node| !std::mem::replace(&mut seen[node as usize], true)).collect();
-    let shifts = (0..u32::BITS).map(|bit| 1 << bit).take_while(|&shift| shift < nodes);
-    most_in_a_step(&mut Wires::new(topology, hierarchy), &order, &vec![1; nodes as usize], shifts) == 1
+    let mut shifts = (0..u32::BITS).map(|bit| 1 << bit).take_while(|&shift| shift < nodes);
+    let (mut wires, one) = (Wires::new(topology, hierarchy), vec![1; nodes as usize]);
+    shifts.all(|shift| most_in_a_step(&mut wires, &order, &one, shift..=shift) == 1)
 }
 
 /// The most ranks that send over one link in one of these steps of a ring of nodes in that order, in each of which

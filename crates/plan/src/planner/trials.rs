@@ -129,8 +129,8 @@ impl Planner {
 
     /// The exchange to try beside the one that fits, of Gather and Scatter `direct` or `tree`: the one with the least
     /// predicted time, of those that are alike the first in the table, unless it is predicted to take much longer; the
-    /// next in the table on more ranks than predictions look at. Only what is light. Where a Gather takes `direct` in
-    /// place of a relay, that is another.
+    /// next in the table on more ranks than predictions look at. Only what is light. On a network that suits a relay
+    /// that is another.
     fn other_exchange(
         &self,
         fitting: Algorithm,
@@ -138,8 +138,8 @@ impl Planner {
     ) -> Option<Algorithm> {
         let block = if collective.has_own_sizes() { UNKNOWN_BLOCK } else { bytes };
         let is_other = |spec: &&Spec| {
-            let gathers = collective == Collective::Gather && spec.algorithm == Algorithm::Relay;
-            spec.candidacy == Candidacy::Trial || gathers && self.suits(spec, collective, bytes)
+            let relays = spec.algorithm == Algorithm::Relay && bytes >= choice::usual(collective);
+            spec.candidacy == Candidacy::Trial || relays && self.suits(spec, collective, bytes)
         };
         let trials = ALGORITHMS.iter().filter(is_other);
         let able = trials.map(|spec| spec.algorithm).filter(|a| a.implements(collective));
