@@ -13,7 +13,6 @@ use nagare_plan::Planner;
 use nagare_plan::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};
 use nagare_plan::by_size::{BySize, by_size};
 use nagare_plan::choice::Rule;
-use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::counted;
 use nagare_plan::fabric::Fabric;
@@ -106,7 +105,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             sizes.iter().filter(|s| s.unmeasured.reason == Some(reason)).map(|s| bytes(s.unmeasured.bytes)).collect();
         let _ = writeln!(text, "stock at {}: {reason}", of.join(", "));
     }
-    text += &untold(args.collective, &sizes, &planner);
+    text += &untold(args, &sizes, &planner);
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -133,14 +132,17 @@ fn measured(machine: &mut Machine, path: &Path) -> anyhow::Result<Vec<Rule>> {
 }
 
 /// What is not chosen by predicted time, and why rows have no times.
-fn untold(collective: Collective, sizes: &[Size], planner: &Planner) -> String {
+fn untold(args: &PredictArgs, sizes: &[Size], planner: &Planner) -> String {
+    let collective = args.collective;
     let is_untold = |spec: &&Spec| sizes.iter().all(|size| !size.algorithms_ms.contains_key(spec.name));
     let rows = || ALGORITHMS.iter().filter(|spec| spec.collectives.contains(&collective));
     let fits = |spec: &&Spec| {
-        let runs = |size: &Size| size.unmeasured.runs == Some(spec.name);
-        sizes.iter().any(|size| runs(size) || planner.suits(spec, collective, size.unmeasured.bytes))
+        let fitting = |bytes| planner.fitting(collective, bytes, Segments::AtMost(args.segment));
+        let bytes = || sizes.iter().map(|size| size.unmeasured.bytes);
+        bytes().any(|bytes| planner.suits(spec, collective, bytes) || fitting(bytes) == Some(spec.algorithm))
     };
-    let by_the_network = if collective.is_rooted() {
+    let is_compared = |spec: &&Spec| spec.algorithm == Algorithm::Relay && fits(spec);
+    let by_the_network = if rows().any(|spec| is_compared(&spec)) {
         "chosen by the network, unless the library is predicted to be as fast"
     } else {
         "chosen by the network, not by predicted time"

@@ -96,8 +96,8 @@ pub fn room(topology: &Topology, hierarchy: &Hierarchy, meeting: Meeting) -> u64
         Meeting::Apart => most_at_a_link(&mut wires, &on_node, 2),
         Meeting::TwoSteps => {
             let order: Vec<u32> = (0..nodes).collect();
-            let in_a_step = most_in_a_step(&mut wires, &order, &on_node, 1..nodes);
-            most_at_a_link(&mut wires, &on_node, 1).min(2 * in_a_step)
+            let in_a_step = (1..nodes).map(|step| most_in_step(&mut wires, &order, &on_node, step)).max();
+            most_at_a_link(&mut wires, &on_node, 1).min(2 * in_a_step.unwrap_or(1))
         }
     };
     (held / senders.max(1)).min(MOST)
@@ -216,8 +216,8 @@ fn most_at_a_link(wires: &mut Wires, on_node: &[u64], to_one: u64) -> u64 {
 }
 
 /// Whether nodes share no link where each sends to that 1, 2, 4, … places on, in the order of their ranks, about as in
-/// the MPI library's own algorithms: on one switch, on a whole fat tree whose routes are spread well. Where nobody tells
-/// links, and of more nodes than are looked at, whether all are in one group.
+/// the MPI library's own algorithms: on one switch, on a whole fat tree whose routes are spread well. Where nobody
+/// tells links, and of more nodes than are looked at, whether all are in one group.
 pub fn shifts_share_nothing(topology: &Topology, hierarchy: &Hierarchy) -> bool {
     let nodes = hierarchy.node_count();
     if topology.network().is_none() || nodes > super::MOST_PAIRED {
@@ -228,25 +228,20 @@ pub fn shifts_share_nothing(topology: &Topology, hierarchy: &Hierarchy) -> bool 
     let order: Vec<u32> = of_ranks.filter(|&node| !std::mem::replace(&mut seen[node as usize], true)).collect();
     let mut shifts = (0..u32::BITS).map(|bit| 1 << bit).take_while(|&shift| shift < nodes);
     let (mut wires, one) = (Wires::new(topology, hierarchy), vec![1; nodes as usize]);
-    shifts.all(|shift| most_in_a_step(&mut wires, &order, &one, shift..=shift) == 1)
+    shifts.all(|shift| most_in_step(&mut wires, &order, &one, shift) == 1)
 }
 
-/// The most ranks that send over one link in one of these steps of a ring of nodes in that order, in each of which
-/// every node sends to that so many places on.
-fn most_in_a_step(wires: &mut Wires, order: &[u32], on_node: &[u64], steps: impl Iterator<Item = u32>) -> u64 {
-    let mut most = 1;
-    for step in steps {
-        let mut ranks = vec![0; wires.count()];
-        let others = order.iter().cycle().skip(step as usize);
-        for (&node, &other) in order.iter().zip(others) {
-            // A host waits for its own link; nothing is lost there.
-            for &(link, _) in wires.way(node, other).links.iter().skip(1) {
-                ranks[link as usize] += on_node[node as usize];
-            }
+/// The most ranks that send over one link, at least 1, where of nodes in that order each sends to that `step` places on.
+fn most_in_step(wires: &mut Wires, order: &[u32], on_node: &[u64], step: u32) -> u64 {
+    let mut ranks = vec![0; wires.count()];
+    let others = order.iter().cycle().skip(step as usize);
+    for (&node, &other) in order.iter().zip(others) {
+        // A host waits for its own link; nothing is lost there.
+        for &(link, _) in wires.way(node, other).links.iter().skip(1) {
+            ranks[link as usize] += on_node[node as usize];
         }
-        most = ranks.into_iter().fold(most, u64::max);
     }
-    most
+    ranks.into_iter().fold(1, u64::max)
 }
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks

@@ -11,8 +11,8 @@ const TOKEN_TAGS: u32 = TAGS - 1;
 /// Nodes up to which tasks are ordered, some seconds of work; beyond, node n sends to n + 1, n + 2, … without tokens.
 const MOST_NODES: u32 = 1024;
 
-/// Blocks that a rank of an exchange without tokens sends alternately. Measured on the torus, the mesh and a fat tree: one
-/// is held up whenever another rank is late, with more than three there is nothing to gain.
+/// Blocks that a rank of an exchange without tokens sends alternately. Measured on the torus, the mesh and a fat tree:
+/// one is held up whenever another rank is late, with more than three there is nothing to gain.
 pub const ABREAST: u32 = 3;
 
 /// What keeps a rank from running ahead.
