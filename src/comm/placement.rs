@@ -12,7 +12,7 @@ use nagare_plan::choice::{Reason, Rule, Rules};
 use nagare_plan::context::Options;
 use nagare_plan::schedule::Rank;
 use nagare_plan::stock::{Library, Stock};
-use nagare_plan::topology::{Grid, Topology};
+use nagare_plan::topology::{Grid, Topology, Transport};
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -80,10 +80,10 @@ impl Placement {
 
 /// Not inlined, and below not either: what is moved there takes no stack in what follows.
 #[inline(never)]
-fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, u64)>) -> Planner {
+fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, Option<Transport>, u64)>) -> Planner {
     let planner = Planner::with_options(topology, options);
     match stock {
-        Some((library, most_both_ways)) => planner.with_stock(Stock::new(library, most_both_ways)),
+        Some((library, transport, eager)) => planner.with_stock(Stock::new(library, transport, eager)),
         None => planner,
     }
 }

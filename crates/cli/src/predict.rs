@@ -19,7 +19,7 @@ use nagare_plan::fabric::Fabric;
 use nagare_plan::profile::Measured;
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::text::wrapped;
-use nagare_plan::topology::Costs;
+use nagare_plan::topology::{Costs, Transport};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -72,9 +72,12 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         None => config.rules.clone(),
     };
     let library: Library = args.library.into();
-    // What Open MPI sends both ways at the same time is bounded over its own TCP, by the limit of segments.
-    let over_tcp = library != Library::Mpich && args.segment <= EAGER;
-    let stock = Stock::new(library, if over_tcp { EAGER } else { u64::MAX });
+    let transport = match library {
+        Library::Mpich => Some(Transport::Tcp).filter(|_| !args.ranks.lossless),
+        // Its own TCP bounds segments.
+        Library::OpenMpi4 | Library::OpenMpi5 => Some(Transport::OpenMpiTcp).filter(|_| args.segment <= EAGER),
+    };
+    let stock = Stock::new(library, transport, EAGER);
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
     let unmeasured = by_size(&planner, &rules, &config.limits(args.segment), args.collective, &args.sizes);

@@ -1,6 +1,6 @@
 //! Exchanges, Gather and Scatter in the cost model: by hand, and against schedules played in time.
 
-use crate::support::network;
+use crate::support::network::{self, beside_open_mpi};
 use crate::support::wire::{SHARE, close, per_byte};
 use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
@@ -10,7 +10,6 @@ use nagare_plan::cost::Segments::AtMost;
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::pattern::Steps;
-use nagare_plan::stock::{Library, Stock};
 use nagare_plan::topology::Topology;
 use std::sync::Arc;
 
@@ -156,8 +155,7 @@ fn chosen_for(
 /// bytes are measured together, and eight blocks of 255 are two packets.
 #[test]
 fn short_blocks_are_aggregated_where_calls_are_measured() {
-    let beside = |planner: Planner| planner.with_stock(Stock::new(Library::OpenMpi4, 65280));
-    let planner = beside(star(4, 8, 128));
+    let planner = beside_open_mpi(star(4, 8, 128));
     for bytes in [200, 256] {
         assert_eq!(chosen(&planner, bytes, true).0, Ok(Algorithm::Aggregated), "{bytes}");
         assert_eq!(chosen(&planner, bytes, false).0, Err(Reason::Small), "{bytes}: nobody measures");
@@ -171,14 +169,14 @@ fn short_blocks_are_aggregated_where_calls_are_measured() {
     assert_eq!(chosen(&planner, 960, true), (Err(Reason::Small), vec![]), "it gains little");
     assert_eq!([true, false].map(|is_measured| planner.floor(Alltoall, is_measured)), [64, 2048]);
     // Longer ones, of which a rank stages three times as many, are not, however much that would gain.
-    let dear = beside(star_with_gap(4, 8, 128, 500)).without_losses();
+    let dear = beside_open_mpi(star_with_gap(4, 8, 128, 500)).without_losses();
     assert_eq!(chosen(&dear, 4095, true).0, Ok(Algorithm::Aggregated));
     assert!(!chosen(&dear, 4096, true).1.contains(&Algorithm::Aggregated));
-    let of_queue = |queue| chosen(&beside(star(4, 8, queue)), 200, true);
+    let of_queue = |queue| chosen(&beside_open_mpi(star(4, 8, queue)), 200, true);
     assert_eq!(of_queue(48).0, Ok(Algorithm::Aggregated));
     assert_eq!(of_queue(47), (Err(Reason::Small), vec![]), "the queue is too short");
     // With one rank on each host nothing is aggregated; beside a library that nobody knows nothing is compared.
-    let single = beside(star(4, 1, 128));
+    let single = beside_open_mpi(star(4, 1, 128));
     assert_eq!((chosen(&single, 256, true), single.floor(Alltoall, true)), ((Err(Reason::Small), vec![]), 4096));
     assert_eq!(chosen(&star(4, 8, 128), 256, true), (Err(Reason::Small), vec![]));
 }
@@ -188,9 +186,8 @@ fn short_blocks_are_aggregated_where_calls_are_measured() {
 #[test]
 fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
     use Algorithm::{Direct, Tree};
-    let beside = |planner: Planner| planner.with_stock(Stock::new(Library::OpenMpi4, 65280));
     let measured = |planner: &Planner, collective, bytes| chosen_for(planner, collective, bytes, true);
-    let short = beside(star(11, 2, 128));
+    let short = beside_open_mpi(star(11, 2, 128));
     assert_eq!(measured(&short, Scatter, 8191), (Err(Reason::Small), vec![]), "predicted to gain little");
     assert_eq!(measured(&short, Scatter, 8192), (Ok(Direct), vec![Direct, Tree]));
     assert_eq!(measured(&short, Gather, 8191), (Err(Reason::Faster), vec![]));
@@ -202,15 +199,15 @@ fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
     assert_eq!(measured(&short, Scatter, 256 << 10).1, [], "time-outs pass while others send");
     // 256 packets where nobody tells the queue.
     let nodes = |count: u32, ppn: u32| Topology::of_nodes((0..count * ppn).map(|rank| rank / ppn).collect());
-    let untold = |count, ppn| beside(Planner::new(nodes(count, ppn).expect("a topology")));
+    let untold = |count, ppn| beside_open_mpi(Planner::new(nodes(count, ppn).expect("a topology")));
     assert_eq!(measured(&untold(11, 2), Scatter, 16383).1, []);
     assert_eq!(measured(&untold(11, 2), Scatter, 16384).1, [Direct, Tree]);
     // Not where nobody measures, nothing is lost, all is in memory, the library is not known, or ranks are too many.
     assert_eq!(chosen_for(&short, Scatter, 8192, false).0, Err(Reason::Small));
     assert_eq!(chosen_for(&short, Gather, 8192, false).0, Err(Reason::Faster));
     let others = [
-        beside(star(11, 2, 128).without_losses()),
-        beside(star(11, 2, 128)).trying_what_fits().with_steps(Steps::InFlight(2)),
+        beside_open_mpi(star(11, 2, 128).without_losses()),
+        beside_open_mpi(star(11, 2, 128)).trying_what_fits().with_steps(Steps::InFlight(2)),
         star(11, 2, 128),
         untold(129, 1),
     ];
@@ -231,7 +228,6 @@ fn other_orders_are_tried_where_a_queue_may_overflow_at_the_root() {
 /// queue where the library takes clearly longer than ours are predicted to.
 #[test]
 fn another_order_is_worth_measuring_where_the_library_is_slow() {
-    let stock = || Stock::new(Library::OpenMpi4, 65280);
     let limits = Limits { segment: None, window: None, message: 65280 };
     let worth_from = |planner: &Planner, collective, bytes| {
         let ranks = planner.topology().ranks();
@@ -239,14 +235,14 @@ fn another_order_is_worth_measuring_where_the_library_is_slow() {
         let decision = Decision::new(planner, &Rules::default(), &call, &limits, true).expect("something is tried");
         (decision.time(planner, &call, &limits), decision.worth_from(planner, &call, &limits))
     };
-    let short = star(11, 2, 128).with_stock(stock());
+    let short = beside_open_mpi(star(11, 2, 128));
     let (time, worth) = worth_from(&short, Scatter, 23828);
     // The link of the root's host sends twenty blocks; a fifth less is a gain.
     close(worth.expect("only where the library is slow"), time.expect("predicted") / 0.8);
-    let aggregated = star(4, 8, 128).with_stock(stock());
+    let aggregated = beside_open_mpi(star(4, 8, 128));
     assert_eq!(worth_from(&aggregated, Alltoall, 256).1, None, "it is predicted to gain");
     let fabric = network::load("torus16");
-    let torus = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("places")).with_stock(stock());
+    let torus = beside_open_mpi(network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("places")));
     assert_eq!(worth_from(&torus, Gather, 64 << 10).1, None, "it fits");
     // The library sends to all at once, which fills the root's link: a pipeline of nodes is predicted to take longer.
     assert_eq!(chosen_for(&torus, Scatter, 64 << 10, false).0, Err(Reason::Faster));
@@ -268,7 +264,7 @@ fn a_tree_of_nodes_is_tried_where_it_is_predicted_to_gain() {
     let text = format!("queue = 4096\nhosts = ['n[0-5]']\nswitches = ['r[0-5]']\n{links}");
     let fabric = Arc::new(Fabric::from_toml(&text, "pairs.toml").expect("a fabric"));
     let places = |ppn| Placement::by_slot(&fabric, 6 * ppn, ppn).expect("places");
-    let planner = |ppn| network::planner(&fabric, &places(ppn)).with_stock(Stock::new(Library::OpenMpi4, 65280));
+    let planner = |ppn| beside_open_mpi(network::planner(&fabric, &places(ppn)));
     let tried = |ppn| chosen_for(&planner(ppn), Gather, 4 << 10, true);
     assert_eq!(tried(3), (Ok(Algorithm::Tree), vec![Algorithm::Tree, Algorithm::Direct]));
     assert_eq!(tried(1), (Err(Reason::Faster), vec![]), "the library's tree is that of the nodes");

@@ -10,7 +10,6 @@ use nagare_plan::cost::{Meeting, Segments, room};
 use nagare_plan::execute::play;
 use nagare_plan::fabric::{Fabric, Placement, timeline};
 use nagare_plan::schedule::{Action, Pacing, Schedule};
-use nagare_plan::stock::{Library, Stock};
 use nagare_plan::tasks::{Routes, Task, Tasks, starts};
 use nagare_plan::topology::{Hierarchy, Topology, Wires};
 use std::collections::BTreeMap;
@@ -182,8 +181,7 @@ fn where_it_is_a_default() {
     let wide = clusters(1, 400, 100, 10);
     let mut hosts = network::place(&wide, "by slot", wide.host_count(), 1).hosts().to_vec();
     hosts.rotate_left(1);
-    let rotated =
-        network::planner(&wide, &Placement::from_hosts(hosts)).with_stock(Stock::new(Library::OpenMpi4, 65280));
+    let rotated = network::beside_open_mpi(network::planner(&wide, &Placement::from_hosts(hosts)));
     assert_eq!(rotated.fitting(Gather, 64 << 10, Segments::AtMost(64 << 10)), Some(Algorithm::Direct));
     // Wider, but what comes is no more than one link brings.
     assert_eq!(fitting(&clusters(1, 150, 100, 10)), None);

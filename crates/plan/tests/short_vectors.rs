@@ -1,12 +1,11 @@
 //! Bcasts and Allgathers below the usual sizes: measured calls alone try something there.
 
-use crate::support::network;
+use crate::support::network::{self, beside_open_mpi};
 use nagare_plan::Planner;
 use nagare_plan::choice::{Call, Reason, Rules};
 use nagare_plan::collective::Collective::{self, Allgather, Allgatherv, Bcast};
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement};
-use nagare_plan::stock::{Library, Stock};
 use std::sync::Arc;
 
 /// Six hosts of so many ranks on one switch.
@@ -14,10 +13,6 @@ fn star(mbit: u32, ppn: usize) -> Planner {
     let text = format!("queue = 128\n[generator]\nkind = 'star'\nhosts = 6\nbandwidth = {mbit}\nlatency = 1\n");
     let fabric = Arc::new(Fabric::from_toml(&text, "star.toml").expect("a fabric"));
     network::planner(&fabric, &Placement::by_slot(&fabric, 6 * ppn, ppn).expect("places"))
-}
-
-fn beside_open_mpi(planner: Planner) -> Planner {
-    planner.with_stock(Stock::new(Library::OpenMpi4, 65280))
 }
 
 /// What begins, and what is tried.

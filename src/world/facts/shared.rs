@@ -29,9 +29,9 @@ pub struct SharedFacts {
     pub devices: bool,
     /// Whether the transport never drops a message.
     pub lossless: bool,
-    /// The MPI library, where it is known what it chooses, and the largest message, bytes, that two of its ranks send
-    /// each other at the same time.
-    pub stock: Option<(Library, u64)>,
+    /// The MPI library, where it is known what it chooses, what carries its messages, and the longest, bytes, that it
+    /// sends at once.
+    pub stock: Option<(Library, Option<Transport>, u64)>,
     /// What the network is called.
     pub network: String,
     /// What carries messages between nodes, by this rank's library.
@@ -75,11 +75,9 @@ impl SharedFacts {
         let eager = EagerLimits { local: least(&|f| f.eager_local), remote: least(&|f| f.eager_remote), over_tcp };
         let tags = Tags::new(ranks.iter().map(|f| f.tag_bits.into()).min().unwrap_or(0));
         let lossless = transport.is_some_and(Transport::is_lossless);
-        // See `nagare_plan::stock`.
-        let most_both_ways = if transport == Some(Transport::OpenMpiTcp) { u64::from(eager.remote) } else { u64::MAX };
         let library = ranks.first().map_or(Library::UNKNOWN, |first| first.library);
         let library = Library::of_code(library).filter(|_| ranks.iter().all(|f| f.library == library));
-        let stock = library.map(|library| (library, most_both_ways));
+        let stock = library.map(|library| (library, transport, u64::from(eager.remote)));
         let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
         let transport = at_rate(&transport::name(real), mbit);
         let devices = ranks.iter().any(|f| f.devices != 0);

@@ -1,9 +1,10 @@
 use super::*;
 use crate::fabric::{Fabric, HostId};
 use crate::stock::{Library, Stock};
-use crate::topology::Topology;
+use crate::topology::{Topology, Transport};
 use std::sync::Arc;
 
+const OVER_TCP: Option<Transport> = Some(Transport::OpenMpiTcp);
 const FREE: Limits = Limits { segment: None, window: None, message: 4096 };
 
 /// 16 ranks on four nodes.
@@ -51,18 +52,18 @@ fn an_exchange_takes_as_long_as_a_host_s_link_is_busy() {
 /// preferred.
 #[test]
 fn what_is_not_clearly_faster_than_the_library_is_the_library_s() {
-    let decide = |bytes, most_both_ways, is_measured| {
+    let decide = |bytes, transport, is_measured| {
         let topology = Topology::of_nodes((0..16).collect()).expect("a topology");
-        let planner = Planner::new(topology).with_stock(Stock::new(Library::OpenMpi4, most_both_ways));
+        let planner = Planner::new(topology).with_stock(Stock::new(Library::OpenMpi4, transport, 65280));
         let call = Call { collective: Collective::Allreduce, bytes, ranks: 16, nodes: 16 };
         let limits = Limits { message: 65280, ..FREE };
         Decision::new(&planner, &Rules::default(), &call, &limits, is_measured).map(|decision| decision.algorithm)
     };
-    assert_eq!(decide(256 << 10, 65280, false), Ok(Algorithm::HalvingDoubling));
-    assert_eq!(decide(4 << 20, 65280, false), Ok(Algorithm::Ring));
+    assert_eq!(decide(256 << 10, OVER_TCP, false), Ok(Algorithm::HalvingDoubling));
+    assert_eq!(decide(4 << 20, OVER_TCP, false), Ok(Algorithm::Ring));
     // Where exchanges do not take turns, Rabenseifner's algorithm is as fast on one switch.
-    assert_eq!(decide(256 << 10, u64::MAX, false), Err(Reason::Faster));
-    assert!(decide(256 << 10, u64::MAX, true).is_ok(), "measured calls tell");
+    assert_eq!(decide(256 << 10, None, false), Err(Reason::Faster));
+    assert!(decide(256 << 10, None, true).is_ok(), "measured calls tell");
 }
 
 /// So many hosts of 100 Mbit/s on one switch, and Open MPI where the library is known.
@@ -73,7 +74,7 @@ fn star(hosts: u32, is_known: bool) -> Planner {
     let topology = Topology::of_nodes((0..hosts).collect()).expect("a topology");
     let placed: Vec<HostId> = (0..hosts).map(HostId).collect();
     let planner = Planner::new(topology.on_network(fabric, &placed));
-    if is_known { planner.with_stock(Stock::new(Library::OpenMpi4, 65280)) } else { planner }
+    if is_known { planner.with_stock(Stock::new(Library::OpenMpi4, OVER_TCP, 65280)) } else { planner }
 }
 
 /// On seven, nine or thirteen hosts of 100 Mbit/s the library's own steps, made for powers of two, are predicted to
@@ -133,7 +134,8 @@ fn what_the_library_takes_to_move_data_decides_only_what_is_tried() {
         let ranks = nodes * 2;
         let planner = || Planner::new(Topology::of_nodes((0..ranks).map(|rank| rank / 2).collect()).expect("nodes"));
         for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich] {
-            let beside = planner().with_stock(Stock::new(library, 65280));
+            let transport = if library == Library::Mpich { Transport::Tcp } else { Transport::OpenMpiTcp };
+            let beside = planner().with_stock(Stock::new(library, Some(transport), 65280));
             for bytes in (10..24).map(|power| 1 << power) {
                 let call = Call { collective, bytes, ranks, nodes };
                 let limits = Limits { message: 65280, ..FREE };

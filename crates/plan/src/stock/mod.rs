@@ -9,11 +9,8 @@
 //! ```
 //!
 //! The library's algorithms know no nodes, so that ranks of one node share its link. Their rounds are taken to follow
-//! one another without a gap, and their messages to lose no packet: what they take is rarely less. Over TCP, Open MPI
-//! asks before it sends more than its eager limit, and the answer to the peer's question waits behind the own bytes on
-//! the one connection: two ranks that exchange long messages send them one after the other. (Measured between two hosts
-//! at 50 Mbit/s, 4.1.4: an exchange of 64 to 256 KiB takes 2.0 times as long as a message one way, of 16 to 32 KiB as
-//! long; of 512 KiB and more one or the other.) Where a rank sends to others too, these bytes fill the wait.
+//! one another without a gap, and their messages to lose no packet: what they take is rarely less. What it costs that
+//! long messages are asked for over TCP is in `rendezvous.rs`.
 
 mod choice;
 mod folded;
@@ -22,6 +19,7 @@ mod mpich;
 mod network;
 mod open_mpi;
 mod part;
+mod rendezvous;
 mod scheme;
 mod trees;
 
@@ -30,27 +28,30 @@ pub use choice::Library;
 use crate::collective::Collective;
 use crate::context::Context;
 use crate::cost::{Message, RoundCost, RoundCosts, together};
+use crate::topology::Transport;
 use choice::parts;
 use network::on_network;
 use once_cell::sync::OnceCell;
 use part::{Among, Part, Shape};
+use rendezvous::{Rendezvous, Step};
 use scheme::Scheme;
 
 /// The MPI library on the network of one communicator.
 #[derive(Debug)]
 pub struct Stock {
     library: Library,
-    /// Largest message, bytes, that two ranks send each other at the same time.
-    most_both_ways: u64,
+    rendezvous: Rendezvous,
     /// By scheme, among ranks and then among nodes; nothing where there are more transfers than are looked at. On the
     /// heap, as all that a planner has.
     costs: Box<[OnceCell<Option<RoundCosts>>]>,
 }
 
 impl Stock {
-    /// Of `library`; `most_both_ways`: the largest message, bytes, that two ranks send each other at the same time.
-    pub fn new(library: Library, most_both_ways: u64) -> Self {
-        Self { library, most_both_ways, costs: (0..2 * Scheme::COUNT).map(|_| OnceCell::new()).collect() }
+    /// Of `library` over `transport`, where it is known; `eager`: the longest message, bytes, that it sends at once
+    /// over Open MPI's own TCP.
+    pub fn new(library: Library, transport: Option<Transport>, eager: u64) -> Self {
+        let rendezvous = Rendezvous::of(library, transport, eager);
+        Self { library, rendezvous, costs: (0..2 * Scheme::COUNT).map(|_| OnceCell::new()).collect() }
     }
 
     /// Nanoseconds that the library takes for a call of `bytes` (see [`crate::choice::Call`]; of an Alltoallv the mean
@@ -71,7 +72,8 @@ impl Stock {
         let Part { scheme, among, pipeline } = part;
         let cost = &self.costs[scheme as usize + Scheme::COUNT * usize::from(among == Among::Nodes)];
         let cost = cost.get_or_init(|| on_network(context, scheme, among)).as_ref()?;
-        let all = |bytes: f64| cost.rounds.iter().map(|round| self.round(round, message, bytes)).sum();
+        let shifts = scheme == Scheme::Pairwise;
+        let all = |bytes: f64| cost.rounds.iter().map(|round| self.round(round, shifts, message, bytes)).sum();
         let Some(pipeline) = pipeline else { return Some(all(bytes)) };
         // Segments follow one another through all rounds: the rounds share the links.
         let segments = (bytes / pipeline.segment as f64).max(1.0);
@@ -80,12 +82,18 @@ impl Stock {
         Some(first + bytes * (1.0 - 1.0 / segments) * per_byte)
     }
 
-    fn round(&self, round: &RoundCost, message: Message, bytes: f64) -> f64 {
+    /// `shifts`: ranks send to one rank and receive from another, both new in every round.
+    fn round(&self, round: &RoundCost, shifts: bool, message: Message, bytes: f64) -> f64 {
         if round.messages == 0.0 {
             return 0.0;
         }
         let length = bytes * round.share;
-        let turns = if round.exchanges && length > self.most_both_ways as f64 { 2.0 } else { 1.0 };
+        let step = match round.exchanges {
+            true => Step::Exchange,
+            false if shifts => Step::Shift,
+            false => Step::Other,
+        };
+        let turns = self.rendezvous.turns(step, length);
         let way = message.latency + round.latency + round.forward * length.min(PACKET);
         round.times * (turns * together(bytes * round.per_byte, round.messages * message.gap) + way)
     }

@@ -2,7 +2,8 @@
 
 use nagare_plan::Planner;
 use nagare_plan::fabric::{Fabric, HostId, Placement, shipped};
-use nagare_plan::topology::Topology;
+use nagare_plan::stock::{Library, Stock};
+use nagare_plan::topology::{Topology, Transport};
 use std::sync::Arc;
 
 /// A fabric that comes with Nagare.
@@ -24,6 +25,11 @@ pub fn place(fabric: &Fabric, how: &str, ranks: usize, ppn: usize) -> Placement 
 /// The planner of a communicator of all placed ranks.
 pub fn planner(fabric: &Arc<Fabric>, placement: &Placement) -> Planner {
     Planner::new(topology(fabric, placement))
+}
+
+/// The same beside Open MPI 4.1 over its TCP.
+pub fn beside_open_mpi(planner: Planner) -> Planner {
+    planner.with_stock(Stock::new(Library::OpenMpi4, Some(Transport::OpenMpiTcp), 65280))
 }
 
 /// The facts about a communicator of all placed ranks.

@@ -8,7 +8,7 @@ use crate::stock::{
     Library::{self, Mpich, OpenMpi4, OpenMpi5},
     Stock,
 };
-use crate::topology::{Costs, Topology};
+use crate::topology::{Costs, Topology, Transport};
 use std::sync::Arc;
 
 /// Nodes of so many ranks each, at a link of 100 Mbit/s whose messages cost nothing.
@@ -18,6 +18,7 @@ fn context(nodes: u32, ranks: u32) -> Context {
     Context::new(Arc::new(topology.with_costs(costs)), Options::default())
 }
 
+const OVER_TCP: Option<Transport> = Some(Transport::OpenMpiTcp);
 const FREE: Message = Message { latency: 0.0, gap: 0.0 };
 
 #[test]
@@ -25,7 +26,7 @@ fn links_of_nodes_carry_what_their_ranks_send() {
     // 100 Mbit/s of data: 80 ns a byte.
     let vector = 80.0 * f64::from(1 << 20);
     let time = |nodes, ranks, collective, most| {
-        let stock = Stock::new(OpenMpi4, most);
+        let stock = Stock::new(OpenMpi4, OVER_TCP, most);
         stock.time(&context(nodes, ranks), FREE, collective, 1 << 20).expect("known") / vector
     };
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 0.01, "{found} {expected}");
@@ -41,7 +42,7 @@ fn links_of_nodes_carry_what_their_ranks_send() {
 
 /// Nanoseconds of a call in units of those of its bytes on a host's link, messages of any size both ways.
 fn units(library: Library, collective: Collective, (nodes, ranks): (u32, u32), bytes: u64) -> f64 {
-    let stock = Stock::new(library, u64::MAX);
+    let stock = Stock::new(library, Some(Transport::Rdma), u64::MAX);
     stock.time(&context(nodes, ranks), FREE, collective, bytes).expect("known") / (80.0 * bytes as f64)
 }
 
@@ -94,7 +95,7 @@ fn data_move_as_slowly_as_the_busiest_link_of_each_round() {
 #[test]
 fn two_that_exchange_take_turns_and_many_do_not() {
     let time = |nodes, collective, bytes| {
-        let stock = Stock::new(OpenMpi4, 65280);
+        let stock = Stock::new(OpenMpi4, OVER_TCP, 65280);
         stock.time(&context(nodes, 1), FREE, collective, bytes).expect("known") / (80.0 * bytes as f64)
     };
     let close = |found: f64, expected: f64| assert!((1.0..1.025).contains(&(found / expected)), "{found} {expected}");
@@ -104,10 +105,27 @@ fn two_that_exchange_take_turns_and_many_do_not() {
     close(time(8, Allgather, 65280), 1.0 + 2.0 * 2.0 + 2.0 * 4.0);
 }
 
+#[test]
+fn steps_of_mpich_over_tcp_are_in_step_half_the_time() {
+    let time = |transport, nodes, collective, bytes| {
+        let stock = Stock::new(Mpich, transport, 65280);
+        stock.time(&context(nodes, 1), FREE, collective, bytes).expect("known") / (80.0 * bytes as f64)
+    };
+    // A switch holds up a packet of every round.
+    let close = |found: f64, expected: f64| assert!((0.0..0.2).contains(&(found - expected)), "{found} {expected}");
+    // Halves of 64, 32 and 16 KiB, and back.
+    close(time(Some(Transport::Tcp), 8, Collective::Allreduce, 128 << 10), 2.0 * (1.5 * (0.5 + 0.25) + 0.125));
+    close(time(None, 8, Collective::Allreduce, 128 << 10), 2.0 * (1.5 * (0.5 + 0.25) + 0.125));
+    close(time(Some(Transport::Rdma), 8, Collective::Allreduce, 128 << 10), 2.0 * 7.0 / 8.0);
+    // Pairwise to and from seven others; a ring's neighbours are the same all the time.
+    close(time(Some(Transport::Tcp), 8, Collective::ReduceScatterBlock, 64 << 10), 1.5 * 7.0);
+    close(time(Some(Transport::Tcp), 8, Collective::Allgather, 64 << 10), 7.0);
+}
+
 /// A message for each of four partners, a gap each.
 #[test]
 fn messages_cost_what_they_cost() {
-    let stock = Stock::new(OpenMpi4, u64::MAX);
+    let stock = Stock::new(OpenMpi4, None, u64::MAX);
     let message = Message { latency: 1e6, gap: 1e3 };
     let time = |collective, bytes| stock.time(&context(5, 1), message, collective, bytes).expect("known");
     let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
@@ -129,7 +147,7 @@ fn it_is_close_to_what_was_measured() {
         let hosts: Vec<u64> = (0..ranks).map(|rank| u64::from(node_of(rank))).collect();
         let source = crate::topology::Source::Fabric { levels: fabric.levels(), fabric };
         let topology = Topology::of_nodes((0..ranks).map(node_of).collect()).expect("a topology");
-        Planner::new(source.on_network(topology, &hosts)).with_stock(Stock::new(Library::OpenMpi4, 65280))
+        Planner::new(source.on_network(topology, &hosts)).with_stock(Stock::new(OpenMpi4, OVER_TCP, 65280))
     };
     let wan = planner("wan2x8", &|rank| rank, 16);
     let tree = planner("tree8", &|rank| rank % 8, 16);
