@@ -33,7 +33,7 @@ use choice::parts;
 use network::on_network;
 use once_cell::sync::OnceCell;
 use part::{Among, Part, Shape};
-use rendezvous::{Rendezvous, Step};
+use rendezvous::Rendezvous;
 use scheme::Scheme;
 
 /// The MPI library on the network of one communicator.
@@ -72,8 +72,13 @@ impl Stock {
         let Part { scheme, among, pipeline } = part;
         let cost = &self.costs[scheme as usize + Scheme::COUNT * usize::from(among == Among::Nodes)];
         let cost = cost.get_or_init(|| on_network(context, scheme, among)).as_ref()?;
-        let shifts = scheme == Scheme::Pairwise;
-        let all = |bytes: f64| cost.rounds.iter().map(|round| self.round(round, shifts, message, bytes)).sum();
+        let members = match among {
+            Among::Ranks => context.topology().ranks(),
+            Among::Nodes => context.grouped().node_count(),
+        };
+        let peers_change = |round: &RoundCost| members > 2 && (round.exchanges || scheme == Scheme::Pairwise);
+        let one = |round: &RoundCost, bytes| self.round(round, peers_change(round), message, bytes);
+        let all = |bytes: f64| cost.rounds.iter().map(|round| one(round, bytes)).sum();
         let Some(pipeline) = pipeline else { return Some(all(bytes)) };
         // Segments follow one another through all rounds: the rounds share the links.
         let segments = (bytes / pipeline.segment as f64).max(1.0);
@@ -82,18 +87,13 @@ impl Stock {
         Some(first + bytes * (1.0 - 1.0 / segments) * per_byte)
     }
 
-    /// `shifts`: ranks send to one rank and receive from another, both new in every round.
-    fn round(&self, round: &RoundCost, shifts: bool, message: Message, bytes: f64) -> f64 {
+    /// `peers_change`: each rank sends one message and receives one, and its peers are others in every round.
+    fn round(&self, round: &RoundCost, peers_change: bool, message: Message, bytes: f64) -> f64 {
         if round.messages == 0.0 {
             return 0.0;
         }
         let length = bytes * round.share;
-        let step = match round.exchanges {
-            true => Step::Exchange,
-            false if shifts => Step::Shift,
-            false => Step::Other,
-        };
-        let turns = self.rendezvous.turns(step, length);
+        let turns = self.rendezvous.turns(length, round.exchanges, peers_change);
         let way = message.latency + round.latency + round.forward * length.min(PACKET);
         round.times * (turns * together(bytes * round.per_byte, round.messages * message.gap) + way)
     }

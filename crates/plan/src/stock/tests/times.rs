@@ -117,6 +117,8 @@ fn steps_of_mpich_over_tcp_are_in_step_half_the_time() {
     close(time(Some(Transport::Tcp), 8, Collective::Allreduce, 128 << 10), 2.0 * (1.5 * (0.5 + 0.25) + 0.125));
     close(time(None, 8, Collective::Allreduce, 128 << 10), 2.0 * (1.5 * (0.5 + 0.25) + 0.125));
     close(time(Some(Transport::Rdma), 8, Collective::Allreduce, 128 << 10), 2.0 * 7.0 / 8.0);
+    // Two have no other peer.
+    close(time(Some(Transport::Tcp), 2, Collective::Allreduce, 128 << 10), 2.0 * 0.5);
     // Pairwise to and from seven others; a ring's neighbours are the same all the time.
     close(time(Some(Transport::Tcp), 8, Collective::ReduceScatterBlock, 64 << 10), 1.5 * 7.0);
     close(time(Some(Transport::Tcp), 8, Collective::Allgather, 64 << 10), 7.0);
