@@ -1,5 +1,5 @@
 /* steps WAY BYTES CALLS: what messages of MPI_Sendrecv take, in milliseconds a call of the slowest rank, three times.
-   WAY: `pairs` with the same peer all the time; `ring` to the next rank and from the one before; `halving` with peers at
+   WAY: `pairs` with the same peer all the time; `ring` to the next rank, from the one before; `halving` with peers at
    distances 1, 2, 4 … and half the bytes each time; `xor` with all peers in turn; `shift` to all ranks in turn, from
    others. For benchmarks of the MPI library, on a power of two of ranks. */
 #include <mpi.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
         way++;
     out = calloc(1, bytes > 0 ? bytes : 1);
     in = calloc(1, bytes > 0 ? bytes : 1);
-    if (way == 5 || bytes < 1 || calls < 1 || ranks & (ranks - 1) || !out || !in) {
+    if (way == 5 || bytes < 1 || calls < 1 || ranks < 2 || ranks & (ranks - 1) || !out || !in) {
         fprintf(stderr, "steps: expected pairs, ring, halving, xor or shift, bytes and calls, on 2, 4, 8 … ranks\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }

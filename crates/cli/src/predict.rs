@@ -73,7 +73,8 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     };
     let library: Library = args.library.into();
     let transport = match library {
-        Library::Mpich => Some(Transport::Tcp).filter(|_| !args.ranks.lossless),
+        _ if args.ranks.lossless => Some(Transport::Rdma),
+        Library::Mpich => Some(Transport::Tcp),
         // Its own TCP bounds segments.
         Library::OpenMpi4 | Library::OpenMpi5 => Some(Transport::OpenMpiTcp).filter(|_| args.segment <= EAGER),
     };

@@ -30,7 +30,7 @@ pub struct SharedFacts {
     /// Whether the transport never drops a message.
     pub lossless: bool,
     /// The MPI library, where it is known what it chooses, what carries its messages, and the longest, bytes, that it
-    /// sends at once.
+    /// sends at once by its own limits.
     pub stock: Option<(Library, Option<Transport>, u64)>,
     /// What the network is called.
     pub network: String,

@@ -66,6 +66,26 @@ fn what_is_not_clearly_faster_than_the_library_is_the_library_s() {
     assert!(decide(256 << 10, None, true).is_ok(), "measured calls tell");
 }
 
+/// On sixteen hosts of a switch MPICH's halving and doubling is as fast as the ring in step, which it is over RDMA, and
+/// not always over TCP. Sums are never measured.
+#[test]
+fn sums_beside_mpich_are_ours_over_tcp() {
+    let decide = |transport, collective, bytes| {
+        let planner = star(16, false).with_stock(Stock::new(Library::Mpich, transport, 65280));
+        let call = Call { collective, bytes, ranks: 16, nodes: 16 };
+        let limits = Limits { message: 65280, ..FREE };
+        Decision::new(&planner, &Rules::default(), &call, &limits, false).map(|decision| decision.algorithm)
+    };
+    for transport in [Some(Transport::Tcp), None] {
+        assert_eq!(decide(transport, Collective::Allreduce, 1 << 20), Ok(Algorithm::Ring));
+        assert_eq!(decide(transport, Collective::ReduceScatterBlock, 64 << 10), Ok(Algorithm::Ring));
+    }
+    for transport in [Transport::Rdma, Transport::SharedMemory] {
+        assert_eq!(decide(Some(transport), Collective::Allreduce, 1 << 20), Err(Reason::Faster));
+        assert_eq!(decide(Some(transport), Collective::ReduceScatterBlock, 64 << 10), Err(Reason::Faster));
+    }
+}
+
 /// So many hosts of 100 Mbit/s on one switch, and Open MPI where the library is known.
 fn star(hosts: u32, is_known: bool) -> Planner {
     let links = format!("[[link]]\nfrom = \"n[0-{}]\"\nto = \"s\"\nbandwidth = 100\nlatency = 5\n", hosts - 1);

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The library's algorithms know no nodes, so that ranks of one node share its link. Their rounds are taken to follow
-//! one another without a gap, and their messages to lose no packet: what they take is rarely less. What it costs that
-//! long messages are asked for over TCP is in `rendezvous.rs`.
+//! one another without a gap, and their messages to lose no packet: what they take is rarely less. Over TCP ranks that
+//! send and receive long messages do both at once or in turns (`turns.rs`).
 
 mod choice;
 mod folded;
@@ -19,9 +19,9 @@ mod mpich;
 mod network;
 mod open_mpi;
 mod part;
-mod rendezvous;
 mod scheme;
 mod trees;
+mod turns;
 
 pub use choice::Library;
 
@@ -33,14 +33,14 @@ use choice::parts;
 use network::on_network;
 use once_cell::sync::OnceCell;
 use part::{Among, Part, Shape};
-use rendezvous::Rendezvous;
 use scheme::Scheme;
+use turns::Turns;
 
 /// The MPI library on the network of one communicator.
 #[derive(Debug)]
 pub struct Stock {
     library: Library,
-    rendezvous: Rendezvous,
+    turns: Turns,
     /// By scheme, among ranks and then among nodes; nothing where there are more transfers than are looked at. On the
     /// heap, as all that a planner has.
     costs: Box<[OnceCell<Option<RoundCosts>>]>,
@@ -50,8 +50,8 @@ impl Stock {
     /// Of `library` over `transport`, where it is known; `eager`: the longest message, bytes, that it sends at once
     /// over Open MPI's own TCP.
     pub fn new(library: Library, transport: Option<Transport>, eager: u64) -> Self {
-        let rendezvous = Rendezvous::of(library, transport, eager);
-        Self { library, rendezvous, costs: (0..2 * Scheme::COUNT).map(|_| OnceCell::new()).collect() }
+        let turns = Turns::of(library, transport, eager);
+        Self { library, turns, costs: (0..2 * Scheme::COUNT).map(|_| OnceCell::new()).collect() }
     }
 
     /// Nanoseconds that the library takes for a call of `bytes` (see [`crate::choice::Call`]; of an Alltoallv the mean
@@ -65,10 +65,10 @@ impl Stock {
         let has_blocks = !matches!(collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce);
         let vector = if has_blocks { bytes.saturating_mul(u64::from(ranks)) } else { bytes };
         let parts = parts(self.library, collective, Shape { ranks, nodes, is_even }, vector);
-        parts.into_iter().map(|part| self.part(context, message, part, vector as f64)).sum()
+        parts.into_iter().map(|part| self.part(context, message, part, collective, vector as f64)).sum()
     }
 
-    fn part(&self, context: &Context, message: Message, part: Part, bytes: f64) -> Option<f64> {
+    fn part(&self, context: &Context, message: Message, part: Part, collective: Collective, bytes: f64) -> Option<f64> {
         let Part { scheme, among, pipeline } = part;
         let cost = &self.costs[scheme as usize + Scheme::COUNT * usize::from(among == Among::Nodes)];
         let cost = cost.get_or_init(|| on_network(context, scheme, among)).as_ref()?;
@@ -76,7 +76,10 @@ impl Stock {
             Among::Ranks => context.topology().ranks(),
             Among::Nodes => context.grouped().node_count(),
         };
-        let peers_change = |round: &RoundCost| members > 2 && (round.exchanges || scheme == Scheme::Pairwise);
+        // Predictions decide about reductions alone. What moves data begins with ours only where it is far faster even
+        // than the library in step.
+        let may_change = members >= turns::MANY && collective.reduces();
+        let peers_change = |round: &RoundCost| may_change && (round.exchanges || scheme == Scheme::Pairwise);
         let one = |round: &RoundCost, bytes| self.round(round, peers_change(round), message, bytes);
         let all = |bytes: f64| cost.rounds.iter().map(|round| one(round, bytes)).sum();
         let Some(pipeline) = pipeline else { return Some(all(bytes)) };
@@ -87,13 +90,13 @@ impl Stock {
         Some(first + bytes * (1.0 - 1.0 / segments) * per_byte)
     }
 
-    /// `peers_change`: each rank sends one message and receives one, and its peers are others in every round.
+    /// `peers_change`: each of many ranks sends one message and receives one, and its peers are others in every round.
     fn round(&self, round: &RoundCost, peers_change: bool, message: Message, bytes: f64) -> f64 {
         if round.messages == 0.0 {
             return 0.0;
         }
         let length = bytes * round.share;
-        let turns = self.rendezvous.turns(length, round.exchanges, peers_change);
+        let turns = self.turns.times(length, round.exchanges, peers_change);
         let way = message.latency + round.latency + round.forward * length.min(PACKET);
         round.times * (turns * together(bytes * round.per_byte, round.messages * message.gap) + way)
     }

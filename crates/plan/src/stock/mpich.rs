@@ -26,7 +26,7 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64) -> Vec<Part> {
         Collective::Reduce | Collective::Allreduce => {
             let short = if collective == Collective::Reduce { Scheme::Binomial } else { Scheme::Doubling };
             // The end of Reduce gathers to the root what the end of Allreduce gives to all.
-            return vec![Part::of_nodes(if bytes <= SHORT_REDUCTION { short } else { Scheme::Rabenseifner })];
+            return vec![Part::of_nodes(if bytes <= SHORT_REDUCTION { short } else { Scheme::RabenseifnerOfAll })];
         }
         Collective::Bcast => return vec![bcast(shape, bytes)],
         Collective::ReduceScatter | Collective::ReduceScatterBlock if bytes < LONG => Scheme::Halving,

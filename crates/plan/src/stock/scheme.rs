@@ -28,8 +28,10 @@ pub enum Scheme {
     Binomial,
     /// Pairs exchange and combine whole vectors.
     Doubling,
-    /// Halving, the nearest first, then doubling.
+    /// Halving, the nearest first, then doubling. Of members beyond a power of two each gives half to a neighbour.
     Rabenseifner,
+    /// The same, but these give all of theirs.
+    RabenseifnerOfAll,
     /// The first half of [`Self::Rabenseifner`], the farthest first.
     Halving,
     /// The same with the nearest first; then every block goes to where it belongs.
@@ -156,13 +158,16 @@ pub fn rounds(scheme: Scheme, members: u32, most: usize) -> Option<Vec<Round>> {
             let steps = (0..folded.levels()).map(|k| once(1.0, folded.exchange(k)));
             [once(1.0, folded.fold())].into_iter().chain(steps).chain([once(1.0, folded.unfold())]).collect()
         }
-        Scheme::Rabenseifner => {
+        Scheme::Rabenseifner | Scheme::RabenseifnerOfAll => {
             let folded = Folded::new(members);
             // Half of the vector each way, and one half back.
             let both = folded.fold().into_iter().chain(folded.unfold()).collect();
+            let folding = match scheme {
+                Scheme::Rabenseifner => vec![once(0.5, both), once(0.5, folded.fold())],
+                _ => vec![once(1.0, folded.fold())],
+            };
             let halving = (0..folded.levels()).map(|k| once(half(k), folded.exchange(k)));
             let doubling = (0..folded.levels()).rev().map(|k| once(half(k), folded.exchange(k)));
-            let folding = [once(0.5, both), once(0.5, folded.fold())];
             folding.into_iter().chain(halving).chain(doubling).chain([once(1.0, folded.unfold())]).collect()
         }
         Scheme::Halving | Scheme::Butterfly => {

@@ -53,7 +53,7 @@ fn choices_for_reductions_are_those_of_the_libraries() {
     assert_eq!(first(OpenMpi4, ReduceScatterBlock, (16, 8), 1 << 20), (Scheme::Halving, 1, FLAT));
     assert_eq!(first(OpenMpi5, Allreduce, (16, 8), 1 << 20), (Scheme::Binomial, 2, Among::Nodes));
     assert_eq!(first(OpenMpi5, Allreduce, (16, 16), 1 << 20), (Scheme::Rabenseifner, 1, FLAT));
-    assert_eq!(first(Mpich, Reduce, (16, 8), 1 << 20), (Scheme::Rabenseifner, 1, Among::Nodes));
+    assert_eq!(first(Mpich, Reduce, (16, 8), 1 << 20), (Scheme::RabenseifnerOfAll, 1, Among::Nodes));
     assert_eq!(first(Mpich, ReduceScatterBlock, (16, 8), 1 << 20), (Scheme::Pairwise, 1, FLAT));
     // In Open MPI 5 the Reduce of a Reduce_scatter_block is coll/han's, and where nodes differ coll/tuned's.
     assert_eq!(first(OpenMpi5, ReduceScatterBlock, (16, 8), 8 << 20), (Scheme::Binomial, 2, Among::Nodes));

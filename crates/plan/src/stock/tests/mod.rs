@@ -8,12 +8,13 @@ mod times;
 use super::scheme::{Scheme, rounds};
 
 /// Those of reductions.
-const COMBINING: [Scheme; 11] = [
+const COMBINING: [Scheme; 12] = [
     Scheme::Linear,
     Scheme::Chain,
     Scheme::Binomial,
     Scheme::Doubling,
     Scheme::Rabenseifner,
+    Scheme::RabenseifnerOfAll,
     Scheme::Halving,
     Scheme::Butterfly,
     Scheme::RingOnce,
