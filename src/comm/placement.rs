@@ -83,7 +83,7 @@ impl Placement {
 fn planner(topology: Arc<Topology>, options: Options, stock: Option<(Library, Option<Transport>, u64)>) -> Planner {
     let planner = Planner::with_options(topology, options);
     match stock {
-        Some((library, transport, eager)) => planner.with_stock(Stock::new(library, transport, eager)),
+        Some((library, transport, carried)) => planner.with_stock(Stock::new(library, transport, carried)),
         None => planner,
     }
 }

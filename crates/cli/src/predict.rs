@@ -75,10 +75,10 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let transport = match library {
         _ if args.ranks.lossless => Some(Transport::Rdma),
         Library::Mpich => Some(Transport::Tcp),
-        // Its own TCP bounds segments.
+        // The limit of segments tells its own TCP from others, which carry longer ones.
         Library::OpenMpi4 | Library::OpenMpi5 => Some(Transport::OpenMpiTcp).filter(|_| args.segment <= EAGER),
     };
-    let stock = Stock::new(library, transport, EAGER);
+    let stock = Stock::new(library, transport, if library == Library::Mpich { args.segment } else { EAGER });
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
     let unmeasured = by_size(&planner, &rules, &config.limits(args.segment), args.collective, &args.sizes);

@@ -29,8 +29,8 @@ pub struct SharedFacts {
     pub devices: bool,
     /// Whether the transport never drops a message.
     pub lossless: bool,
-    /// The MPI library, where it is known what it chooses, what carries its messages, and the longest, bytes, that it
-    /// sends at once by its own limits.
+    /// The MPI library, where it is known what it chooses, what carries its messages, and the longest, bytes, that
+    /// it carries well.
     pub stock: Option<(Library, Option<Transport>, u64)>,
     /// What the network is called.
     pub network: String,
@@ -77,7 +77,7 @@ impl SharedFacts {
         let lossless = transport.is_some_and(Transport::is_lossless);
         let library = ranks.first().map_or(Library::UNKNOWN, |first| first.library);
         let library = Library::of_code(library).filter(|_| ranks.iter().all(|f| f.library == library));
-        let stock = library.map(|library| (library, transport, u64::from(eager.remote)));
+        let stock = library.map(|library| (library, transport, u64::from(eager.message())));
         let (topology, profiles) = (Arc::new(topology), Arc::new(profiles));
         let transport = at_rate(&transport::name(real), mbit);
         let devices = ranks.iter().any(|f| f.devices != 0);

@@ -47,10 +47,10 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// Of `library` over `transport`, where it is known; `eager`: the longest message, bytes, that it sends at once
-    /// over Open MPI's own TCP.
-    pub fn new(library: Library, transport: Option<Transport>, eager: u64) -> Self {
-        let turns = Turns::of(library, transport, eager);
+    /// Of `library` over `transport`, where it is known; `carried`: the longest message, bytes, that it carries well,
+    /// which bounds segments.
+    pub fn new(library: Library, transport: Option<Transport>, carried: u64) -> Self {
+        let turns = Turns::of(library, transport, carried);
         Self { library, turns, costs: (0..2 * Scheme::COUNT).map(|_| OnceCell::new()).collect() }
     }
 
@@ -78,9 +78,11 @@ impl Stock {
         };
         // Predictions decide about reductions alone. What moves data begins with ours only where it is far faster even
         // than the library in step.
-        let may_change = members >= turns::MANY && collective.reduces();
-        let peers_change = |round: &RoundCost| may_change && (round.exchanges || scheme == Scheme::Pairwise);
-        let one = |round: &RoundCost, bytes| self.round(round, peers_change(round), message, bytes);
+        let with_others = |round: &RoundCost| {
+            let peers_change = collective.reduces() && (round.exchanges || scheme == Scheme::Pairwise);
+            peers_change.then_some(members)
+        };
+        let one = |round: &RoundCost, bytes| self.round(round, with_others(round), message, bytes);
         let all = |bytes: f64| cost.rounds.iter().map(|round| one(round, bytes)).sum();
         let Some(pipeline) = pipeline else { return Some(all(bytes)) };
         // Segments follow one another through all rounds: the rounds share the links.
@@ -90,13 +92,14 @@ impl Stock {
         Some(first + bytes * (1.0 - 1.0 / segments) * per_byte)
     }
 
-    /// `peers_change`: each of many ranks sends one message and receives one, and its peers are others in every round.
-    fn round(&self, round: &RoundCost, peers_change: bool, message: Message, bytes: f64) -> f64 {
+    /// `with_others`: so many members each send one message and receive one, and their peers change from round to
+    /// round.
+    fn round(&self, round: &RoundCost, with_others: Option<u32>, message: Message, bytes: f64) -> f64 {
         if round.messages == 0.0 {
             return 0.0;
         }
         let length = bytes * round.share;
-        let turns = self.turns.times(length, round.exchanges, peers_change);
+        let turns = self.turns.times(length, round.exchanges, with_others);
         let way = message.latency + round.latency + round.forward * length.min(PACKET);
         round.times * (turns * together(bytes * round.per_byte, round.messages * message.gap) + way)
     }

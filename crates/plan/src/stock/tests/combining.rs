@@ -43,7 +43,7 @@ fn volumes_are_those_of_the_papers() {
     // Thakur, Rabenseifner, Gropp 2005, section 4: 2 n (p - 1) / p, and half of it; lg p n.
     close(Scheme::Rabenseifner, 16, 2.0 * 15.0 / 16.0);
     close(Scheme::RabenseifnerOfAll, 16, 2.0 * 15.0 / 16.0);
-    // Of twelve the four that are left have half, or all, of four others; half of that goes back, or all of the result.
+    // Four of twelve give half of theirs to neighbours, which give half back, or all; at the end they get the result.
     close(Scheme::Rabenseifner, 12, 0.5 + 2.0 * 7.0 / 8.0 + 1.0);
     close(Scheme::RabenseifnerOfAll, 12, 2.0 * 7.0 / 8.0 + 1.0);
     close(Scheme::Ring, 12, 2.0 * 11.0 / 12.0);

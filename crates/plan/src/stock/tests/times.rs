@@ -108,11 +108,14 @@ fn two_that_exchange_take_turns_and_many_do_not() {
 #[test]
 fn steps_of_many_ranks_of_mpich_take_half_as_long_again_over_tcp() {
     // A switch holds up a packet of every round.
-    let close = |transport, nodes, (collective, bytes), rounds: u32, expected: f64| {
-        let stock = Stock::new(Mpich, transport, 65280);
+    let carried_close = |carried, transport, nodes, (collective, bytes), rounds: u32, expected: f64| {
+        let stock = Stock::new(Mpich, transport, carried);
         let time = stock.time(&context(nodes, 1), FREE, collective, bytes).expect("known") / 80.0;
         let found = (time - 1514.0 * f64::from(rounds)) / bytes as f64;
         assert!((found - expected).abs() < 1e-3, "{transport:?} {nodes} {collective}: {found} {expected}");
+    };
+    let close = |transport, nodes, what, rounds, expected| {
+        carried_close(64 << 10, transport, nodes, what, rounds, expected);
     };
     // Halves of 64, 32, 16 and 8 KiB, and back.
     let sum = (Collective::Allreduce, 128 << 10);
@@ -120,8 +123,12 @@ fn steps_of_many_ranks_of_mpich_take_half_as_long_again_over_tcp() {
     close(Some(Transport::Tcp), 16, sum, 8, out_of_step);
     close(None, 16, sum, 8, out_of_step);
     close(Some(Transport::Rdma), 16, sum, 8, 2.0 * 15.0 / 16.0);
-    // Eight are in step.
+    // Fewer are in step.
     close(Some(Transport::Tcp), 8, sum, 6, 2.0 * 7.0 / 8.0);
+    close(Some(Transport::Tcp), 15, (Collective::ReduceScatterBlock, 64 << 10), 14, 14.0);
+    // Unless UCX asks from 8 KiB on; two have no other peer.
+    carried_close(16 << 10, Some(Transport::Tcp), 4, sum, 4, 2.0 * 1.5 * 3.0 / 4.0);
+    carried_close(16 << 10, Some(Transport::Tcp), 2, sum, 2, 2.0 * 0.5);
     // Pairwise to and from fifteen others; of what moves data measured calls tell.
     close(Some(Transport::Tcp), 16, (Collective::ReduceScatterBlock, 64 << 10), 15, 1.5 * 15.0);
     close(Some(Transport::Tcp), 16, (Collective::Alltoall, 64 << 10), 15, 15.0);
