@@ -72,13 +72,13 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         None => config.rules.clone(),
     };
     let library: Library = args.library.into();
-    let transport = match library {
-        _ if args.ranks.lossless => Some(Transport::Rdma),
-        Library::Mpich => Some(Transport::Tcp),
-        // The limit of segments tells its own TCP from others, which carry longer ones.
-        Library::OpenMpi4 | Library::OpenMpi5 => Some(Transport::OpenMpiTcp).filter(|_| args.segment <= EAGER),
+    let (transport, carried) = match library {
+        _ if args.ranks.lossless => (Some(Transport::Rdma), args.segment),
+        Library::Mpich => (Some(Transport::Tcp), args.segment),
+        // The limit of segments tells Open MPI's own TCP from others, which carry longer ones.
+        _ => (Some(Transport::OpenMpiTcp).filter(|_| args.segment <= EAGER), EAGER),
     };
-    let stock = Stock::new(library, transport, if library == Library::Mpich { args.segment } else { EAGER });
+    let stock = Stock::new(library, transport, carried);
     let options = config.options(args.ranks.lossless);
     let planner = Planner::with_options(machine.topology.clone(), options).with_stock(stock);
     let unmeasured = by_size(&planner, &rules, &config.limits(args.segment), args.collective, &args.sizes);

@@ -231,7 +231,8 @@ pub fn shifts_share_nothing(topology: &Topology, hierarchy: &Hierarchy) -> bool 
     shifts.all(|shift| most_in_step(&mut wires, &order, &one, shift) == 1)
 }
 
-/// The most ranks that send over one link, at least 1, where of nodes in that order each sends to that `step` places on.
+/// The most ranks that send over one link, at least 1, where of nodes in that order each sends to that `step` places
+/// on.
 fn most_in_step(wires: &mut Wires, order: &[u32], on_node: &[u64], step: u32) -> u64 {
     let mut ranks = vec![0; wires.count()];
     let others = order.iter().cycle().skip(step as usize);

@@ -126,6 +126,9 @@ fn steps_of_many_ranks_of_mpich_take_half_as_long_again_over_tcp() {
     // Fewer are in step.
     close(Some(Transport::Tcp), 8, sum, 6, 2.0 * 7.0 / 8.0);
     close(Some(Transport::Tcp), 15, (Collective::ReduceScatterBlock, 64 << 10), 14, 14.0);
+    let beside = |transport| Stock::new(Mpich, Some(transport), 64 << 10);
+    let of_two_ranks = |transport| beside(transport).time(&context(8, 2), FREE, sum.0, sum.1);
+    assert_eq!(of_two_ranks(Transport::Tcp), of_two_ranks(Transport::Rdma), "an Allreduce is among nodes");
     // Unless UCX asks from 8 KiB on; two have no other peer.
     carried_close(16 << 10, Some(Transport::Tcp), 4, sum, 4, 2.0 * 1.5 * 3.0 / 4.0);
     carried_close(16 << 10, Some(Transport::Tcp), 2, sum, 2, 2.0 * 0.5);
