@@ -5,38 +5,54 @@
 //!           4 to 16 hosts, 1 to 4 ranks on each, links of 10 Mbit/s to as fast as the machine copies
 //! ```
 
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::fmt::Write;
 
 /// Rates of links, Mbit/s. The last is more than an emulation can carry: there the machine is the limit.
 const RATES: [u32; 6] = [10, 40, 100, 250, 1000, 40_000];
 
+/// Rates instead of those, of links that sixteen hosts can fill on two processors: there the links are the limit.
+const SLOW_RATES: [u32; 6] = [5, 8, 12, 16, 20, 24];
+
 /// Ranks on all hosts together, at most: they share the machine's processors.
 const MOST_RANKS: u32 = 32;
 
 /// The file of a network; its first lines say what it is and how many ranks a host is to get. The same seed always
-/// gives the same text.
-pub fn draw(seed: u64) -> String {
-    let random = &mut Pcg64::seed_from_u64(seed);
-    let (what, hosts, network) = match random.random_range(0..5) {
+/// gives the same text; with `slow` links it is the same network, its rates from [`SLOW_RATES`] in place of [`RATES`].
+pub fn draw(seed: u64, slow: bool) -> String {
+    let random = &mut Draw { numbers: Pcg64::seed_from_u64(seed), rates: if slow { SLOW_RATES } else { RATES } };
+    let (what, hosts, network) = match random.numbers.random_range(0..5) {
         0 => tree(random),
         1 => dragonfly(random),
         2 => torus(random),
         3 => sites(random),
         _ => star(random),
     };
-    let ranks = random.random_range(1..=4u32.min(MOST_RANKS / hosts));
-    format!("# {what}\n# Ranks on a host: {ranks}\nname = \"unknown{seed}\"\nqueue = 128\n{network}")
+    let ranks = random.numbers.random_range(1..=4u32.min(MOST_RANKS / hosts));
+    let name = if slow { "slow" } else { "unknown" };
+    format!("# {what}\n# Ranks on a host: {ranks}\nname = \"{name}{seed}\"\nqueue = 128\n{network}")
 }
 
-fn rate(random: &mut impl Rng) -> u32 {
-    RATES[random.random_range(0..RATES.len())]
+/// Where the numbers of a network come from.
+struct Draw {
+    numbers: Pcg64,
+    rates: [u32; 6],
 }
 
-/// Latency of a link between switches, microseconds.
-fn latency(random: &mut impl Rng) -> u32 {
-    [1, 5, 20, 100][random.random_range(0..4)]
+impl Draw {
+    fn rate(&mut self) -> u32 {
+        self.one_of(self.rates)
+    }
+
+    /// Latency of a link between switches, microseconds.
+    fn latency(&mut self) -> u32 {
+        self.one_of([1, 5, 20, 100])
+    }
+
+    fn one_of<T: Copy, const N: usize>(&mut self, values: [T; N]) -> T {
+        values[self.numbers.random_range(0..N)]
+    }
 }
 
 fn link(text: &mut String, from: &str, to: &str, rate: u32, latency: u32) {
@@ -48,28 +64,28 @@ fn listed(hosts: u32, switches: &str) -> String {
 }
 
 /// Leaves of two to four hosts under a root; every leaf has a rate of its own for its hosts and for its uplink.
-fn tree(random: &mut impl Rng) -> (String, u32, String) {
-    let leaves = random.random_range(2..=4);
-    let sizes: Vec<u32> = (0..leaves).map(|_| random.random_range(2..=4)).collect();
+fn tree(random: &mut Draw) -> (String, u32, String) {
+    let leaves = random.numbers.random_range(2..=4);
+    let sizes: Vec<u32> = (0..leaves).map(|_| random.numbers.random_range(2..=4)).collect();
     let hosts = sizes.iter().sum();
     let mut text = listed(hosts, &format!("l[0-{leaves}]"));
     let (mut first, top) = (0, format!("l{leaves}"));
     for (leaf, size) in sizes.iter().enumerate() {
-        link(&mut text, &format!("n[{first}-{}]", first + size - 1), &format!("l{leaf}"), rate(random), 1);
-        link(&mut text, &format!("l{leaf}"), &top, rate(random), latency(random));
+        link(&mut text, &format!("n[{first}-{}]", first + size - 1), &format!("l{leaf}"), random.rate(), 1);
+        link(&mut text, &format!("l{leaf}"), &top, random.rate(), random.latency());
         first += size;
     }
     (format!("A tree of {leaves} leaves with {sizes:?} hosts, every leaf with rates of its own."), hosts, text)
 }
 
 /// Groups of two routers, each router with one or two hosts; a link between every two groups.
-fn dragonfly(random: &mut impl Rng) -> (String, u32, String) {
-    let groups: u32 = random.random_range(3..=4);
-    let each = random.random_range(1..=2);
+fn dragonfly(random: &mut Draw) -> (String, u32, String) {
+    let groups: u32 = random.numbers.random_range(3..=4);
+    let each = random.numbers.random_range(1..=2);
     let hosts = groups * 2 * each;
     let mut text = listed(hosts, &format!("r[0-{}]", groups * 2 - 1));
-    let [host, local, global] = [rate(random), rate(random), rate(random)];
-    let far = latency(random);
+    let [host, local, global] = [random.rate(), random.rate(), random.rate()];
+    let far = random.latency();
     for router in 0..groups * 2 {
         let last = (router + 1) * each - 1;
         link(&mut text, &format!("n[{}-{last}]", router * each), &format!("r{router}"), host, 1);
@@ -85,28 +101,28 @@ fn dragonfly(random: &mut impl Rng) -> (String, u32, String) {
     (format!("A dragonfly of {groups} groups with two routers, {each} hosts on each."), hosts, text)
 }
 
-fn torus(random: &mut impl Rng) -> (String, u32, String) {
-    let sides = [[2, 3], [2, 4], [3, 4], [2, 6], [3, 5], [2, 8]][random.random_range(0..6)];
-    let rates = [rate(random), rate(random), rate(random)];
+fn torus(random: &mut Draw) -> (String, u32, String) {
+    let sides = random.one_of([[2, 3], [2, 4], [3, 4], [2, 6], [3, 5], [2, 8]]);
+    let rates = [random.rate(), random.rate(), random.rate()];
     let text = format!("\n[generator]\nkind = \"torus\"\ndims = {sides:?}\nbandwidth = {rates:?}\nlatency = 1\n");
     (format!("A torus of {} x {} switches with a host each.", sides[0], sides[1]), sides[0] * sides[1], text)
 }
 
 /// Two switches of unequal size with a link far slower to cross.
-fn sites(random: &mut impl Rng) -> (String, u32, String) {
-    let sizes = [random.random_range(2..=8), random.random_range(2..=8)];
+fn sites(random: &mut Draw) -> (String, u32, String) {
+    let sizes = [(); 2].map(|()| random.numbers.random_range(2..=8));
     let hosts = sizes[0] + sizes[1];
     let mut text = listed(hosts, "s[0-1]");
-    link(&mut text, &format!("n[0-{}]", sizes[0] - 1), "s0", rate(random), 1);
-    link(&mut text, &format!("n[{}-{}]", sizes[0], hosts - 1), "s1", rate(random), 1);
-    link(&mut text, "s0", "s1", rate(random), [500, 2000, 5000][random.random_range(0..3)]);
+    link(&mut text, &format!("n[0-{}]", sizes[0] - 1), "s0", random.rate(), 1);
+    link(&mut text, &format!("n[{}-{}]", sizes[0], hosts - 1), "s1", random.rate(), 1);
+    link(&mut text, "s0", "s1", random.rate(), random.one_of([500, 2000, 5000]));
     (format!("Two sites of {} and {} hosts, far from one another.", sizes[0], sizes[1]), hosts, text)
 }
 
-fn star(random: &mut impl Rng) -> (String, u32, String) {
-    let hosts = random.random_range(4..=16);
+fn star(random: &mut Draw) -> (String, u32, String) {
+    let hosts = random.numbers.random_range(4..=16);
     let mut text = listed(hosts, "s0");
-    link(&mut text, &format!("n[0-{}]", hosts - 1), "s0", rate(random), latency(random));
+    link(&mut text, &format!("n[0-{}]", hosts - 1), "s0", random.rate(), random.latency());
     (format!("{hosts} hosts on one switch."), hosts, text)
 }
 
@@ -120,7 +136,7 @@ mod tests {
     fn every_seed_draws_a_network_of_the_promised_size_and_all_kinds_come() {
         let mut kinds = BTreeSet::new();
         for seed in 0..300 {
-            let text = draw(seed);
+            let text = draw(seed, false);
             let fabric = Fabric::from_toml(&text, "drawn").unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert!((4..=16).contains(&fabric.host_count()), "{text}");
             let mut lines = text.lines();
@@ -137,8 +153,24 @@ mod tests {
 
     #[test]
     fn a_seed_means_the_same_network_everywhere() {
-        assert_eq!(draw(1), draw(1));
-        assert_ne!(draw(1), draw(2));
-        assert_eq!(draw(3).lines().nth(2), Some("name = \"unknown3\""));
+        assert_eq!(draw(1, false), draw(1, false));
+        assert_ne!(draw(1, false), draw(2, false));
+        assert_eq!(draw(3, false).lines().nth(2), Some("name = \"unknown3\""));
+    }
+
+    #[test]
+    fn slow_links_are_those_of_the_same_network() {
+        for seed in 0..100 {
+            let [drawn, slow] = [false, true].map(|slow| draw(seed, slow));
+            let shape = |text: &str| -> Vec<String> {
+                text.lines()
+                    .filter(|line| !line.starts_with("bandwidth") && !line.starts_with("name"))
+                    .map(str::to_owned)
+                    .collect()
+            };
+            assert_eq!(shape(&drawn), shape(&slow));
+            let fabric = Fabric::from_toml(&slow, "drawn").unwrap_or_else(|error| panic!("{error}\n{slow}"));
+            assert!(fabric.links().iter().all(|link| (5.0..=24.0).contains(&link.mbit)), "{slow}");
+        }
     }
 }

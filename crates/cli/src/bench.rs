@@ -110,6 +110,9 @@ struct MeasureArgs {
 struct DrawArgs {
     /// A number; the same one draws the same network
     seed: u64,
+    /// Links of 5 to 24 Mbit/s, in place of 10 to 40000: slow enough that two processors can fill them all
+    #[arg(long)]
+    slow: bool,
 }
 
 /// Measures, or compares.
@@ -117,7 +120,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match &args.action {
         Some(Action::Compare(args)) => compare(args),
         Some(Action::Draw(args)) => {
-            print(&draw(args.seed))?;
+            print(&draw(args.seed, args.slow))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(Action::Guidelines(args)) => guidelines::check(args),

@@ -73,10 +73,10 @@ pub const DEFAULTS: &[Rule] = &[
     default(Collective::Gatherv, 0),
     default(Collective::Scatter, 4 << 10),
     default(Collective::Scatterv, 0),
-    default(Collective::Allgather, 1 << 10),
-    default(Collective::Allgatherv, 1 << 10),
-    default(Collective::ReduceScatterBlock, 1 << 10),
-    default(Collective::ReduceScatter, 1 << 10),
+    default(Collective::Allgather, 256),
+    default(Collective::Allgatherv, 256),
+    default(Collective::ReduceScatterBlock, 256),
+    default(Collective::ReduceScatter, 256),
 ];
 
 /// The size from which the library's own algorithms are usually slower, whatever is predicted; 0 where the threshold of
@@ -88,6 +88,7 @@ pub const fn usual(collective: Collective) -> u64 {
         Collective::Allreduce => 64 << 10,
         Collective::Alltoall => 4 << 10,
         Collective::Scatter => 32 << 10,
+        collective if collective.has_blocks_of_all() => 1 << 10,
         _ => 0,
     }
 }

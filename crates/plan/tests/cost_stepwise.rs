@@ -86,7 +86,7 @@ fn the_choice_for_one_half_is_by_cost() {
             }
         }
         let choice = |block| planner.fitting(collective, block, AtMost(65536));
-        assert_eq!((choice(64), choice(1 << 20)), (Some(Algorithm::HalvingDoubling), Some(Algorithm::Ring)));
+        assert_eq!((choice(1 << 10), choice(1 << 20)), (Some(Algorithm::HalvingDoubling), Some(Algorithm::Ring)));
         // The ring's halves: seven of fourteen steps.
         let half = planner.demand(collective, Algorithm::Ring).unwrap();
         close(2.0 * half.per_byte, planner.demand(Allreduce, Algorithm::Ring).unwrap().per_byte);

@@ -1,18 +1,24 @@
-//! Bcasts and Allgathers below the usual sizes: measured calls alone try something there.
+//! Below the usual sizes: measured calls alone try something in Bcasts and Allgathers, predictions decide about sums.
 
 use crate::support::network::{self, beside_open_mpi};
 use nagare_plan::Planner;
 use nagare_plan::choice::{Call, Reason, Rules};
-use nagare_plan::collective::Collective::{self, Allgather, Allgatherv, Bcast};
+use nagare_plan::collective::Collective::{self, Allgather, Allgatherv, Bcast, ReduceScatter, ReduceScatterBlock};
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement};
 use std::sync::Arc;
 
 /// Six hosts of so many ranks on one switch.
 fn star(mbit: u32, ppn: usize) -> Planner {
-    let text = format!("queue = 128\n[generator]\nkind = 'star'\nhosts = 6\nbandwidth = {mbit}\nlatency = 1\n");
-    let fabric = Arc::new(Fabric::from_toml(&text, "star.toml").expect("a fabric"));
-    network::planner(&fabric, &Placement::by_slot(&fabric, 6 * ppn, ppn).expect("places"))
+    star_of("", 6, mbit, ppn)
+}
+
+/// So many hosts; `costs`: lines of the file.
+fn star_of(costs: &str, hosts: usize, mbit: u32, ppn: usize) -> Planner {
+    let generator = format!("[generator]\nkind = 'star'\nhosts = {hosts}\nbandwidth = {mbit}\nlatency = 1\n");
+    let fabric = Fabric::from_toml(&format!("queue = 128\n{costs}{generator}"), "star.toml").expect("a fabric");
+    let fabric = Arc::new(fabric);
+    network::planner(&fabric, &Placement::by_slot(&fabric, hosts * ppn, ppn).expect("places"))
 }
 
 /// What begins, and what is tried.
@@ -39,6 +45,31 @@ fn what_is_predicted_to_be_far_faster_is_tried_where_calls_are_measured() {
     assert_eq!(chosen(&slow, (Bcast, 2047), true).0, Err(Reason::Small));
     // What is measured together has one answer, at the least of it.
     assert_eq!([2048, 3072, 4095].map(|bytes| chosen(&slow, (Bcast, bytes), true).0), [Err(Reason::Small); 3]);
+}
+
+/// Blocks of 256 bytes to 1 KiB: of links of 40 Mbit/s the library's steps among 24 ranks cross each several times.
+#[test]
+fn blocks_below_a_kibibyte_are_ours_where_that_is_far_faster() {
+    let slow = beside_open_mpi(star(40, 4));
+    for collective in [ReduceScatterBlock, ReduceScatter, Allgather, Allgatherv] {
+        let decides = |bytes| [true, false].map(|is_measured| chosen(&slow, (collective, bytes), is_measured).0);
+        let unmeasured = if collective.reduces() { Ok(()) } else { Err(Reason::Small) };
+        assert_eq!([256, 1023].map(decides), [[Ok(()), unmeasured]; 2], "{collective:?}");
+        assert_eq!(decides(255), [Err(Reason::Small); 2], "{collective:?}");
+        let unknown = chosen(&star(40, 4), (collective, 512), true).0;
+        assert_eq!(unknown, Err(Reason::Small), "{collective:?}: nobody knows what the library does");
+    }
+}
+
+/// The tree in a node of sixteen ranks is four messages high, up and down. Where one between nodes costs as much as in
+/// memory, that is half of what the library takes.
+#[test]
+fn ways_inside_nodes_count_where_messages_are_fast() {
+    let fast = "message_latency = 2\nmessage_gap = 0.5\n";
+    let found =
+        |costs, ppn| chosen(&beside_open_mpi(star_of(costs, 7, 100_000, ppn)), (ReduceScatterBlock, 256), false);
+    assert_eq!(found(fast, 16).0, Err(Reason::Small));
+    assert_eq!(found("", 16).0, Ok(()), "over TCP messages between nodes cost far more");
 }
 
 /// Where messages count for more than bytes, where nobody knows what the library does, and in memory.

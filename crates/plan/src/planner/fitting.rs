@@ -28,10 +28,8 @@ pub(super) const ALIKE: f64 = 1.02;
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
 const PREFERRED: f64 = 0.95;
 
-/// The same where nothing but predictions speaks for ours: below the usual thresholds, where messages count for more
-/// than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
-/// predicted (docs/benchmarks.md, "Below the thresholds").
-const FAR: f64 = 0.6;
+/// Nanoseconds that a short message between two ranks of a node may take, which predicted times leave out.
+const INSIDE: f64 = 1000.0;
 
 /// A call of the library may take so many times what is predicted of it, and the prediction still counts as true. Where
 /// it takes longer, something else than the network is the limit, as where ranks share processors.
@@ -39,6 +37,15 @@ const AS_PREDICTED: f64 = 2.0;
 
 /// Bytes of a block below which no Alltoall is an exchange of ours, but for aggregated ones, whatever the queues.
 const OVERFLOWING: u64 = 2 << 10;
+
+/// The same where nothing but predictions speaks for ours: below the usual thresholds, where messages count for more
+/// than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
+/// predicted (docs/benchmarks.md, "Below the thresholds"); in blocks below [`choice::usual`] messages count for still
+/// more ("Blocks below 1 KiB").
+fn far(collective: Collective, bytes: u64) -> f64 {
+    let is_short_block = collective.has_blocks_of_all() && bytes < choice::usual(collective);
+    if is_short_block { 0.5 } else { 0.6 }
+}
 
 /// What fits a call, and its prediction where times were compared.
 pub(super) type Fitting = Option<(Algorithm, Option<Prediction>)>;
@@ -168,12 +175,16 @@ impl Planner {
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be far faster than the library's own,
-    /// whatever messages cost; `false` where it is not known what that does.
+    /// whatever messages cost, the ways up and down in the tree of the widest node included, of which the library is
+    /// taken to have none; `false` where it is not known what that does.
     pub fn is_far_faster(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
         let [cheapest, dearest] = self.topology().message_range();
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
+        let levels = self.context().node_ranks().widest().next_power_of_two().ilog2();
+        let inside = 2.0 * f64::from(levels) * INSIDE;
         let stock = |times| self.stock_time_where(collective, bytes, times);
-        ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours <= stock * FAR))
+        let far = far(collective, bytes);
+        ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours + inside <= stock * far))
     }
 
     /// Nanoseconds, the least and the most, that a call of the library must take for such a prediction to be believed:
@@ -181,7 +192,7 @@ impl Planner {
     pub fn believed_between(&self, collective: Collective, bytes: u64, prediction: Prediction) -> Option<[f64; 2]> {
         let [_, dearest] = self.topology().message_range();
         let most = self.stock_time_where(collective, bytes, dearest)? * AS_PREDICTED;
-        Some([prediction.time / FAR, most])
+        Some([prediction.time / far(collective, bytes), most])
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;
