@@ -16,14 +16,14 @@ use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::choice::{Call, Prescription, Reason};
+use nagare_plan::choice::{Call, Prescription, Reason, is_short_block};
 use nagare_plan::collective::Collective;
 use nagare_plan::decision::{self, Limits};
 use nagare_plan::execute::Pacing;
 use nagare_plan::learn::Earning;
 use std::sync::Arc;
 
-/// Short Bcasts are left to the library once for so many nodes before anything is predicted of them.
+/// Short Bcasts and Allgathers are left to the library once for so many nodes before anything is predicted of them.
 const NODES_A_CALL: u32 = 4;
 
 /// Everything decided about a call that we run.
@@ -124,12 +124,17 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             None => {}
         }
     }
-    // What is predicted of a communicator of many nodes takes as long as tens of short calls, and that ranks agree
-    // about devices as long as one.
+    // That ranks agree about devices takes as long as a short call.
+    let is_short_block = is_short_block(call.collective, shared);
+    if is_free && is_short_block && place.asks_for_devices {
+        return Err(Reason::Small.into());
+    }
+    // What is predicted of a communicator of many nodes takes as long as tens of short calls.
     let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
     let told = class.filter(is_told);
     if let Some(class) = told {
-        let first = if call.collective == Collective::Bcast { place.nodes / NODES_A_CALL } else { 0 };
+        let is_early = is_short_block || call.collective == Collective::Bcast;
+        let first = if is_early { place.nodes / NODES_A_CALL } else { 0 };
         if place.asks_for_devices || record.learning().is_left(class, first) {
             return Err(Reason::Small.into());
         }

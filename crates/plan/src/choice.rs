@@ -93,6 +93,11 @@ pub const fn usual(collective: Collective) -> u64 {
     }
 }
 
+/// Whether blocks of `bytes` are shorter than [`usual`] in a collective that has blocks of all ranks.
+pub const fn is_short_block(collective: Collective, bytes: u64) -> bool {
+    collective.has_blocks_of_all() && bytes < usual(collective)
+}
+
 const fn default(collective: Collective, min: u64) -> Rule {
     Rule { collective: Some(collective), prescription: Prescription::Fitting, min, max: u64::MAX }
 }

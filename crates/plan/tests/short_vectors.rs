@@ -4,8 +4,11 @@ use crate::support::network::{self, beside_open_mpi};
 use nagare_plan::Planner;
 use nagare_plan::choice::{Call, Reason, Rules};
 use nagare_plan::collective::Collective::{self, Allgather, Allgatherv, Bcast, ReduceScatter, ReduceScatterBlock};
+use nagare_plan::cost::Segments;
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Fabric, Placement};
+use nagare_plan::stock::{Library, Stock};
+use nagare_plan::topology::{Topology, Transport};
 use std::sync::Arc;
 
 /// Six hosts of so many ranks on one switch.
@@ -42,6 +45,9 @@ fn what_is_predicted_to_be_far_faster_is_tried_where_calls_are_measured() {
         assert_eq!(chosen(&slow, call, false).0, Err(Reason::Small), "{call:?}: nobody measures");
     }
     assert_eq!([true, false].map(|is_measured| slow.floor(Bcast, is_measured)), [2 << 10, 8 << 10]);
+    assert_eq!([true, false].map(|is_measured| slow.floor(Allgather, is_measured)), [256, 1 << 10]);
+    let [known, unknown] = [&slow, &star(40, 4)].map(|planner| planner.floor(ReduceScatter, false));
+    assert_eq!((known, unknown), (256, 1 << 10));
     assert_eq!(chosen(&slow, (Bcast, 2047), true).0, Err(Reason::Small));
     // What is measured together has one answer, at the least of it.
     assert_eq!([2048, 3072, 4095].map(|bytes| chosen(&slow, (Bcast, bytes), true).0), [Err(Reason::Small); 3]);
@@ -70,6 +76,28 @@ fn ways_inside_nodes_count_where_messages_are_fast() {
         |costs, ppn| chosen(&beside_open_mpi(star_of(costs, 7, 100_000, ppn)), (ReduceScatterBlock, 256), false);
     assert_eq!(found(fast, 16).0, Err(Reason::Small));
     assert_eq!(found("", 16).0, Ok(()), "over TCP messages between nodes cost far more");
+    // Where calls are measured, the library's must take as much longer before they begin with ours.
+    let (planner, bytes) = (beside_open_mpi(star(40, 4)), 512);
+    let (_, ours) = planner.cheapest(ReduceScatterBlock, bytes, Segments::AtMost(65280)).expect("predicted");
+    let [least, _] = planner.believed_between(ReduceScatterBlock, bytes, ours).expect("the library is known");
+    let levels = 2.0;
+    assert!(least * 0.5 >= ours.time + 2.0 * levels * 1000.0, "{least} {ours:?}");
+}
+
+/// Where nobody says how fast links are, they may be a hundred times slower; time inside nodes is no more for that.
+#[test]
+fn ways_inside_nodes_count_as_what_they_are_on_slow_links() {
+    let topology = Topology::of_nodes((0..56).map(|rank| rank / 8).collect()).expect("nodes");
+    let planner = Planner::new(topology).with_stock(Stock::new(Library::Mpich, Some(Transport::Tcp), 65280));
+    assert_eq!(chosen(&planner, (Collective::Reduce, 16 << 10), false).0, Ok(()));
+}
+
+/// The library is predicted to take 1.7 to 2 times as long here.
+#[test]
+fn short_blocks_must_be_further_ahead_than_longer_ones() {
+    let planner = beside_open_mpi(star_of("", 7, 20, 2));
+    let found = [1023, 1024].map(|bytes| chosen(&planner, (ReduceScatterBlock, bytes), false).0);
+    assert_eq!(found, [Err(Reason::Small), Ok(())]);
 }
 
 /// Where messages count for more than bytes, where nobody knows what the library does, and in memory.

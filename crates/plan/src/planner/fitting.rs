@@ -38,13 +38,12 @@ const AS_PREDICTED: f64 = 2.0;
 /// Bytes of a block below which no Alltoall is an exchange of ours, but for aggregated ones, whatever the queues.
 const OVERFLOWING: u64 = 2 << 10;
 
-/// The same where nothing but predictions speaks for ours: below the usual thresholds, where messages count for more
-/// than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
+/// As [`PREFERRED`] where nothing but predictions speaks for ours: below the usual thresholds, where messages count for
+/// more than bytes, and before any call is measured. There ours took up to twice as long, beside the library's, as was
 /// predicted (docs/benchmarks.md, "Below the thresholds"); in blocks below [`choice::usual`] messages count for still
 /// more ("Blocks below 1 KiB").
 fn far(collective: Collective, bytes: u64) -> f64 {
-    let is_short_block = collective.has_blocks_of_all() && bytes < choice::usual(collective);
-    if is_short_block { 0.5 } else { 0.6 }
+    if choice::is_short_block(collective, bytes) { 0.5 } else { 0.6 }
 }
 
 /// What fits a call, and its prediction where times were compared.
@@ -136,12 +135,18 @@ impl Planner {
 
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
     /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
-    /// aggregate blocks; of Bcast and Scatter [`choice::usual`], unless calls are measured and something is tried; of
-    /// Gatherv and Scatterv none.
+    /// aggregate blocks; of Bcast, Scatter and Allgather(v) [`choice::usual`], unless calls are measured and something
+    /// is tried; of Reduce_scatter [`choice::usual`] beside a library of which nothing is known; of Gatherv and Scatterv
+    /// none.
     pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
         let fits = match collective {
             Collective::Alltoall => self.least_sent(),
-            Collective::Bcast | Collective::Scatter => choice::usual(collective),
+            Collective::Bcast | Collective::Scatter | Collective::Allgather | Collective::Allgatherv => {
+                choice::usual(collective)
+            }
+            Collective::ReduceScatter | Collective::ReduceScatterBlock if self.stock.is_none() => {
+                choice::usual(collective)
+            }
             // Nothing is ever the default: such calls are passed on at once.
             Collective::Gatherv | Collective::Scatterv => return u64::MAX,
             _ => 0,
@@ -170,6 +175,8 @@ impl Planner {
 
     /// What is predicted to be far faster than the library's own, if anything is.
     pub(super) fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
+        // Nothing is compared beside a library of which nothing is known.
+        self.stock_time(collective, bytes)?;
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
         self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
     }
@@ -180,11 +187,17 @@ impl Planner {
     pub fn is_far_faster(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
         let [cheapest, dearest] = self.topology().message_range();
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
-        let levels = self.context().node_ranks().widest().next_power_of_two().ilog2();
-        let inside = 2.0 * f64::from(levels) * INSIDE;
         let stock = |times| self.stock_time_where(collective, bytes, times);
         let far = far(collective, bytes);
-        ends.into_iter().all(|(times, ours)| stock(times).is_some_and(|stock| ours + inside <= stock * far))
+        // Where links are taken to be slower, by messages that cost less, those inside nodes cost as much less.
+        let ours = |times: f64, ours| ours + self.inside() * times.min(1.0);
+        ends.into_iter().all(|(times, time)| stock(times).is_some_and(|stock| ours(times, time) <= stock * far))
+    }
+
+    /// Nanoseconds of the ways up and down in the tree of the widest node.
+    fn inside(&self) -> f64 {
+        let levels = self.context().node_ranks().widest().next_power_of_two().ilog2();
+        2.0 * f64::from(levels) * INSIDE
     }
 
     /// Nanoseconds, the least and the most, that a call of the library must take for such a prediction to be believed:
@@ -192,7 +205,7 @@ impl Planner {
     pub fn believed_between(&self, collective: Collective, bytes: u64, prediction: Prediction) -> Option<[f64; 2]> {
         let [_, dearest] = self.topology().message_range();
         let most = self.stock_time_where(collective, bytes, dearest)? * AS_PREDICTED;
-        Some([prediction.time / far(collective, bytes), most])
+        Some([(prediction.time + self.inside()) / far(collective, bytes), most])
     }
 
     /// Whether an algorithm of ours with this `prediction` is predicted to be clearly faster than the library's own;

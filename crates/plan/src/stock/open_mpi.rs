@@ -1,6 +1,7 @@
 //! What Open MPI 4.1 and 5.0 choose: `coll/tuned`, its fixed decisions (the same table in both), whose algorithms cut
 //! no vector into segments, and `coll/han` of 5.0, which carries out some collectives where nodes have several ranks.
-//! What differs only below 1 KiB is left out, but for blocks of an Alltoall.
+//! What differs only below 1 KiB is left out, but for blocks of an Alltoall, and for those of 256 bytes and more that
+//! Allgather and Reduce_scatter have.
 
 use super::part::{Among, Part, Pipeline, Shape};
 use super::scheme::Scheme;
@@ -29,7 +30,14 @@ pub fn parts(collective: Collective, shape: Shape, bytes: u64, is_han: bool) -> 
         Collective::Scatter => scatter(ranks, block),
         Collective::Scatterv => Scheme::Scatter,
         Collective::Allgather => allgather(ranks, block),
-        Collective::Allgatherv => allgatherv(ranks, block),
+        Collective::Allgatherv => match allgatherv(ranks, block) {
+            Some(scheme) => scheme,
+            // Gatherv, then Bcast, by whatever component carries it out.
+            None => {
+                let bcast = parts(Collective::Bcast, shape, bytes, is_han);
+                return [Part::from(Scheme::GatherLinear)].into_iter().chain(bcast).collect();
+            }
+        },
         Collective::ReduceScatter => reduce_scatter(ranks, bytes),
         Collective::ReduceScatterBlock => match reduce_scatter_block(ranks, block) {
             Some(scheme) => scheme,
@@ -136,7 +144,8 @@ fn scatter(ranks: u32, block: u64) -> Scheme {
 fn allgather(ranks: u32, block: u64) -> Scheme {
     let ring = match (ranks, block >> 10) {
         (32..128, 64..) | (128..512, 128..512 | 1024..) => true,
-        (32..64, 1..) | (64..256, _) | (256..512, 1..) | (512..1024, 2..) | (1024.., 4..) => false,
+        (64..256, 0) if block >= 512 => false,
+        (32..64, 1..) | (64..256, 1..) | (256..512, 1..) | (512..1024, 2..) | (1024.., 4..) => false,
         _ if ranks.is_power_of_two() => return Scheme::GatherDoubling,
         _ => return Scheme::GatherBruck,
     };
@@ -144,16 +153,19 @@ fn allgather(ranks: u32, block: u64) -> Scheme {
     if ring || ranks % 2 == 1 { Scheme::RingOnce } else { Scheme::Neighbor }
 }
 
-/// By the mean block; from 1 KiB on.
-fn allgatherv(ranks: u32, block: u64) -> Scheme {
+/// By the mean block. `None`: it is done by other collectives.
+fn allgatherv(ranks: u32, block: u64) -> Option<Scheme> {
     let neighbor = match (ranks, block >> 10) {
+        (8..16, 0) => return None,
         (3..8, ..4 | 8..16 | 256..) | (128..256, 1..64) | (512..1024, 4..1024) | (1024.., 4..) => true,
-        (3..8, 16..256) | (8..16, _) | (16..32, ..256) | (32..64, ..8) | (64..128, ..4) => return Scheme::GatherBruck,
-        (128..512, ..1) | (512.., ..4) => return Scheme::GatherBruck,
+        (3..8, 16..256) | (8..16, _) | (16..32, ..256) | (32..64, ..8) | (64..128, ..4) => {
+            return Some(Scheme::GatherBruck);
+        }
+        (128..512, ..1) | (512.., ..4) => return Some(Scheme::GatherBruck),
         _ => false,
     };
     // Neighbors are pairs.
-    if neighbor && ranks % 2 == 0 { Scheme::Neighbor } else { Scheme::RingOnce }
+    Some(if neighbor && ranks % 2 == 0 { Scheme::Neighbor } else { Scheme::RingOnce })
 }
 
 fn reduce_scatter(ranks: u32, bytes: u64) -> Scheme {

@@ -62,6 +62,18 @@ fn choices_for_reductions_are_those_of_the_libraries() {
     assert_eq!((of(Reduce), of(Allreduce), of(Bcast), of(Gather)), (FLAT, Among::Nodes, FLAT, FLAT));
 }
 
+/// Short blocks of an Allgatherv among eight to fifteen: all to the first rank, and the whole vector from there.
+#[test]
+fn open_mpi_gathers_short_blocks_of_few_ranks_at_one() {
+    let of =
+        |ranks, block| parts(OpenMpi4, Allgatherv, Shape { ranks, nodes: 2, is_even: false }, block * u64::from(ranks));
+    for (ranks, block, bcast) in [(8, 256, Scheme::Knomial), (15, 1023, Scheme::Binary)] {
+        let schemes: Vec<Scheme> = of(ranks, block).iter().map(|part| part.scheme).collect();
+        assert_eq!(schemes, [Scheme::GatherLinear, bcast]);
+        assert_eq!(of(ranks, 1024).len(), 1);
+    }
+}
+
 #[test]
 fn choices_of_open_mpi_for_what_moves_data() {
     let of = |collective, ranks, bytes| {
@@ -125,6 +137,9 @@ fn choices_of_open_mpi_for_what_moves_data() {
         (Allgather, 2, 1 << 20, Scheme::GatherDoubling),
         (Allgather, 16, 1 << 20, Scheme::GatherDoubling),
         (Allgather, 31, 1 << 10, Scheme::GatherBruck),
+        (Allgather, 64, 256, Scheme::GatherDoubling),
+        (Allgather, 100, 511, Scheme::GatherBruck),
+        (Allgather, 64, 512, Scheme::Neighbor),
         (Allgather, 32, 1 << 10, Scheme::Neighbor),
         (Allgather, 33, 1 << 10, Scheme::RingOnce),
         (Allgather, 32, 64 << 10, Scheme::RingOnce),
@@ -133,6 +148,8 @@ fn choices_of_open_mpi_for_what_moves_data() {
         (Allgather, 1024, 1 << 10, Scheme::GatherDoubling),
         (Allgather, 1024, 1 << 20, Scheme::Neighbor),
         (Allgatherv, 2, 1 << 20, Scheme::RingOnce),
+        (Allgatherv, 8, 1 << 10, Scheme::GatherBruck),
+        (Allgatherv, 16, 256, Scheme::GatherBruck),
         (Allgatherv, 6, 8 << 10, Scheme::Neighbor),
         (Allgatherv, 7, 1 << 20, Scheme::RingOnce),
         (Allgatherv, 8, 1 << 20, Scheme::GatherBruck),
