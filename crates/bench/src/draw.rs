@@ -19,7 +19,7 @@ const SLOW_RATES: [u32; 6] = [5, 8, 12, 16, 20, 24];
 const MOST_RANKS: u32 = 32;
 
 /// The file of a network; its first lines say what it is and how many ranks a host is to get. The same seed always
-/// gives the same text; with `slow` links it is the same network, its rates from [`SLOW_RATES`] in place of [`RATES`].
+/// gives the same text; with `slow` links, of 5 to 24 Mbit/s, it is the same network at other rates.
 pub fn draw(seed: u64, slow: bool) -> String {
     let random = &mut Draw { numbers: Pcg64::seed_from_u64(seed), rates: if slow { SLOW_RATES } else { RATES } };
     let (what, hosts, network) = match random.numbers.random_range(0..5) {

@@ -1,12 +1,14 @@
 //! What ranks of an exchange may send ahead of one another where switches have short queues.
 
 use crate::support::network;
+use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Reason, Rules};
 use nagare_plan::collective::Collective;
 use nagare_plan::cost::Segments;
 use nagare_plan::decision::{Decision, Limits};
 use nagare_plan::fabric::{Adapter, DirectedLink, Fabric, HostId, Placement, Router};
+use nagare_plan::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -100,6 +102,33 @@ fn what_two_steps_of_a_ring_have_under_way_fits_the_queue() {
         let packets = fabric.queue_packets().expect("a queue that is known");
         assert_eq!(under_way, (u64::from(packets) * 1448 / meet as u64).min(96 << 10), "{name}, {per_host} ranks");
     }
+}
+
+/// Where a segment takes less time on all links than messages cost, it is longer: half of what a rank may have under
+/// way. Nothing is known of links that nobody tells.
+#[test]
+fn on_fast_links_segments_are_longer() {
+    let of = |planner: &Planner| {
+        let pacing = planner.exchange_pacing(Algorithm::ContentionFree, 1 << 20).expect("an exchange");
+        (pacing.segment >> 10, pacing.flow.expect("bounds").unconfirmed >> 10)
+    };
+    let star = |mbit: u32, more: &str| {
+        let generator = format!("{more}[generator]\nkind = 'star'\nhosts = 4\nbandwidth = {mbit}\nlatency = 1\n");
+        let fabric = Arc::new(Fabric::from_toml(&generator, "star.toml").expect("a fabric"));
+        of(&network::planner(&fabric, &Placement::by_slot(&fabric, 4, 1).expect("the ranks fit")))
+    };
+    assert_eq!([100, 1_000, 10_000, 40_000].map(|mbit| star(mbit, "")), [(16, 96), (16, 96), (48, 96), (48, 96)]);
+    assert_eq!(star(10_000, "message_gap = 1\n"), (16, 96), "cheap messages");
+    let (segment, room) = star(10_000, "queue = 64\n");
+    assert!(room < 96 && segment <= room / 2, "{segment} of {room}");
+    let untold = Topology::of_nodes((0..4).collect()).expect("nodes");
+    assert_eq!(of(&Planner::new(untold)), (16, 96));
+    // One thin link among fast ones.
+    let thin = "hosts = ['n[0-3]']\nswitches = ['s[0-1]']\nbandwidth = 40000\nlatency = 1\n\
+                [[link]]\nfrom = 'n[0-1]'\nto = 's0'\n[[link]]\nfrom = 'n[2-3]'\nto = 's1'\n\
+                [[link]]\nfrom = 's0'\nto = 's1'\nbandwidth = 100\n";
+    let thin = Arc::new(Fabric::from_toml(thin, "thin.toml").expect("a fabric"));
+    assert_eq!(of(&network::planner(&thin, &Placement::by_slot(&thin, 4, 1).expect("the ranks fit"))), (16, 96));
 }
 
 /// With tokens the ranks of one node at a time send to a host. What all of them have under way fits the queue before

@@ -45,6 +45,7 @@ pub struct Context {
     around: OnceCell<Rails>,
     room: [OnceCell<u64>; Meeting::ALL.len()],
     near: OnceCell<bool>,
+    fast: OnceCell<bool>,
     shifts: OnceCell<bool>,
     ring_excess: OnceCell<f64>,
     exchange: OnceCell<Exchange>,
@@ -65,6 +66,7 @@ impl Context {
             around: OnceCell::new(),
             room: Default::default(),
             near: OnceCell::new(),
+            fast: OnceCell::new(),
             shifts: OnceCell::new(),
             ring_excess: OnceCell::new(),
             exchange: OnceCell::new(),
@@ -226,6 +228,11 @@ impl Context {
     /// Whether all links have short latencies.
     pub fn is_near(&self) -> bool {
         *self.near.get_or_init(|| cost::is_near(&self.topology))
+    }
+
+    /// Whether messages cost more than the bytes of short segments on every link.
+    pub fn is_fast(&self) -> bool {
+        *self.fast.get_or_init(|| cost::is_fast(&self.topology, &self.predicted_wires()))
     }
 
     /// Whether the MPI library's own algorithms share no link between nodes, as on one switch; by O(nodes · log nodes)

@@ -25,6 +25,12 @@ pub const LOSSLESS: u64 = 4 << 20;
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
+/// The same at most on fast links: two of these are half of the longest room each.
+const SEGMENT_OF_FAST_LINKS: u64 = MOST / 2;
+
+/// Links are fast on which [`SEGMENT`] takes less than so many times the gap between two messages.
+const GAPS: f64 = 3.0;
+
 /// The same at least where the ranks of one node at a time send over a link, many of them.
 const SMALLEST_OF_A_NODE: u64 = 2 << 10;
 
@@ -154,6 +160,12 @@ pub fn is_near(topology: &Topology) -> bool {
     topology.network().is_none_or(|network| is_near(network.fabric()))
 }
 
+/// Whether messages cost more than the bytes of a segment of [`SEGMENT`] on the slowest link, as far as rates are known.
+pub fn is_fast(topology: &Topology, wires: &Wires) -> bool {
+    let slowest = (0..wires.count() as u32).map(|link| wires.per_byte(link)).fold(0.0, f64::max);
+    topology.knows_rates() && SEGMENT as f64 * slowest < GAPS * Message::of(topology).gap
+}
+
 /// How many of the thinnest hosts' links the widest one carries at a time.
 fn carried_at_a_time(wires: &mut Wires, nodes: u32) -> u64 {
     let per_byte: Vec<f64> = (0..nodes).map(|node| wires.of_host(node)).collect();
@@ -247,8 +259,8 @@ fn most_in_step(wires: &mut Wires, order: &[u32], on_node: &[u64], step: u32) ->
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks
 /// are sent alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
-/// `near`: see [`is_near`].
-pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, abreast: u64) -> Pacing {
+/// `near`, `fast`: see [`is_near`], [`is_fast`].
+pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, block: u64, abreast: u64) -> Pacing {
     let is_lossless = room >= LOSSLESS;
     let segment = if is_lossless {
         LONGEST_SEGMENT
@@ -258,8 +270,10 @@ pub fn exchange_pacing((room, near): (u64, bool), meeting: Meeting, block: u64, 
         // which take turns with them there.
         (1 << room.max(1).ilog2()).clamp(SMALLEST_OF_A_NODE, SEGMENT)
     } else {
-        // Some are confirmed by their receivers while others keep the link busy, and little of the room is left over.
-        (room / 4 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
+        // Some are confirmed by their receivers while others keep the link busy, and little of the room is left over;
+        // on fast links that costs less than more messages.
+        let (part, most) = if fast { (room / 2, SEGMENT_OF_FAST_LINKS) } else { (room / 4, SEGMENT) };
+        (part / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most)
     };
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. A
     // block of less than a quarter of the room needs no confirmation; of a longer one all segments are confirmed, and
