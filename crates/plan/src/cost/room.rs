@@ -160,7 +160,8 @@ pub fn is_near(topology: &Topology) -> bool {
     topology.network().is_none_or(|network| is_near(network.fabric()))
 }
 
-/// Whether messages cost more than the bytes of a segment of [`SEGMENT`] on the slowest link, as far as rates are known.
+/// Whether the bytes of a segment of 16 KiB take the slowest link little longer than messages cost, or less, as far as
+/// rates are known.
 pub fn is_fast(topology: &Topology, wires: &Wires) -> bool {
     let slowest = (0..wires.count() as u32).map(|link| wires.per_byte(link)).fold(0.0, f64::max);
     topology.knows_rates() && SEGMENT as f64 * slowest < GAPS * Message::of(topology).gap
