@@ -230,9 +230,9 @@ impl Context {
         *self.near.get_or_init(|| cost::is_near(&self.topology))
     }
 
-    /// Whether messages cost more than the bytes of short segments on every link.
+    /// Whether short segments pass every link about as fast as messages follow one another.
     pub fn is_fast(&self) -> bool {
-        *self.fast.get_or_init(|| cost::is_fast(&self.topology, &self.predicted_wires()))
+        *self.fast.get_or_init(|| cost::is_fast(&self.topology, self.most_sent()))
     }
 
     /// Whether the MPI library's own algorithms share no link between nodes, as on one switch; by O(nodes · log nodes)

@@ -25,7 +25,7 @@ pub const LOSSLESS: u64 = 4 << 20;
 const SEGMENT: u64 = 16 << 10;
 const SMALLEST_SEGMENT: u64 = 8 << 10;
 
-/// The same at most on fast links: two of these are half of the longest room each.
+/// The same at most on fast links, where no queue bounds the room: half of it, so that two are under way.
 const SEGMENT_OF_FAST_LINKS: u64 = MOST / 2;
 
 /// Links are fast on which [`SEGMENT`] takes less than so many times the gap between two messages.
@@ -160,11 +160,13 @@ pub fn is_near(topology: &Topology) -> bool {
     topology.network().is_none_or(|network| is_near(network.fabric()))
 }
 
-/// Whether the bytes of a segment of 16 KiB take the slowest link little longer than messages cost, or less, as far as
-/// rates are known.
-pub fn is_fast(topology: &Topology, wires: &Wires) -> bool {
-    let slowest = (0..wires.count() as u32).map(|link| wires.per_byte(link)).fold(0.0, f64::max);
-    topology.knows_rates() && SEGMENT as f64 * slowest < GAPS * Message::of(topology).gap
+/// Whether a segment of 16 KiB passes the slowest link in less than three times the gap between two messages, as far as
+/// rates are known. `most_sent`: by a host, Mbit/s.
+pub fn is_fast(topology: &Topology, most_sent: f64) -> bool {
+    let of_links = |fabric: &Fabric| fabric.links().iter().map(|link| link.mbit).fold(f64::INFINITY, f64::min);
+    let slowest = topology.network().map(|network| of_links(network.fabric())).or(topology.host_mbit());
+    let nanoseconds = |mbit: f64| SEGMENT as f64 * 8000.0 / mbit.min(most_sent);
+    slowest.is_some_and(|mbit| nanoseconds(mbit) < GAPS * Message::of(topology).gap)
 }
 
 /// How many of the thinnest hosts' links the widest one carries at a time.
@@ -270,11 +272,12 @@ pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, 
         // from overflowing a queue all at once, but not the acknowledgements of what other nodes are sent meanwhile,
         // which take turns with them there.
         (1 << room.max(1).ilog2()).clamp(SMALLEST_OF_A_NODE, SEGMENT)
+    } else if fast && near && room == MOST {
+        // What is left of the room costs less than more messages.
+        SEGMENT_OF_FAST_LINKS
     } else {
-        // Some are confirmed by their receivers while others keep the link busy, and little of the room is left over;
-        // on fast links that costs less than more messages.
-        let (part, most) = if fast { (room / 2, SEGMENT_OF_FAST_LINKS) } else { (room / 4, SEGMENT) };
-        (part / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, most)
+        // Some are confirmed by their receivers while others keep the link busy, and little of the room is left over.
+        (room / 4 / SMALLEST_SEGMENT * SMALLEST_SEGMENT).clamp(SMALLEST_SEGMENT, SEGMENT)
     };
     // Ranks that are ahead of one another meet at a receiver, whose queue must hold the blocks that nobody confirms. A
     // block of less than a quarter of the room needs no confirmation; of a longer one all segments are confirmed, and
