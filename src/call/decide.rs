@@ -124,18 +124,18 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             None => {}
         }
     }
-    // That ranks agree about devices takes as long as a short call.
+    let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
+    let told = class.filter(is_told);
     let is_short_block = is_short_block(call.collective, shared);
-    if is_free && is_short_block && place.asks_for_devices {
+    // That ranks agree about devices takes as long as a short call.
+    if place.asks_for_devices && (told.is_some() || is_free && is_short_block) {
         return Err(Reason::Small.into());
     }
     // What is predicted of a communicator of many nodes takes as long as tens of short calls.
-    let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
-    let told = class.filter(is_told);
     if let Some(class) = told {
         let is_early = is_short_block || call.collective == Collective::Bcast;
         let first = if is_early { place.nodes / NODES_A_CALL } else { 0 };
-        if place.asks_for_devices || record.learning().is_left(class, first) {
+        if record.learning().is_left(class, first) {
             return Err(Reason::Small.into());
         }
     }

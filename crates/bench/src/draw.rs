@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   seed ─► tree with mixed rates │ dragonfly │ torus of unequal sides │ two sites and a long link │ star
-//!           4 to 16 hosts, 1 to 4 ranks on each, links of 10 Mbit/s to as fast as the machine copies
+//!           4 to 16 hosts, 1 to 4 ranks on each, links of 10 Mbit/s to as fast as the machine copies, or slow ones
 //! ```
 
 use rand::{RngExt, SeedableRng};

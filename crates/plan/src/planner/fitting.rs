@@ -136,17 +136,13 @@ impl Planner {
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
     /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
     /// aggregate blocks; of Bcast, Scatter and Allgather(v) [`choice::usual`], unless calls are measured and something
-    /// is tried; of Reduce_scatter [`choice::usual`] beside a library of which nothing is known; of Gatherv and Scatterv
-    /// none.
+    /// is tried, and of Reduce_scatter beside a library of which nothing is known; of Gatherv and Scatterv none.
     pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
         let fits = match collective {
             Collective::Alltoall => self.least_sent(),
-            Collective::Bcast | Collective::Scatter | Collective::Allgather | Collective::Allgatherv => {
-                choice::usual(collective)
-            }
-            Collective::ReduceScatter | Collective::ReduceScatterBlock if self.stock.is_none() => {
-                choice::usual(collective)
-            }
+            Collective::Bcast | Collective::Scatter => choice::usual(collective),
+            _ if collective.gathers_all() => choice::usual(collective),
+            _ if collective.has_blocks_of_all() && self.stock.is_none() => choice::usual(collective),
             // Nothing is ever the default: such calls are passed on at once.
             Collective::Gatherv | Collective::Scatterv => return u64::MAX,
             _ => 0,

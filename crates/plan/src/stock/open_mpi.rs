@@ -144,8 +144,8 @@ fn scatter(ranks: u32, block: u64) -> Scheme {
 fn allgather(ranks: u32, block: u64) -> Scheme {
     let ring = match (ranks, block >> 10) {
         (32..128, 64..) | (128..512, 128..512 | 1024..) => true,
-        (64..256, 0) if block >= 512 => false,
-        (32..64, 1..) | (64..256, 1..) | (256..512, 1..) | (512..1024, 2..) | (1024.., 4..) => false,
+        (64..256, _) if block >= 512 => false,
+        (32..64, 1..) | (256..512, 1..) | (512..1024, 2..) | (1024.., 4..) => false,
         _ if ranks.is_power_of_two() => return Scheme::GatherDoubling,
         _ => return Scheme::GatherBruck,
     };
