@@ -82,6 +82,10 @@ macro_rules! table {
             iallreduce: PMPI_Iallreduce (
                 *const c_void, *mut c_void, c_int, RawHandle, RawHandle, RawHandle, *mut MPI_Request,
             );
+            #[cfg(mpi_family = "mpich")]
+            iallgather: PMPI_Iallgather (
+                *const c_void, c_int, RawHandle, *mut c_void, c_int, RawHandle, RawHandle, *mut MPI_Request,
+            );
             test: PMPI_Test (*mut MPI_Request, *mut c_int, *mut MPI_Status);
             testsome: PMPI_Testsome (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
             waitsome: PMPI_Waitsome (c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
@@ -102,7 +106,6 @@ macro_rules! table {
             comm_compare: PMPI_Comm_compare (MPI_Comm, MPI_Comm, *mut c_int);
             comm_group: PMPI_Comm_group (MPI_Comm, *mut MPI_Group);
             comm_create: PMPI_Comm_create (MPI_Comm, MPI_Group, *mut MPI_Comm);
-            #[cfg(mpi_family = "openmpi")]
             comm_idup: PMPI_Comm_idup (RawHandle, *mut MPI_Comm, *mut MPI_Request);
             comm_free: PMPI_Comm_free (*mut MPI_Comm);
             comm_disconnect: PMPI_Comm_disconnect (*mut MPI_Comm);

@@ -1,5 +1,6 @@
 //! The minimum of each of some numbers over all ranks, by a non-blocking Allreduce of the library.
 
+use super::pending::complete;
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
 use std::ffi::c_int;
@@ -13,7 +14,7 @@ pub fn minimum<const N: usize, E>(
     real: &Real,
     comm: MPI_Comm,
     own: [c_int; N],
-    mut meanwhile: impl FnMut(u32) -> Result<(), E>,
+    meanwhile: impl FnMut(u32) -> Result<(), E>,
 ) -> Result<Result<[c_int; N], c_int>, E> {
     let (mpi, handles) = (&real.mpi, &real.handles);
     // Freed only where the operation is complete: the library may write to it until then.
@@ -21,7 +22,7 @@ pub fn minimum<const N: usize, E>(
     let mut request = handles.request_null;
     // SAFETY: `comm` is valid, as are the handles; `N` integers each, which live until the operation is complete; all
     // ranks are here, or the caller looks for those that are not.
-    let mut code = unsafe {
+    let code = unsafe {
         let [input, output] = [0, 1].map(|which| numbers.cast::<[c_int; N]>().add(which));
         (mpi.iallreduce)(
             input.cast(),
@@ -33,18 +34,7 @@ pub fn minimum<const N: usize, E>(
             &raw mut request,
         )
     };
-    let (mut done, mut looks) = (0, 0u32);
-    while code == 0 && done == 0 {
-        // SAFETY: the request of that operation; MPI_Status is plain data.
-        code = unsafe {
-            let mut status = std::mem::zeroed();
-            (mpi.test)(&raw mut request, &raw mut done, &raw mut status)
-        };
-        if code == 0 && done == 0 {
-            looks = looks.saturating_add(1);
-            meanwhile(looks)?;
-        }
-    }
+    let code = if code == 0 { complete(real, request, meanwhile)? } else { code };
     if code != 0 {
         return Ok(Err(code));
     }

@@ -3,7 +3,8 @@
 //! ```text
 //!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
 //!        │  └──────► tags  └──► notice ─────┘            what ranks say about calls
-//!        └─► wait ◄─ together ──► minimum ◄─┘            where ranks measure a call
+//!        └─► wait ◄─ together ──► minimum ◄─┤            where ranks measure a call
+//!                                 └► pending ◄┘            operations of the library that are looked at
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.
@@ -14,11 +15,13 @@
 
 pub mod agreement;
 mod completion;
+pub mod gathered;
 mod giving_up;
 mod line;
 mod minimum;
 pub mod mpi_transport;
 pub mod notice;
+mod pending;
 pub mod places;
 pub mod pool;
 pub mod private;

@@ -103,9 +103,9 @@ unsafe impl Send for Notices {}
 unsafe impl Sync for Notices {}
 
 impl Notices {
-    /// Opens them; collective over the world. `None` on all ranks if one cannot have the communicator.
+    /// Opens them; collective over the world, inside `MPI_Init`. `None` on all ranks if one cannot have the communicator.
     pub fn of_world(real: &Real) -> Option<Arc<Self>> {
-        let comm = agreement::same_ranks(real, real.handles.comm_world)?;
+        let comm = agreement::of_world(real)?;
         Some(Arc::new(Self { comm, heard: Mutex::new(Vec::with_capacity(ROOM)), any: AtomicBool::new(false) }))
     }
 

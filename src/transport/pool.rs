@@ -65,18 +65,14 @@ impl Lease {
 }
 
 impl Pool {
-    /// A pool over the world: collective over it. It is empty unless `wanted`, by all ranks or none.
-    pub fn of_world(real: &Real, wanted: bool) -> Arc<Self> {
-        let mut level = 0;
-        // SAFETY: MPI is initialised and not finalised: this is called by the initialisation wrapper.
-        let known = unsafe { (real.mpi.query_thread)(&raw mut level) } == 0;
-        let world = real.handles.comm_world;
-        let threads = !agreement::all_agree(real, world, known && level < THREAD_MULTIPLE);
+    /// A pool over the world: collective over it, inside `MPI_Init`. It is empty unless `wanted`. `threads`: whether
+    /// those of some rank may make calls at the same time. Both the same on all ranks.
+    pub fn of_world(real: &Real, threads: bool, wanted: bool) -> Arc<Self> {
         let mut comms = Vec::with_capacity(SIZE);
         let size = if threads { SIZE } else { SPARE };
         for _ in 0..if wanted { size } else { 0 } {
             // What one rank cannot have, none has: the pool is as long on all ranks.
-            match agreement::same_ranks(real, world) {
+            match agreement::of_world(real) {
                 Some(comm) => comms.push(comm),
                 None => break,
             }
@@ -138,6 +134,3 @@ fn broadcast(real: &Real, comm: MPI_Comm, number: usize) -> Option<usize> {
     let code = unsafe { (real.mpi.bcast)((&raw mut number).cast(), 1, real.handles.int.into(), 0, comm.into()) };
     usize::try_from(number).ok().filter(|_| code == 0)
 }
-
-/// `MPI_THREAD_MULTIPLE` (both families).
-const THREAD_MULTIPLE: c_int = 3;

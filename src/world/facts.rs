@@ -12,6 +12,7 @@ use super::node::{self, Around};
 use super::profiles::{self, Found};
 use super::setup::{MAX_LEVELS, Setup};
 use crate::real::Real;
+use crate::transport::gathered::{Plain, gathered};
 use mpi::ffi::MPI_Comm;
 use nagare_plan::quoted;
 use nagare_plan::topology::Location;
@@ -49,8 +50,9 @@ pub struct Facts {
     problem: u16,
     /// Whether this rank wants the job to end if ranks disagree.
     strict: u16,
-    /// Whether this rank wants a report, and calls watched: bits.
-    wants: u16,
+    /// Whether this rank wants a report, whether it wants calls watched, and whether its threads may make calls at the
+    /// same time: bits.
+    flags: u16,
     /// Bits of the library's tags.
     tag_bits: u16,
     /// NUMA node in the node, 0 if unknown.
@@ -66,8 +68,12 @@ pub struct Facts {
 /// The fields and nothing else: padding would be sent as bytes that nobody wrote.
 const _: () = assert!(size_of::<Facts>() == (6 + MAX_LEVELS) * 8 + 6 * 4 + 6 * 2 + size_of::<Said>());
 
+// SAFETY: integers without padding, as asserted above; nothing is read out of them before ranks of one build have met.
+unsafe impl Plain for Facts {}
+
 const REPORT: u16 = 1;
 const WATCH: u16 = 2;
+const THREADS: u16 = 4;
 
 /// Outcome of an exchange, the same on all ranks.
 pub struct Exchange {
@@ -77,6 +83,8 @@ pub struct Exchange {
     pub report: bool,
     /// Whether some rank wants calls to be watched.
     pub watch: bool,
+    /// Whether threads of some rank may make calls at the same time.
+    pub threads: bool,
     /// Whether some rank wants the job to end if ranks disagree.
     pub strict: bool,
     /// Why this rank has no place in the machine; differs between ranks.
@@ -111,20 +119,22 @@ pub fn exchange(real: &Real, comm: MPI_Comm, setup: &Setup, rank: c_int) -> Exch
                     }
                     Ok(shared)
                 }),
-                report: ranks.iter().any(|f| f.wants & REPORT != 0),
-                watch: ranks.iter().any(|f| f.wants & WATCH != 0),
+                report: ranks.iter().any(|f| f.flags & REPORT != 0),
+                watch: ranks.iter().any(|f| f.flags & WATCH != 0),
+                threads: ranks.iter().any(|f| f.flags & THREADS != 0),
                 strict: ranks.iter().any(|f| f.strict != 0),
                 own_problem,
                 is_crowded: around.is_crowded,
             }
         }
-        Err(error @ Disagreement::Off { report }) => {
-            Exchange { facts: Err(error), report, watch: false, strict: false, own_problem, is_crowded: false }
-        }
-        // Only what failed on this rank may differ from the others.
         Err(error) => {
-            let strict = setup.config.strict;
-            Exchange { facts: Err(error), report: false, watch: false, strict, own_problem, is_crowded: false }
+            let (report, strict) = match error {
+                Disagreement::Off { report } => (report, false),
+                // Only what failed on this rank may differ from the others.
+                _ => (false, setup.config.strict),
+            };
+            let facts = Err(error);
+            Exchange { facts, report, watch: false, threads: false, strict, own_problem, is_crowded: false }
         }
     }
 }
@@ -148,23 +158,10 @@ fn collect(
     // After the meeting: nobody takes a slow file system for a rank without Nagare.
     let reads = rank == 0 && setup.config.enable;
     let profiles = if reads { Found::here(real, &setup.config.profile).encoded() } else { Vec::new() };
-    let around = node::around(real, comm, (rank, size)).map_err(Disagreement::Exchange)?;
+    let around = node::around(real, comm, rank).map_err(Disagreement::Exchange)?;
     let own = own::facts(real, setup, (place, profiles.len() as u64), usable, (rank as u64, around.leader as u64));
-    let mut ranks = vec![own; size as usize];
-    let bytes = size_of::<Facts>() as c_int;
-    // SAFETY: the send buffer is one `Facts`, the receive buffer `size` of them, all plain data without padding bytes.
-    let code = unsafe {
-        (mpi.allgather)(
-            (&raw const own).cast(),
-            bytes,
-            real.handles.byte.into(),
-            ranks.as_mut_ptr().cast(),
-            bytes,
-            real.handles.byte.into(),
-            comm.into(),
-        )
-    };
-    if code == 0 { Ok((ranks, profiles, around)) } else { Err(Disagreement::Exchange(code)) }
+    let ranks = gathered(real, comm, own).map_err(Disagreement::Exchange)?;
+    Ok((ranks, profiles, around))
 }
 
 /// Whether all ranks can plan together: the first thing that is wrong, the same on all ranks.

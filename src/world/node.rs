@@ -10,6 +10,7 @@
 use super::locality;
 use super::setup::host_name;
 use crate::real::Real;
+use crate::transport::gathered::gathered;
 use mpi::ffi::MPI_Comm;
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -50,30 +51,13 @@ fn own_marks() -> Marks {
     [machine, hasher.finish(), processors as u64]
 }
 
-/// What `rank` of the `size` ranks of `comm`, which is this process's, finds out; collective over `comm`.
+/// What `rank` of `comm`, which is this process's, finds out; collective over `comm`.
 ///
 /// # Errors
 /// The code with which the MPI library fails.
-pub fn around(real: &Real, comm: MPI_Comm, (rank, size): (c_int, c_int)) -> Result<Around, c_int> {
+pub fn around(real: &Real, comm: MPI_Comm, rank: c_int) -> Result<Around, c_int> {
     let own = own_marks();
-    let mut marks = vec![own; size as usize];
-    let bytes = size_of::<Marks>() as c_int;
-    // SAFETY: the send buffer is one rank's marks, the receive buffer `size` of them; all ranks are in this call.
-    let code = unsafe {
-        (real.mpi.allgather)(
-            (&raw const own).cast(),
-            bytes,
-            real.handles.byte.into(),
-            marks.as_mut_ptr().cast(),
-            bytes,
-            real.handles.byte.into(),
-            comm.into(),
-        )
-    };
-    if code != 0 {
-        return Err(code);
-    }
-    Ok(seen_by(rank, own, &marks))
+    gathered(real, comm, own).map(|marks| seen_by(rank, own, &marks))
 }
 
 /// What the rank with its `own` marks finds out of those of all.

@@ -179,7 +179,7 @@ impl Shim {
             let nodes = facts.topology.node_count();
             let rules = config.rules.before(&facts.profiles.all_rules());
             let wanted = Collective::ALL.iter().any(|&c| rules.floor_on(c, nodes, 0) < u64::MAX);
-            Pool::of_world(self.real, wanted)
+            Pool::of_world(self.real, exchange.threads, wanted)
         });
         self.threads.store(pool.as_ref().is_some_and(|pool| pool.threads), Ordering::Relaxed);
         let notices = facts.and_then(|_| Notices::of_world(self.real));

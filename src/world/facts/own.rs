@@ -1,6 +1,6 @@
 //! What this rank tells the others about itself.
 
-use super::{Facts, REPORT, WATCH};
+use super::{Facts, REPORT, THREADS, WATCH};
 use crate::buffers::device;
 use crate::real::Real;
 use crate::real::eager::{self, EagerLimits};
@@ -47,8 +47,9 @@ pub(super) fn facts(
         levels: place.groups.len().min(MAX_LEVELS) as u32,
         problem: u16::from(!usable),
         strict: u16::from(setup.config.strict),
-        wants: if setup.config.report.is_some() { REPORT } else { 0 }
-            | if setup.config.watch.is_some() { WATCH } else { 0 },
+        flags: if setup.config.report.is_some() { REPORT } else { 0 }
+            | if setup.config.watch.is_some() { WATCH } else { 0 }
+            | if may_call_at_once(real) { THREADS } else { 0 },
         tag_bits: tag_bits(real),
         numa: place.numa.map_or_else(|| bound.map_or(0, |b| b.numa), |numa| numa as u32),
         library: Library::from_version(&real.version()).map_or(Library::UNKNOWN, Library::code),
@@ -56,6 +57,17 @@ pub(super) fn facts(
         machine: if on && leader == rank { Said::here(real, !setup.has_network() && !is_told) } else { Said::NOTHING },
     }
 }
+
+/// Whether threads of this process may make calls at the same time (`MPI_THREAD_MULTIPLE`), or nobody knows.
+fn may_call_at_once(real: &Real) -> bool {
+    let mut level = 0;
+    // SAFETY: MPI is initialised and not finalised: this is called inside the initialisation wrapper.
+    let code = unsafe { (real.mpi.query_thread)(&raw mut level) };
+    code != 0 || level >= THREAD_MULTIPLE
+}
+
+/// `MPI_THREAD_MULTIPLE` (both families).
+const THREAD_MULTIPLE: c_int = 3;
 
 /// Bits that a tag may have, of the largest that the library allows or the standard demands (MPI 4.0 section 9.1.2).
 fn tag_bits(real: &Real) -> u16 {
