@@ -10,10 +10,10 @@ use crate::boundary::failure::Failure;
 use crate::boundary::stack;
 use crate::real::Real;
 use crate::report::learned::Learned;
-use crate::transport::agreement;
 use crate::transport::mpi_transport::Spare;
 use crate::transport::notice::{AbandonedCall, Name};
 use crate::transport::private::Private;
+use crate::transport::{agreement, making};
 use crate::watch::Watch;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
@@ -156,7 +156,7 @@ impl Communicator {
         if !threads && agreement::all_agree(shim.real, comm, !in_the_way) {
             let has_room = DUPLICATES.has_room();
             let epoch = DUPLICATES.next_epoch(shim.real, comm, has_room).ok_or(Reason::Communicators)?;
-            let comm = agreement::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
+            let comm = making::same_ranks(shim.real, comm).ok_or(Reason::Communicators)?;
             return Ok(Private { comm, name: Name { epoch, place: 0 }, notices, world_ranks, lease: None });
         }
         let lease = pool.and_then(|pool| pool.lease(shim.real, comm, self.rank == 0)).ok_or(Reason::Communicators)?;

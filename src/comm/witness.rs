@@ -18,7 +18,7 @@ pub struct Witness(MPI_Comm);
 impl Witness {
     /// Makes one, of this rank alone.
     pub fn new(real: &Real) -> Option<Self> {
-        crate::transport::agreement::same_ranks(real, real.handles.comm_self).map(Self)
+        crate::transport::making::same_ranks(real, real.handles.comm_self).map(Self)
     }
 
     /// Whether the library knows `comm`.

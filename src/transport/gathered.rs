@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 /// What ranks send each other as bytes.
 ///
 /// # Safety
-/// No byte of it is padding, and any bytes are one.
+/// It has no padding, and every pattern of bytes is a value.
 pub unsafe trait Plain: Copy {}
 
 // SAFETY: integers.
@@ -51,15 +51,15 @@ unsafe fn allgather(real: &Real, comm: MPI_Comm, own: *const c_void, all: *mut c
 }
 
 /// Gathers so many bytes from `own` of each rank into `all`, without blocking: MPICH's blocking Allgather waits without
-/// giving the processor away. Among sixteen ranks on two processors that takes 110 ms on MPICH 4, this 1.
+/// giving the processor away. Among sixteen ranks on two processors that takes MPICH 4 110 ms, this 0.5 to 5.
 ///
 /// # Safety
 /// As of the library's; should it fail, the library may use both still.
 #[cfg(mpi_family = "mpich")]
 unsafe fn allgather(real: &Real, comm: MPI_Comm, own: *const c_void, all: *mut c_void, bytes: c_int) -> c_int {
     let byte = real.handles.byte.into();
-    let mut request = real.handles.request_null;
-    // SAFETY: the caller's.
-    let code = unsafe { (real.mpi.iallgather)(own, bytes, byte, all, bytes, byte, comm.into(), &raw mut request) };
-    if code == 0 { super::pending::completed(real, request) } else { code }
+    super::pending::run_offering(real, |request| {
+        // SAFETY: the caller's.
+        unsafe { (real.mpi.iallgather)(own, bytes, byte, all, bytes, byte, comm.into(), request) }
+    })
 }

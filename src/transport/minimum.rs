@@ -1,8 +1,8 @@
 //! The minimum of each of some numbers over all ranks, by a non-blocking Allreduce of the library.
 
-use super::pending::complete;
+use super::pending;
 use crate::real::Real;
-use mpi::ffi::MPI_Comm;
+use mpi::ffi::{MPI_Comm, MPI_Request};
 use std::ffi::c_int;
 
 /// Finds it; collective over `comm`. `meanwhile` is called after each look at the operation that does not find it
@@ -19,22 +19,16 @@ pub fn minimum<const N: usize, E>(
     let (mpi, handles) = (&real.mpi, &real.handles);
     // Freed only where the operation is complete: the library may write to it until then.
     let numbers = Box::into_raw(Box::new([own, [0; N]]));
-    let mut request = handles.request_null;
-    // SAFETY: `comm` is valid, as are the handles; `N` integers each, which live until the operation is complete; all
-    // ranks are here, or the caller looks for those that are not.
-    let code = unsafe {
-        let [input, output] = [0, 1].map(|which| numbers.cast::<[c_int; N]>().add(which));
-        (mpi.iallreduce)(
-            input.cast(),
-            output.cast(),
-            const { N as c_int },
-            handles.int.into(),
-            handles.min.into(),
-            comm.into(),
-            &raw mut request,
-        )
+    let start = |request: *mut MPI_Request| {
+        // SAFETY: `comm` is valid, as are the handles; `N` integers each, which live until the operation is complete;
+        // all ranks are here, or the caller looks for those that are not.
+        unsafe {
+            let [input, output] = [0, 1].map(|which| numbers.cast::<[c_int; N]>().add(which));
+            let (int, min) = (handles.int.into(), handles.min.into());
+            (mpi.iallreduce)(input.cast(), output.cast(), const { N as c_int }, int, min, comm.into(), request)
+        }
     };
-    let code = if code == 0 { complete(real, request, meanwhile)? } else { code };
+    let code = pending::run(real, start, meanwhile)?;
     if code != 0 {
         return Ok(Err(code));
     }

@@ -1,10 +1,13 @@
 //! Nagare's messages: on which communicators they travel, with which tags, how ranks wait for them, agree and give up.
 //!
 //! ```text
-//!   mpi_transport ─► private ─► pool ────► agreement     what a call sends and receives
-//!        │  └──────► tags  └──► notice ─────┘            what ranks say about calls
-//!        └─► wait ◄─ together ──► minimum ◄─┤            where ranks measure a call
-//!                                 └► pending ◄┘            operations of the library that are looked at
+//!   mpi_transport ─► private ─► pool, notice ─► making      what a call sends and receives, and where
+//!        │  └──────► tags                         ▼
+//!        │           together ─────┐          agreement     what ranks find out together; gathered: tell each other
+//!        │               │         ▼              │
+//!        └──► wait ◄─────┴─────► minimum ◄────────┘         the same, of a measured call
+//!                                  ▼
+//!                               pending                     operations of the library that are looked at
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.
@@ -18,6 +21,7 @@ mod completion;
 pub mod gathered;
 mod giving_up;
 mod line;
+pub mod making;
 mod minimum;
 pub mod mpi_transport;
 pub mod notice;

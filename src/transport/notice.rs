@@ -13,7 +13,7 @@
 //! none. If the library cannot send it, the program's next call on the communicator tries again, or freeing the
 //! communicator does.
 
-use super::agreement;
+use super::making;
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 use crate::real::handles::{ANY_SOURCE, STATUS_IGNORE};
@@ -103,9 +103,10 @@ unsafe impl Send for Notices {}
 unsafe impl Sync for Notices {}
 
 impl Notices {
-    /// Opens them; collective over the world, inside `MPI_Init`. `None` on all ranks if one cannot have the communicator.
+    /// Opens them; collective over the world, inside `MPI_Init`. `None` on all ranks if one cannot have the
+    /// communicator.
     pub fn of_world(real: &Real) -> Option<Arc<Self>> {
-        let comm = agreement::of_world(real)?;
+        let comm = making::of_world(real)?;
         Some(Arc::new(Self { comm, heard: Mutex::new(Vec::with_capacity(ROOM)), any: AtomicBool::new(false) }))
     }
 

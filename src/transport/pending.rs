@@ -4,20 +4,26 @@ use crate::real::Real;
 use mpi::ffi::MPI_Request;
 use std::ffi::c_int;
 
-/// The code with which the operation of `request` ends. `meanwhile` is called after each look that does not find it
-/// complete, with how many looks there were.
+/// The code with which the operation ends that `start` starts, which writes its request and returns the library's code.
+/// `meanwhile` is called after each look that does not find it complete, with how many looks there were. What the
+/// operation uses must live on if it does not end well.
 ///
 /// # Errors
 /// That of `meanwhile`, which gives the operation up.
-pub fn complete<E>(
+pub fn run<E>(
     real: &Real,
-    mut request: MPI_Request,
+    start: impl FnOnce(*mut MPI_Request) -> c_int,
     mut meanwhile: impl FnMut(u32) -> Result<(), E>,
 ) -> Result<c_int, E> {
+    let mut request = real.handles.request_null;
+    let code = start(&raw mut request);
+    if code != 0 {
+        return Ok(code);
+    }
     let mut looks = 0u32;
     loop {
         let mut done = 0;
-        // SAFETY: the request of an operation that is not complete yet; MPI_Status is plain data.
+        // SAFETY: the request that was just started, which is not complete yet; MPI_Status is plain data.
         let code = unsafe {
             let mut status = std::mem::zeroed();
             (real.mpi.test)(&raw mut request, &raw mut done, &raw mut status)
@@ -30,14 +36,14 @@ pub fn complete<E>(
     }
 }
 
-/// The code with which the operation of `request` ends; meanwhile others have the processor.
+/// The same of a rank that lets others have the processor between looks.
 #[cfg(mpi_family = "mpich")]
-pub fn completed(real: &Real, request: MPI_Request) -> c_int {
-    let Ok(code) = complete(real, request, offering());
+pub fn run_offering(real: &Real, start: impl FnOnce(*mut MPI_Request) -> c_int) -> c_int {
+    let Ok(code) = run(real, start, offering());
     code
 }
 
-/// What a rank does between two looks that lets others have the processor.
+/// What lets others have the processor between looks.
 #[cfg(mpi_family = "mpich")]
 pub fn offering() -> impl FnMut(u32) -> Result<(), std::convert::Infallible> {
     let mut patience = super::wait::Patience::new(super::wait::Waiting::Offering);

@@ -12,7 +12,7 @@
 //!   [1]        C          C          C          C             the others take it too, or all try the next
 //! ```
 
-use super::agreement;
+use super::{agreement, making};
 use crate::real::Real;
 use mpi::ffi::MPI_Comm;
 use parking_lot::Mutex;
@@ -66,13 +66,13 @@ impl Lease {
 
 impl Pool {
     /// A pool over the world: collective over it, inside `MPI_Init`. It is empty unless `wanted`. `threads`: whether
-    /// those of some rank may make calls at the same time. Both the same on all ranks.
+    /// threads of some rank may make calls at the same time. Both are the same on all ranks.
     pub fn of_world(real: &Real, threads: bool, wanted: bool) -> Arc<Self> {
         let mut comms = Vec::with_capacity(SIZE);
         let size = if threads { SIZE } else { SPARE };
         for _ in 0..if wanted { size } else { 0 } {
             // What one rank cannot have, none has: the pool is as long on all ranks.
-            match agreement::of_world(real) {
+            match making::of_world(real) {
                 Some(comm) => comms.push(comm),
                 None => break,
             }

@@ -22,16 +22,22 @@ unsafe impl Plain for Place {}
 pub fn start(real: &Real, rank: c_int, limit: Option<u32>, topology: &Arc<Topology>) -> Option<Arc<Watch>> {
     let bound = bind();
     let own = Place { limit: limit.unwrap_or(0), ..bound.as_ref().map_or_else(|_| Place::default(), |(_, own)| *own) };
+    let (rank, host) = (rank as u32, host_name());
     // Every rank is in this call, for all know that one wants it.
-    let told = gathered(real, real.handles.comm_world, own);
-    let failed = told.is_err();
-    let places = told.unwrap_or_default();
-    let (rank, host, program) = (rank as u32, host_name(), program());
+    let places = match gathered(real, real.handles.comm_world, own) {
+        Ok(places) => places,
+        Err(code) => {
+            log::warn!(
+                "NAGARE_WATCH: rank {rank} on {host}: the MPI library failed ({code}); its calls are not watched"
+            );
+            return None;
+        }
+    };
+    let program = program();
     let setting = Setting { rank, host, places, topology: Arc::clone(topology), program, job: job() };
     let started = bound.and_then(|(socket, _)| Watch::start(socket, setting));
     match started {
-        Ok(watch) if !failed => Some(watch),
-        Ok(_) => None,
+        Ok(watch) => Some(watch),
         Err(error) => {
             log::warn!("NAGARE_WATCH: rank {rank} on {}: {error}; its calls are not watched", host_name());
             None
