@@ -1,13 +1,13 @@
 //! Nagare's messages: on which communicators they travel, with which tags, how ranks wait for them, agree and give up.
 //!
 //! ```text
-//!   mpi_transport ─► private ─► pool, notice ─► making      what a call sends and receives, and where
-//!        │  └──────► tags                         ▼
-//!        │           together ─────┐          agreement     what ranks find out together; gathered: tell each other
-//!        │               │         ▼              │
-//!        └──► wait ◄─────┴─────► minimum ◄────────┘         the same, of a measured call
-//!                                  ▼
-//!                               pending                     operations of the library that are looked at
+//!   mpi_transport ─► private, tags, wait             what a call sends and receives
+//!   private       ─► pool, notice                    on which communicator, and what ranks say of calls
+//!   pool, notice  ─► making                          communicators of our own
+//!   making, pool  ─► agreement                       what ranks find out together
+//!   together      ─► minimum, agreement, private     the same, as a measured call begins
+//!   minimum, gathered, making, agreement ─► pending  operations of the library that are looked at; by all but minimum
+//!                                           └► wait  on MPICH alone
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.

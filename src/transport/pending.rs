@@ -4,9 +4,10 @@ use crate::real::Real;
 use mpi::ffi::MPI_Request;
 use std::ffi::c_int;
 
-/// The code with which the operation ends that `start` starts, which writes its request and returns the library's code.
-/// `meanwhile` is called after each look that does not find it complete, with how many looks there were. What the
-/// operation uses must live on if it does not end well.
+/// Starts an operation by `start`, which writes the request and returns the library's code, looks at it until it is
+/// complete, and returns the code with which it ended. `meanwhile` is called after each look that does not find it
+/// complete, with the number of looks. What the operation uses must outlive it where the code is not 0 or `meanwhile`
+/// fails.
 ///
 /// # Errors
 /// That of `meanwhile`, which gives the operation up.
@@ -36,7 +37,7 @@ pub fn run<E>(
     }
 }
 
-/// The same of a rank that lets others have the processor between looks.
+/// The same, letting others have the processor between looks.
 #[cfg(mpi_family = "mpich")]
 pub fn run_offering(real: &Real, start: impl FnOnce(*mut MPI_Request) -> c_int) -> c_int {
     let Ok(code) = run(real, start, offering());
