@@ -47,8 +47,8 @@ pub fn of_world(real: &Real) -> Option<MPI_Comm> {
     })
 }
 
-/// A communicator of the ranks of `comm` that returns its errors. `make` writes it and returns the library's code. `None`
-/// on all ranks if one cannot have it.
+/// A communicator of the ranks of `comm` that returns its errors. `make` writes it and returns the library's code.
+/// `None` on all ranks if one cannot have it.
 fn made(real: &Real, comm: MPI_Comm, make: impl FnOnce(*mut MPI_Comm) -> c_int) -> Option<MPI_Comm> {
     let (mpi, handles) = (&real.mpi, &real.handles);
     // Freed only where all has gone well: otherwise the library may still write to it.

@@ -5,9 +5,9 @@
 //!   private       ─► pool, notice                    on which communicator, and what ranks say of calls
 //!   pool, notice  ─► making                          communicators of our own
 //!   making, pool  ─► agreement                       what ranks find out together
-//!   together      ─► minimum, agreement, private     the same, as a measured call begins
-//!   minimum, gathered, making, agreement ─► pending  operations of the library that are looked at; by all but minimum
-//!                                           └► wait  on MPICH alone
+//!   together      ─► minimum, agreement, private, wait     the same, as a measured call begins
+//!   minimum       ─► pending                         operations of the library that are looked at; on MPICH also
+//!                    gathered, making, agreement ─► pending ─► wait, and agreement ─► minimum
 //! ```
 //!
 //! `README.md` beside this file has the protocols: states, messages, and why no rank waits for ever.

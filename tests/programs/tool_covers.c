@@ -1,5 +1,5 @@
-/* A library that covers functions of the MPI library that Nagare calls for itself: whoever looks them up in the order of
-   symbols, and not in the MPI library, ends here. */
+/* A library that covers functions of the MPI library that Nagare calls for itself: whoever looks them up in the order
+   of symbols, and not in the MPI library, ends here. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
