@@ -74,7 +74,8 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_WINDOW",
         values: "2 to 1024",
         default: "512K in segments, 16 to 128; of segments above 64K, 1M in segments, at least 2; no more than fits \
-                  the queues of the fabric where streams meet, at least 2",
+                  the queues of the fabric where streams meet, at least 2, and in a Reduce at most 8 or what links carry \
+                  meanwhile",
         help: "segments that may be under way unreceived on one stream between two ranks",
         shared: true,
     },

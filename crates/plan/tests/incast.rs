@@ -83,7 +83,7 @@ fn what_waits_fits_the_queue() {
         let planner = star(&format!("queue = {queue}"), 16, 5);
         for bytes in [32 << 10, 256 << 10, 1 << 20, 4 << 20] {
             for (algorithm, waiting) in [(Algorithm::GroupedTwoTree, 1), (Algorithm::Circulant, 3)] {
-                let (held, window) = under_way(&planner, Reduce, algorithm, bytes);
+                let (held, window) = under_way(&planner, Bcast, algorithm, bytes);
                 let segment = held / window;
                 let fits = |window: u64| window * segment * waiting <= queue * 1448;
                 assert!(fits(window), "{queue}, {algorithm}, {bytes}: {window} of {segment}");
@@ -91,6 +91,27 @@ fn what_waits_fits_the_queue() {
             }
         }
     }
+}
+
+/// A leaf of a Reduce has all of its vector at once, and what it sends ahead delays what others wait for: each stream
+/// has eight segments under way, or what the link carries while messages go there and back, in a queue that holds more.
+/// One that is alone goes on, and so do those of a Bcast, whose root has one segment after the other.
+#[test]
+fn leaves_of_a_reduce_do_not_go_ahead() {
+    let planner = star("queue = 512", 16, 5);
+    for bytes in [256 << 10, 1 << 20, 4 << 20] {
+        for algorithm in [Algorithm::GroupedTwoTree, Algorithm::Circulant] {
+            assert_eq!(under_way(&planner, Reduce, algorithm, bytes).1, 8, "{algorithm}, {bytes}");
+            assert!(under_way(&planner, Bcast, algorithm, bytes).1 > 8, "{algorithm}, {bytes}");
+        }
+        assert!(under_way(&planner, Reduce, Algorithm::Chain, bytes).1 > 8, "{bytes}");
+    }
+    // There and back, twice, takes 4 (80 + 2 latency) us, in which 50 Mbit/s are 6.25 bytes each.
+    let latency = 400;
+    let (held, window) = under_way(&star("queue = 512", 16, latency), Reduce, Algorithm::GroupedTwoTree, 64 << 10);
+    let carried = u64::from(4 * (80 + 2 * latency)) * 625 / 100;
+    let segment = held / window;
+    assert!(window > 8 && held <= carried && held + segment > carried, "{window} of {segment}, {carried}");
 }
 
 /// A stream that is alone, on far links, where nothing is dropped, or where nobody told the queues, has as much under

@@ -84,6 +84,11 @@ impl Algorithm {
         self.spec().collectives.contains(&collective)
     }
 
+    /// Whether it is a pipeline that branches out, so that in a sum the streams of children meet before a host.
+    pub fn branches(self) -> bool {
+        matches!(self, Self::TwoTree | Self::GroupedTwoTree | Self::GatewayTwoTree | Self::Circulant)
+    }
+
     /// Names of the algorithms that implement `collective`, of all for none.
     pub fn names(collective: Option<Collective>) -> Vec<&'static str> {
         let able = |spec: &&Spec| collective.is_none_or(|c| spec.collectives.contains(&c));

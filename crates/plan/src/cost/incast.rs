@@ -11,6 +11,10 @@
 use super::Message;
 use crate::topology::Wires;
 
+/// Segments that each stream of a Reduce may have under way where streams meet. A leaf has all of its vector at once,
+/// and what it sends ahead waits in queues before what the root waits for (docs/decisions/0010).
+const OF_REDUCE: u64 = 8;
+
 /// The queues, between switches or before a host, in which several streams meet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Incast {
@@ -32,11 +36,21 @@ impl Incast {
 
     /// Bytes that each stream may have under way where every queue holds so many; `None`: as many as it likes, as one
     /// that is alone, with which congestion control has no trouble. Of what s streams bring at once the link takes one
-    /// of s parts meanwhile, and the others wait. What the link carries while a message goes there and back, twice, may
-    /// be under way however short queues are.
+    /// of s parts meanwhile, and the others wait.
     pub fn share_of(&self, queue: u64, message: Message) -> Option<u64> {
-        let carried = |per_byte: f64| (4.0 * (message.latency + self.latency) / per_byte) as u64;
-        let share = |&(streams, per_byte): &(u32, f64)| (queue / u64::from(streams - 1)).max(carried(per_byte));
+        let share =
+            |&(streams, per_byte): &(u32, f64)| (queue / u64::from(streams - 1)).max(self.carried(per_byte, message));
         self.links.iter().map(share).min()
+    }
+
+    /// Bytes that each stream of a Reduce may have under way, in segments of so many.
+    pub fn share_in_reduce(&self, segment: u64, message: Message) -> u64 {
+        self.links.iter().map(|link| self.carried(link.1, message)).fold(OF_REDUCE * segment, u64::max)
+    }
+
+    /// What a link carries while a message goes there and back, twice: as much may be under way however short queues
+    /// are.
+    fn carried(&self, per_byte: f64, message: Message) -> u64 {
+        (4.0 * (message.latency + self.latency) / per_byte) as u64
     }
 }

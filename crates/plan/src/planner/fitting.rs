@@ -25,6 +25,10 @@ const MOST_BLOCKS: u32 = 1 << 15;
 /// least on overlap.
 pub(super) const ALIKE: f64 = 1.02;
 
+/// The same of a sum by [`Algorithm::Chain`] beside one in which streams meet, which costs more than is predicted
+/// (docs/benchmarks.md, "Sums through trees and chains"): as much as ours must be faster than the library's.
+const CHAIN_ALIKE: f64 = 1.05;
+
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
 const PREFERRED: f64 = 0.95;
 
@@ -51,9 +55,10 @@ pub(super) type Fitting = Option<(Algorithm, Option<Prediction>)>;
 
 impl Planner {
     /// The algorithm with the least predicted time for a vector of `bytes`, with that time and its segment; where times
-    /// are alike, the first in the table. Where a fabric tells all links, but not what messages cost, predictions are
-    /// made for both ends of the range of that cost, and the algorithm is taken that loses the least to the best one at
-    /// the end where it loses more. `None` if Nagare does not choose by predicted time for this collective.
+    /// are alike, the first in the table, but of a sum the chain before a tree. Where a fabric tells all links, but not
+    /// what messages cost, predictions are made for both ends of the range of that cost, and the algorithm is taken
+    /// that loses the least to the best one at the end where it loses more. `None` if Nagare does not choose by
+    /// predicted time for this collective.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
         let predicted = candidates
@@ -64,7 +69,12 @@ impl Planner {
         let knows_links = self.topology().network().is_some();
         let weight = |p: Prediction| if knows_links { p.regret(best) } else { p.time };
         let least = all.iter().map(|&(_, prediction)| weight(prediction)).fold(f64::INFINITY, f64::min);
-        all.into_iter().find(|&(_, prediction)| weight(prediction) <= least * ALIKE)
+        let first = *all.iter().find(|&&(_, prediction)| weight(prediction) <= least * ALIKE)?;
+        if !collective.reduces() || !first.0.branches() {
+            return Some(first);
+        }
+        let is_alike = |&&(algorithm, p): &&_| algorithm == Algorithm::Chain && weight(p) <= least * CHAIN_ALIKE;
+        Some(all.iter().find(is_alike).copied().unwrap_or(first))
     }
 
     /// The algorithm that fits this network for a call of `bytes` (see [`crate::choice::Call`]), `None` where the MPI

@@ -60,7 +60,11 @@ impl Planner {
             (Segments::AtMost(most), Some(bytes)) => Segments::AtMost(most.min(bytes / 2)),
             _ => segments,
         };
-        Some(Prediction { under_way, ..cost::predict(demand, message, self.vector(collective, bytes), segments) })
+        let prediction = cost::predict(demand, message, self.vector(collective, bytes), segments);
+        let adds_up = collective == Collective::Reduce && algorithm.branches();
+        let in_reduce = || demand.incast.share_in_reduce(prediction.segment, self.message());
+        let most = if adds_up { in_reduce() } else { u64::MAX };
+        Some(Prediction { under_way: under_way.map(|bytes| bytes.min(most)), ..prediction })
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
