@@ -169,6 +169,7 @@ impl Decision {
         let fewest = SMALLEST_WINDOW.min(MOST_WINDOW_BYTES / segment).max(2);
         let held = prediction.and_then(|prediction| prediction.under_way);
         let held = held.map_or(LARGEST_WINDOW, |bytes| (bytes / segment).max(2));
+        let held = prediction.and_then(|prediction| prediction.window).map_or(held, |window| window.min(held));
         let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW).min(held);
         let window = limits.window.unwrap_or_else(|| prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
         Pacing { segment: segment / unit_bytes, window, flow: None }

@@ -95,7 +95,7 @@ fn what_waits_fits_the_queue() {
 
 /// A leaf of a Reduce has all of its vector at once, and what it sends ahead delays what others wait for: each stream
 /// has eight segments under way, or what the link carries while messages go there and back, in a queue that holds more.
-/// One that is alone goes on, and so do those of a Bcast, whose root has one segment after the other.
+/// One that is alone goes on, and so do those of a Bcast, whose root has one segment after the other, and of Allreduce.
 #[test]
 fn leaves_of_a_reduce_do_not_go_ahead() {
     let planner = star("queue = 512", 16, 5);
@@ -104,14 +104,38 @@ fn leaves_of_a_reduce_do_not_go_ahead() {
             assert_eq!(under_way(&planner, Reduce, algorithm, bytes).1, 8, "{algorithm}, {bytes}");
             assert!(under_way(&planner, Bcast, algorithm, bytes).1 > 8, "{algorithm}, {bytes}");
         }
+        assert!(under_way(&planner, Allreduce, Algorithm::GroupedTwoTree, bytes).1 > 8, "{bytes}");
         assert!(under_way(&planner, Reduce, Algorithm::Chain, bytes).1 > 8, "{bytes}");
     }
     // There and back, twice, takes 4 (80 + 2 latency) us, in which 50 Mbit/s are 6.25 bytes each.
     let latency = 400;
-    let (held, window) = under_way(&star("queue = 512", 16, latency), Reduce, Algorithm::GroupedTwoTree, 64 << 10);
+    let (held, window) = under_way(&star("queue = 128", 16, latency), Reduce, Algorithm::GroupedTwoTree, 64 << 10);
     let carried = u64::from(4 * (80 + 2 * latency)) * 625 / 100;
     let segment = held / window;
     assert!(window > 8 && held <= carried && held + segment > carried, "{window} of {segment}, {carried}");
+}
+
+/// The slowest link behind a queue decides: streams that also meet on faster ones, between leaves, do not go ahead.
+#[test]
+fn fast_uplinks_let_no_leaf_go_ahead() {
+    let text = "hosts = ['n[0-15]']\nswitches = ['l[0-3]', 's']\nqueue = 512\nmessage_latency = 80\nmessage_gap = 100\n\
+        latency = 5\nbandwidth = 50\n[[link]]\nfrom = 'n[0-3]'\nto = 'l0'\n[[link]]\nfrom = 'n[4-7]'\nto = 'l1'\n\
+        [[link]]\nfrom = 'n[8-11]'\nto = 'l2'\n[[link]]\nfrom = 'n[12-15]'\nto = 'l3'\n\
+        [[link]]\nfrom = 'l[0-3]'\nto = 's'\nbandwidth = 10000\n";
+    let fabric = Arc::new(Fabric::from_toml(text, "leaves").expect("a fabric"));
+    let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
+    for algorithm in [Algorithm::GroupedTwoTree, Algorithm::GatewayTwoTree] {
+        assert_eq!(under_way(&planner, Reduce, algorithm, 64 << 10).1, 8, "{algorithm}");
+    }
+}
+
+/// Elements that are longer than the segment are eight as well, not as many as make so many bytes.
+#[test]
+fn long_elements_of_a_reduce_are_counted_as_segments() {
+    let planner = star("queue = 512", 16, 5);
+    let call = Call { collective: Reduce, bytes: 64 << 10, ranks: 16, nodes: 16 };
+    let decision = Decision::of(&planner, Algorithm::GroupedTwoTree, &call, &LIMITS);
+    assert_eq!(decision.pacing(&planner, &LIMITS, [64 << 10; 2], 8 << 10).window, 8);
 }
 
 /// A stream that is alone, on far links, where nothing is dropped, or where nobody told the queues, has as much under

@@ -37,7 +37,8 @@ macro_rules! algorithms {
             )*
         }
 
-        /// All algorithms, in the order of lists: of those that fit alike the first is taken.
+        /// All algorithms, in the order of lists: of those that fit alike the first is taken, but for some sums
+        /// (`planner/fitting.rs`).
         pub const ALGORITHMS: &[Spec] = &[$($file::SPEC,)*];
     };
 }

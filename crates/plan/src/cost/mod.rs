@@ -103,6 +103,8 @@ pub struct Prediction {
     /// Bytes that a stream may have under way where it meets others in a queue that is known; `None`: as many as it
     /// likes.
     pub under_way: Option<u64>,
+    /// Segments that it may have under way then; `None`: as many as these bytes have.
+    pub window: Option<u64>,
 }
 
 impl Prediction {
@@ -137,7 +139,7 @@ pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64
         let time = |times: f64| demand.time(message.times(times), sent, segment as f64 + HEADER);
         let at_one = time(1.0);
         let ends = ends.map(|end| if end == 1.0 { at_one } else { time(end) });
-        Prediction { segment, time: at_one, ends, under_way: None }
+        Prediction { segment, time: at_one, ends, under_way: None, window: None }
     };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {

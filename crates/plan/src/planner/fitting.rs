@@ -25,8 +25,9 @@ const MOST_BLOCKS: u32 = 1 << 15;
 /// least on overlap.
 pub(super) const ALIKE: f64 = 1.02;
 
-/// The same of a sum by [`Algorithm::Chain`] beside one in which streams meet, which costs more than is predicted
-/// (docs/benchmarks.md, "Sums through trees and chains"): as much as ours must be faster than the library's.
+/// Of a sum the chain runs in place of an algorithm that branches if it is predicted to take at most so many times the
+/// least: those take longer than predicted (docs/benchmarks.md, "Sums through trees and chains"). The margin is that of
+/// [`PREFERRED`], so that a tree may be clearly faster than the library, and the chain in its place not quite.
 const CHAIN_ALIKE: f64 = 1.05;
 
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
@@ -55,10 +56,10 @@ pub(super) type Fitting = Option<(Algorithm, Option<Prediction>)>;
 
 impl Planner {
     /// The algorithm with the least predicted time for a vector of `bytes`, with that time and its segment; where times
-    /// are alike, the first in the table, but of a sum the chain before a tree. Where a fabric tells all links, but not
-    /// what messages cost, predictions are made for both ends of the range of that cost, and the algorithm is taken
-    /// that loses the least to the best one at the end where it loses more. `None` if Nagare does not choose by
-    /// predicted time for this collective.
+    /// are alike, the first in the table, and of a sum the chain within 5 % in place of one that branches.
+    /// Where a fabric tells all links, but not what messages cost, predictions are made for both ends of the range of
+    /// that cost, and the algorithm is taken that loses the least to the best one at the end where it loses more.
+    /// `None` if Nagare does not choose by predicted time for this collective.
     pub fn cheapest(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<(Algorithm, Prediction)> {
         let candidates = ALGORITHMS.iter().filter(|spec| spec.candidacy == Candidacy::Default);
         let predicted = candidates

@@ -61,10 +61,10 @@ impl Planner {
             _ => segments,
         };
         let prediction = cost::predict(demand, message, self.vector(collective, bytes), segments);
-        let adds_up = collective == Collective::Reduce && algorithm.branches();
-        let in_reduce = || demand.incast.share_in_reduce(prediction.segment, self.message());
-        let most = if adds_up { in_reduce() } else { u64::MAX };
-        Some(Prediction { under_way: under_way.map(|bytes| bytes.min(most)), ..prediction })
+        // An Allreduce sends a Bcast's segments as well, which shorter windows delay.
+        let adds_up = under_way.is_some() && collective == Collective::Reduce && algorithm.branches();
+        let in_reduce = || demand.incast.window_of_reduce(prediction.segment, self.message());
+        Some(Prediction { under_way, window: adds_up.then(in_reduce).flatten(), ..prediction })
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
