@@ -88,6 +88,8 @@ fn what_waits_fits_the_queue() {
                 let fits = |window: u64| window * segment * waiting <= queue * 1448;
                 assert!(fits(window), "{queue}, {algorithm}, {bytes}: {window} of {segment}");
                 assert!(!fits(window + 1) || window == 128 || held >= 512 << 10, "{queue}, {algorithm}: {window}");
+                let (held, window) = under_way(&planner, Reduce, algorithm, bytes);
+                assert!(window <= 8 && held * waiting <= queue * 1448, "{queue}, {algorithm}, {bytes}: {window}");
             }
         }
     }

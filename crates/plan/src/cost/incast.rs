@@ -11,11 +11,6 @@
 use super::Message;
 use crate::topology::Wires;
 
-/// Segments that each stream of a Reduce may have under way where streams meet, or what the link carries if that is
-/// more. A leaf has all of its vector at once, and what it sends ahead is in a queue before what the root waits for
-/// (docs/decisions/0010).
-const OF_REDUCE: u64 = 8;
-
 /// The queues, between switches or before a host, in which several streams meet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Incast {
@@ -44,10 +39,9 @@ impl Incast {
         self.links.iter().map(share).min()
     }
 
-    /// Segments of so many bytes that each stream of a Reduce may have under way; `None` where no streams meet.
-    pub fn window_of_reduce(&self, segment: u64, message: Message) -> Option<u64> {
-        let window = |link: &(u32, f64)| OF_REDUCE.max(self.carried(link.1, message) / segment);
-        self.links.iter().map(window).min()
+    /// Bytes that the slowest link carries while a message goes there and back, twice; `None` where no streams meet.
+    pub fn least_carried(&self, message: Message) -> Option<u64> {
+        self.links.iter().map(|link| self.carried(link.1, message)).min()
     }
 
     /// What a link carries while a message goes there and back, twice: as much may be under way however short queues

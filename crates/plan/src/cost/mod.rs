@@ -103,8 +103,9 @@ pub struct Prediction {
     /// Bytes that a stream may have under way where it meets others in a queue that is known; `None`: as many as it
     /// likes.
     pub under_way: Option<u64>,
-    /// Segments that it may have under way then; `None`: as many as these bytes have.
-    pub window: Option<u64>,
+    /// In a Reduce whose streams meet there: bytes that the slowest link carries while a message goes there and back,
+    /// twice. Of these, or of few segments, a stream has no more under way either.
+    pub carried: Option<u64>,
 }
 
 impl Prediction {
@@ -139,7 +140,7 @@ pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64
         let time = |times: f64| demand.time(message.times(times), sent, segment as f64 + HEADER);
         let at_one = time(1.0);
         let ends = ends.map(|end| if end == 1.0 { at_one } else { time(end) });
-        Prediction { segment, time: at_one, ends, under_way: None, window: None }
+        Prediction { segment, time: at_one, ends, under_way: None, carried: None }
     };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {

@@ -26,8 +26,8 @@ const MOST_BLOCKS: u32 = 1 << 15;
 pub(super) const ALIKE: f64 = 1.02;
 
 /// Of a sum the chain runs in place of an algorithm that branches if it is predicted to take at most so many times the
-/// least: those take longer than predicted (docs/benchmarks.md, "Sums through trees and chains"). The margin is that of
-/// [`PREFERRED`], so that a tree may be clearly faster than the library, and the chain in its place not quite.
+/// least: beside the chain those take longer than predicted (docs/benchmarks.md, "Sums through trees and chains"). The
+/// margin is that of [`PREFERRED`]: where a tree is only just faster than the library, the library runs then.
 const CHAIN_ALIKE: f64 = 1.05;
 
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.

@@ -63,8 +63,8 @@ impl Planner {
         let prediction = cost::predict(demand, message, self.vector(collective, bytes), segments);
         // An Allreduce sends a Bcast's segments as well, which shorter windows delay.
         let adds_up = under_way.is_some() && collective == Collective::Reduce && algorithm.branches();
-        let in_reduce = || demand.incast.window_of_reduce(prediction.segment, self.message());
-        Some(Prediction { under_way, window: adds_up.then(in_reduce).flatten(), ..prediction })
+        let carried = if adds_up { demand.incast.least_carried(self.message()) } else { None };
+        Some(Prediction { under_way, carried, ..prediction })
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).
