@@ -22,8 +22,8 @@ const LARGEST_COMBINED: u64 = 1 << 20;
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
-/// Most segments of a stream of a Reduce where streams meet, if that is no less than the link carries: a leaf has all of
-/// its vector at once, and what it sends ahead is in a queue before what the root waits for (docs/decisions/0010).
+/// Most segments of a stream of a Reduce where streams meet, unless the link carries more: a leaf has all of its vector
+/// at once, and what it sends ahead is in a queue before what the root waits for (docs/decisions/0010).
 const WINDOW_OF_REDUCE: u64 = 8;
 /// Of long segments fewer are enough, and combinations have scratch memory for as many: so many bytes.
 const MOST_WINDOW_BYTES: u64 = 1 << 20;
