@@ -171,9 +171,9 @@ impl Planner {
 
     /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
     pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
-        let Senders { meeting, abreast } = (algorithm.spec().senders?)(&self.usual);
+        let Senders { meeting, ahead } = (algorithm.spec().senders?)(&self.usual);
         let network = (self.usual.room(meeting), self.usual.is_near(), self.usual.is_fast());
-        Some(cost::exchange_pacing(network, meeting, block, abreast.into()))
+        Some(cost::exchange_pacing(network, meeting, block, ahead.into()))
     }
 
     /// Names of the stages of the algorithm's schedules (see [`crate::schedule::Round::stage`]).

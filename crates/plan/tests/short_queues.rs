@@ -104,6 +104,51 @@ fn what_two_steps_of_a_ring_have_under_way_fits_the_queue() {
     }
 }
 
+/// In a ring a rank may be three blocks ahead, or one where hosts are not alike: on leaves of different rates or sizes
+/// behind a thin link, near or far, if it is known. Where a ring suits the network less, it may be three ahead.
+#[test]
+fn ranks_are_closer_where_hosts_are_not_alike() {
+    let ahead = |planner: &Planner, algorithm| {
+        let block = 256 << 10;
+        let pacing = planner.exchange_pacing(algorithm, block).expect("an exchange");
+        pacing.flow.expect("bounds").behind / block
+    };
+    let tree = |[first, second]: [u32; 2], between: u32, latency: u32| {
+        let hosts = first + second;
+        let text = format!(
+            "queue = 128\nhosts = ['n[0-{}]']\nswitches = ['s[0-1]']\nbandwidth = 100\nlatency = 1\n\
+             [[link]]\nfrom = 'n[0-{}]'\nto = 's0'\n[[link]]\nfrom = 'n[{first}-{}]'\nto = 's1'\n\
+             [[link]]\nfrom = 's0'\nto = 's1'\nbandwidth = {between}\nlatency = {latency}\n",
+            hosts - 1,
+            first - 1,
+            hosts - 1
+        );
+        let fabric = Arc::new(Fabric::from_toml(&text, "tree").expect("a fabric"));
+        let placement = Placement::by_slot(&fabric, 2 * hosts as usize, 2).expect("the ranks fit");
+        network::planner(&fabric, &placement)
+    };
+    for (hosts, between, latency, expected) in [
+        ([4, 2], 100, 20, 1),
+        ([4, 2], 100, 2000, 1),
+        ([4, 2], 1000, 20, 3),
+        ([4, 4], 100, 20, 3),
+        ([4, 4], 100, 2000, 3),
+    ] {
+        let planner = tree(hosts, between, latency);
+        assert_eq!(ahead(&planner, Algorithm::TwoLevelRing), expected, "{hosts:?}, {between} Mbit/s, {latency} us");
+        assert_eq!(ahead(&planner, Algorithm::ContentionFree), 3);
+    }
+    for (name, per_host) in [("star16", 1), ("fattree", 2), ("wan2x8", 1), ("tree8", 2), ("torus16", 1), ("mlfm36", 1)]
+    {
+        let fabric = network::load(name);
+        let ranks = fabric.host_count() * per_host;
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, ranks, per_host).expect("the ranks fit"));
+        assert_eq!(ahead(&planner, Algorithm::TwoLevelRing), 3, "{name}");
+    }
+    let untold = Topology::new(vec!["leaf".into(), "node".into()], vec![vec![0, 0, 1], vec![0, 1, 2]], vec![0; 3]);
+    assert_eq!(ahead(&Planner::new(untold.expect("a topology")), Algorithm::TwoLevelRing), 3);
+}
+
 /// Where a segment passes every link in less than three times the gap between messages, it is longer: half of what a
 /// rank may have under way. Nothing is known of links that nobody tells.
 #[test]

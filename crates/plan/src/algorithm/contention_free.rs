@@ -29,8 +29,8 @@ pub const SPEC: Spec = Spec {
     stages: |context, _| contention_free_stages(context.exchange()),
     chunks: None,
     senders: Some(|context| match context.needs_tokens(u64::MAX) {
-        true => Senders { meeting: Meeting::OneNode, abreast: 1 },
-        false => Senders { meeting: Meeting::TwoNodes, abreast: ABREAST },
+        true => Senders { meeting: Meeting::OneNode, ahead: 1 },
+        false => Senders { meeting: Meeting::TwoNodes, ahead: ABREAST },
     }),
     fits: Some(|context, _, block| !context.suits_a_ring(block)),
     cost: |context, _| {

@@ -43,7 +43,7 @@ pub const SPEC: Spec = Spec {
         stages.iter().map(|&stage| stage.to_owned()).collect()
     },
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::ToOne, abreast: ABREAST }),
+    senders: Some(|_| Senders { meeting: Meeting::ToOne, ahead: ABREAST }),
     // Elsewhere the root's link is one that every order keeps busy.
     fits: Some(|context, collective, _| collective == Collective::Gather && gains(context)),
     cost: |context, collective| {

@@ -29,7 +29,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(role.rank, context.topology().ranks(), context.steps()),
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: ABREAST }),
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, ahead: ABREAST }),
     fits: None,
     cost: |context, _| {
         let ranks = context.topology().ranks();

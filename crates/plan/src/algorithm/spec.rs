@@ -56,8 +56,9 @@ pub enum Candidacy {
 pub struct Senders {
     /// Which of them can meet at a link.
     pub meeting: Meeting,
-    /// Blocks that a rank sends alternately, at least 1.
-    pub abreast: u32,
+    /// Blocks that a rank may be ahead of what it has to receive before, at least 1: usually those that it sends
+    /// alternately.
+    pub ahead: u32,
 }
 
 impl Spec {

@@ -14,7 +14,7 @@
 use super::{Algorithm, Candidacy, Senders, Spec, spec::steps};
 use crate::collective::Collective;
 use crate::cost::{Meeting, Rounds, Waits};
-use crate::pattern::{ABREAST, Step, Steps, step_stages, stepwise};
+use crate::pattern::{Step, Steps, step_stages, stepwise};
 use crate::schedule::{Rank, RankPlan};
 use crate::topology::NodeRanks;
 
@@ -30,7 +30,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.node_ranks(), role.rank, context.steps()),
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::TwoSteps, abreast: ABREAST }),
+    senders: Some(|context| Senders { meeting: Meeting::TwoSteps, ahead: context.ahead_in_a_ring() }),
     fits: Some(|context, _, block| context.suits_a_ring(block)),
     cost: |context, _| {
         steps(context, (Rounds::InTurn, Waits::default()), |rank| plan(context.node_ranks(), rank, None))

@@ -39,7 +39,7 @@ pub const SPEC: Spec = Spec {
     plan: |context, role| plan(context.virtual_ranks(), role.rank, context.options().partners, context.steps()),
     stages: |context, _| step_stages(context.topology().ranks(), context.steps()),
     chunks: None,
-    senders: Some(|_| Senders { meeting: Meeting::Anyone, abreast: ABREAST }),
+    senders: Some(|_| Senders { meeting: Meeting::Anyone, ahead: ABREAST }),
     fits: None,
     cost: |context, _| {
         let (virtual_ranks, partners) = (context.virtual_ranks(), context.options().partners);

@@ -14,6 +14,9 @@ const MOST_ORDERED: u32 = 128;
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
 
+/// Nodes of a ring are alike if the fastest needs no less of the time of the slowest (docs/decisions/0010).
+const EVEN: f64 = 0.95;
+
 /// Most tokens of a rank between steps that ranks take together: a plan holds them all.
 const MOST_TOKENS: u64 = 1 << 18;
 
@@ -48,6 +51,7 @@ pub struct Context {
     fast: OnceCell<bool>,
     shifts: OnceCell<bool>,
     ring_excess: OnceCell<f64>,
+    ring_evenness: OnceCell<f64>,
     exchange: OnceCell<Exchange>,
 }
 
@@ -69,6 +73,7 @@ impl Context {
             fast: OnceCell::new(),
             shifts: OnceCell::new(),
             ring_excess: OnceCell::new(),
+            ring_evenness: OnceCell::new(),
             exchange: OnceCell::new(),
         }
     }
@@ -254,8 +259,24 @@ impl Context {
     /// of them: it keeps the busiest link busy in every step, and the queues hold what meets there; or there are too
     /// many nodes for another order.
     pub fn suits_a_ring(&self, block: u64) -> bool {
+        self.ring_excess() <= RING_EXCESS && !self.needs_tokens(block) || !self.may_order()
+    }
+
+    /// Time of a ring of the nodes over what its busiest link needs in any order, by all pairs of them.
+    fn ring_excess(&self) -> f64 {
         let excess = || cost::ring_excess(&self.places(self.leaders()), &mut self.wires());
-        *self.ring_excess.get_or_init(excess) <= RING_EXCESS && !self.needs_tokens(block) || !self.may_order()
+        *self.ring_excess.get_or_init(excess)
+    }
+
+    /// How many blocks a rank of a ring may be ahead: as many as it sends alternately, so that a late rank keeps no
+    /// link idle, or one where a ring suits a network whose nodes are not alike. There the nodes behind fast links
+    /// would run ahead, and what they send would be before that of the others at a slow one.
+    pub fn ahead_in_a_ring(&self) -> u32 {
+        if self.topology.network().is_none() || self.options.lossless || self.ring_excess() > RING_EXCESS {
+            return ABREAST;
+        }
+        let evenness = || cost::ring_evenness(&self.places(self.leaders()), &mut self.wires());
+        if *self.ring_evenness.get_or_init(evenness) < EVEN { 1 } else { ABREAST }
     }
 
     /// Whether the contention-free order is made in a moment.

@@ -31,7 +31,7 @@ pub use room::{
     overflowing_at_root, queue_bytes, room, shifts_share_nothing,
 };
 pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
-pub use steps::ring_excess;
+pub use steps::{ring_evenness, ring_excess};
 pub(crate) use stepwise::together;
 pub use stepwise::{Step, Steps};
 

@@ -260,10 +260,10 @@ fn most_in_step(wires: &mut Wires, order: &[u32], on_node: &[u64], step: u32) ->
     ranks.into_iter().fold(1, u64::max)
 }
 
-/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way; `abreast` blocks
-/// are sent alternately. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
+/// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way and may be `ahead`
+/// blocks ahead. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
 /// `near`, `fast`: see [`is_near`], [`is_fast`].
-pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, block: u64, abreast: u64) -> Pacing {
+pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, block: u64, ahead: u64) -> Pacing {
     let is_lossless = room >= LOSSLESS;
     let segment = if is_lossless {
         LONGEST_SEGMENT
@@ -285,12 +285,12 @@ pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, 
     // another.
     let is_close = near && room < MOST;
     let apart = if is_close { room / 4 } else { room };
-    let ahead = if near && !is_lossless { room / 6 } else { room };
+    let in_step = if near && !is_lossless { room / 6 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
-    // Of blocks that nobody confirms so many alternate that those under way, with one more, fit the room, or two.
+    // Of blocks that nobody confirms so many that those under way, with one more, fit the room, or two.
     let fitting = (room / block.max(1)).saturating_sub(1).max(1);
-    let abreast = if near && !is_lossless && block < confirmed { abreast.min(fitting) } else { abreast };
-    let behind = ahead.max(block.saturating_mul(abreast));
+    let ahead = if near && !is_lossless && block < confirmed { ahead.min(fitting) } else { ahead };
+    let behind = in_step.max(block.saturating_mul(ahead));
     Pacing {
         segment,
         window: WINDOW,
