@@ -9,12 +9,14 @@
 # The environment changes the first two: BENCH_OUT (docs/benchmarks), BENCH_PAGE (its tables.md), BENCH_MPI
 # (openmpi), BENCH_SIZES, BENCH_COLLECTIVES, BENCH_ALGORITHMS (all; with --halving those compared), BENCH_BUDGET and
 # BENCH_ORACLE_BUDGET (seconds for one collective and size; BENCH_ORACLE_BUDGET=0: stock is not told what to run),
-# BENCH_ONLY (a fabric's name). NAGARE names the command (target/release/nagare).
+# BENCH_ONLY (a fabric's name), BENCH_OPTIONS (more options of `nagare bench`, such as --congestion reno). NAGARE names
+# the command (target/release/nagare).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 nagare=${NAGARE:-target/release/nagare}
 mpi=${BENCH_MPI:-openmpi}
+read -ra options <<<"${BENCH_OPTIONS:-}"
 
 # FABRIC RANKS RANKS-PER-HOST MAP SIZES [COLLECTIVES [ORACLE-BUDGET]]; sizes of collectives with blocks are those of all
 # together
@@ -83,7 +85,8 @@ for placement in "${placements[@]}"; do
   [[ -z $halving ]] || name=halving-$fabric
   # The one fabric with two maps.
   [[ $name != halving-mlfm36 ]] || name+=-$map
-  words=(--fabric "$fabric" --np "$ranks" --ppn "$ppn" --map "$map" --mpi "$mpi" --sizes "${BENCH_SIZES:-$sizes}")
+  words=("${options[@]}" --fabric "$fabric" --np "$ranks" --ppn "$ppn" --map "$map" --mpi "$mpi")
+  words+=(--sizes "${BENCH_SIZES:-$sizes}")
   words+=(--collectives "${BENCH_COLLECTIVES:-${own:-$collectives}}" --budget "$budget")
   among=${BENCH_ALGORITHMS:-$algorithms}
   [[ -z $among ]] || words+=(--algorithms "$among")

@@ -1,9 +1,12 @@
 //! Configurations that fall behind are measured no further, so that the time goes to those that may be the fastest.
 
-use crate::statistics::LEAST;
+use crate::statistics::{LEAST, LONG};
 
 /// After so many calls that count, what takes so many times as long as the fastest is measured no further.
 const BEHIND: [f64; 7] = [4.0, 3.0, 2.0, 1.5, 1.3, 1.3, 1.15];
+
+/// As [`BEHIND`] where the time of the cell is used up, and other cells wait.
+const BEHIND_LATE: [f64; 2] = [2.5, 1.5];
 
 /// Before any call counts: what the first call does besides, plans and connections, matters less than this.
 const FAR_BEHIND: f64 = 20.0;
@@ -12,16 +15,16 @@ const FAR_BEHIND: f64 = 20.0;
 const STOCK_BEHIND: f64 = 2.0;
 
 /// Whether a configuration that took `own` seconds, by the fastest of its calls, goes on after so many calls that
-/// `counted`, where the fastest of all took `least`. One call may have been disturbed: the fastest of each speaks for
-/// it.
-pub fn goes_on(own: f64, least: f64, counted: usize, is_stock: bool) -> bool {
-    let most = counted.checked_sub(1).map_or(FAR_BEHIND, |calls| BEHIND[calls.min(BEHIND.len() - 1)]);
-    let most = if is_stock && counted < LEAST {
-        f64::INFINITY
-    } else if is_stock {
-        STOCK_BEHIND
-    } else {
-        most
+/// `counted`, where the fastest of those that still run took `least`. One call may have been disturbed: the fastest of
+/// each speaks for it. `is_late`: the time of the cell is used up.
+pub fn goes_on([own, least]: [f64; 2], counted: usize, is_stock: bool, is_late: bool) -> bool {
+    let most = match counted.checked_sub(1) {
+        _ if is_stock && counted < LEAST => f64::INFINITY,
+        _ if is_stock => STOCK_BEHIND,
+        None if is_late && own >= LONG => BEHIND[0],
+        None => FAR_BEHIND,
+        Some(calls) if is_late => BEHIND_LATE[calls.min(BEHIND_LATE.len() - 1)],
+        Some(calls) => BEHIND[calls.min(BEHIND.len() - 1)],
     };
     own <= least * most
 }
@@ -39,10 +42,23 @@ mod tests {
 
     #[test]
     fn what_is_close_stays_longer() {
-        let calls = |own: f64| (0..10).take_while(|&counted| goes_on(own, 1.0, counted, false)).count();
-        assert_eq!([30.0, 5.0, 3.5, 1.7, 1.4, 1.2, 1.1].map(calls), [0, 1, 2, 4, 5, 7, 10]);
-        let stock = |own: f64| (0..10).take_while(|&counted| goes_on(own, 1.0, counted, true)).count();
-        assert_eq!([100.0, 1.9].map(stock), [3, 10]);
+        let calls = |is_stock, is_late| {
+            move |own: f64| (0..10).take_while(|&counted| goes_on([own, 1.0], counted, is_stock, is_late)).count()
+        };
+        assert_eq!([30.0, 5.0, 3.5, 1.7, 1.4, 1.2, 1.1].map(calls(false, false)), [0, 1, 2, 4, 5, 7, 10]);
+        assert_eq!([100.0, 1.9].map(calls(true, false)), [3, 10]);
+    }
+
+    /// Up to the three calls of what may be the fastest, and of the library.
+    #[test]
+    fn what_is_slow_leaves_its_time_to_other_cells() {
+        let calls =
+            |is_stock| move |own: f64| (0..LEAST).take_while(|&n| goes_on([own, 1.0], n, is_stock, true)).count();
+        assert_eq!([5.0, 3.5, 2.0, 1.4].map(calls(false)), [0, 1, 2, 3]);
+        assert_eq!([100.0, 1.9].map(calls(true)), [3, 3]);
+        // A first call that was short may have made connections.
+        let first = |own: f64| goes_on([own * LONG, LONG / 10.0], 0, false, true);
+        assert_eq!([0.9, 1.0].map(first), [true, false]);
     }
 
     #[test]

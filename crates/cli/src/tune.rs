@@ -39,7 +39,7 @@ pub struct TuneArgs {
     #[command(flatten)]
     place: PlaceArgs,
     /// Time for all measurements, such as 90s, 5m or 1h; collectives and sizes not begun by then are left out, and each
-    /// that is begun has three rounds at least
+    /// that is begun has three rounds at least, of the MPI library's own and of what may be the fastest
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
     budget: Duration,
     /// Bytes of a rank's vector, separated by commas, with suffix K, M or G; where ranks have blocks, the sum of these

@@ -169,7 +169,7 @@ impl Planner {
         algorithm.implements(collective).then(plan)
     }
 
-    /// How an exchange by `algorithm` is cut up, `None` for what is no exchange.
+    /// How an exchange by `algorithm` is cut up, `None` for what is no exchange; the first time by all pairs of nodes.
     pub fn exchange_pacing(&self, algorithm: Algorithm, block: u64) -> Option<Pacing> {
         let Senders { meeting, ahead } = (algorithm.spec().senders?)(&self.usual);
         let network = (self.usual.room(meeting), self.usual.is_near(), self.usual.is_fast());

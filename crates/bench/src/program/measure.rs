@@ -115,7 +115,7 @@ pub fn has_configurations(setup: &Setup, operation: Operation) -> bool {
 }
 
 /// Measures; all ranks do so together. The first round warms up, unless every call of it was [`LONG`]. At least three
-/// count, whatever the time.
+/// count, whatever the time, of what has not fallen behind.
 ///
 /// # Errors
 /// If a result is wrong or Nagare does not take a configuration.
@@ -157,20 +157,20 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
             }
         }
         configurations.rotate_right(round % turns);
+        // The same at every rank: the times are, and the clock that is furthest ahead decides.
+        let is_late = together.largest(start.elapsed().as_secs_f64()) >= setup.budget.as_secs_f64();
         let is_warm = configurations.iter().flat_map(|configuration| &configuration.times).all(|&time| time >= LONG);
         counted += usize::from(round > 0 || is_warm);
         if setup.race {
-            race(&mut configurations, counted);
+            race(&mut configurations, counted, is_late);
         }
         if counted == 0 {
             let running = configurations.iter_mut().filter(|configuration| !configuration.is_out);
             running.for_each(|configuration| configuration.times.clear());
         }
-        // The same at every rank: the times are, and the clock that is furthest ahead decides.
-        let elapsed = together.largest(start.elapsed().as_secs_f64());
         let mut running = configurations.iter().filter(|configuration| !configuration.is_out);
         let stable = running.all(|configuration| is_stable(&configuration.times));
-        if counted >= LEAST && (stable || elapsed >= setup.budget.as_secs_f64()) {
+        if counted >= LEAST && (stable || is_late) {
             break;
         }
     }
@@ -178,13 +178,14 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     Ok(cell)
 }
 
-/// Takes out what has fallen behind after so many calls that `counted`.
-fn race(configurations: &mut [Configuration], counted: usize) {
+/// Takes out what has fallen behind after so many calls that `counted`. `is_late`: the time of the cell is used up.
+fn race(configurations: &mut [Configuration], counted: usize, is_late: bool) {
     let of = |configuration: &Configuration| quantile(&configuration.times, 0.0);
-    let least = configurations.iter().map(of).fold(f64::INFINITY, f64::min);
+    let running = configurations.iter().filter(|configuration| !configuration.is_out);
+    let least = running.map(of).fold(f64::INFINITY, f64::min);
     for configuration in configurations {
         let is_stock = configuration.name == STOCK;
-        configuration.is_out |= !goes_on(of(configuration), least, counted, is_stock);
+        configuration.is_out |= !goes_on([of(configuration), least], counted, is_stock, is_late);
     }
 }
 

@@ -56,8 +56,8 @@ pub enum Candidacy {
 pub struct Senders {
     /// Which of them can meet at a link.
     pub meeting: Meeting,
-    /// Blocks that a rank may be ahead of what it has to receive before, at least 1: usually those that it sends
-    /// alternately.
+    /// Blocks that a rank may still have to receive, of those before a send in its list, when that send starts; at
+    /// least 1.
     pub ahead: u32,
 }
 

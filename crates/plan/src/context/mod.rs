@@ -14,7 +14,7 @@ const MOST_ORDERED: u32 = 128;
 /// What a ring may lose to shared links before another order is taken.
 const RING_EXCESS: f64 = 1.05;
 
-/// Nodes of a ring are alike if the fastest needs no less of the time of the slowest (docs/decisions/0010).
+/// Nodes of a ring are alike if the fastest needs at least this share of the time of the slowest (docs/decisions/0010).
 const EVEN: f64 = 0.95;
 
 /// Most tokens of a rank between steps that ranks take together: a plan holds them all.
@@ -269,10 +269,11 @@ impl Context {
     }
 
     /// How many blocks a rank of a ring may be ahead: as many as it sends alternately, so that a late rank keeps no
-    /// link idle, or one where a ring suits a network whose nodes are not alike. There the nodes behind fast links
-    /// would run ahead, and what they send would be before that of the others at a slow one.
+    /// link idle, or one where a ring suits a network whose nodes are not alike, by all pairs of up to 128 of them.
+    /// There the nodes behind fast links would run ahead, and what they send would be before that of the others at a
+    /// slow one.
     pub fn ahead_in_a_ring(&self) -> u32 {
-        if self.topology.network().is_none() || self.options.lossless || self.ring_excess() > RING_EXCESS {
+        if self.options.lossless || self.ring_excess() > RING_EXCESS {
             return ABREAST;
         }
         let evenness = || cost::ring_evenness(&self.places(self.leaders()), &mut self.wires());

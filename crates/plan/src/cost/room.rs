@@ -261,7 +261,7 @@ fn most_in_step(wires: &mut Wires, order: &[u32], on_node: &[u64], step: u32) ->
 }
 
 /// How an exchange of blocks of `block` bytes is cut up where a rank has `room` for bytes under way and may be `ahead`
-/// blocks ahead. The segment does not depend on the block, which in Alltoallv is the mean of the rank's own.
+/// blocks ahead. The segment does not depend on the block, which in Alltoallv is the mean of what the rank receives.
 /// `near`, `fast`: see [`is_near`], [`is_fast`].
 pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, block: u64, ahead: u64) -> Pacing {
     let is_lossless = room >= LOSSLESS;
@@ -287,7 +287,7 @@ pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, 
     let apart = if is_close { room / 4 } else { room };
     let in_step = if near && !is_lossless { room / 6 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
-    // Of blocks that nobody confirms so many that those under way, with one more, fit the room, or two.
+    // Of blocks that nobody confirms a rank is so many ahead that these and one more fit the room, or one.
     let fitting = (room / block.max(1)).saturating_sub(1).max(1);
     let ahead = if near && !is_lossless && block < confirmed { ahead.min(fitting) } else { ahead };
     let behind = in_step.max(block.saturating_mul(ahead));

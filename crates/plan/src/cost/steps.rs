@@ -4,9 +4,10 @@
 //!   ring on tree8, messages over the uplink per step: 1 2 3 4 3 2 1      one is what every host link carries
 //!   time 1 + 2 + 3 + 4 + 3 + 2 + 1 = 16 = what the uplink must carry in any case: nothing is lost
 //!
-//!   leaves of 4 and 2 hosts: a host of the first sends 2 messages over its uplink, one of the second sends 4
+//!   leaves of 4 and 2 hosts: a host of the first sends 2 messages over the uplink, one of the second sends 4
 //! ```
 
+use super::exchange::MOST_RANKS;
 use super::rounds::{Place, Round, RoundCosts};
 use crate::topology::Wires;
 
@@ -22,12 +23,13 @@ pub fn ring_excess(places: &[Place], wires: &mut Wires) -> f64 {
     if costs.per_byte > 0.0 { costs.in_turn() / costs.per_byte } else { 1.0 }
 }
 
-/// How alike the nodes of a ring at `places` are: the time that the fastest of them needs for what it sends over that of
-/// the slowest, if no node waits for another and each link carries as many messages at a time as on average; 1 where
-/// all are alike, and on more nodes than can be looked at.
+/// How alike the nodes of a ring at `places` are: the time that the fastest needs for what it sends over that of the
+/// slowest, if none waits for another and each link carries as many messages at a time as it does on average in a step.
+/// Every node sends every other node the same. 1 where all are alike, where nobody tells routes, and on more than
+/// [`MOST_RANKS`] nodes; looks at all pairs of them twice.
 pub fn ring_evenness(places: &[Place], wires: &mut Wires) -> f64 {
     let nodes = places.len();
-    if nodes > super::MOST_PAIRED as usize {
+    if nodes > MOST_RANKS as usize || !wires.are_routed() {
         return 1.0;
     }
     let to = |node: usize, step: usize| places[(node + step) % nodes];

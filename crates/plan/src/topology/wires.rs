@@ -108,6 +108,11 @@ impl<'t> Wires<'t> {
         self
     }
 
+    /// Whether ways are routes of a fabric, whose links have rates of their own.
+    pub fn are_routed(&self) -> bool {
+        matches!(self, Self::Routed { .. })
+    }
+
     /// Number of links, each in one direction.
     pub fn count(&self) -> usize {
         match self {
