@@ -146,7 +146,9 @@ fn ranks_are_closer_where_hosts_are_not_alike() {
         let planner = tree(hosts, rates, between, latency);
         let found = ahead(&planner, Algorithm::TwoLevelRing);
         assert_eq!(found, expected, "{hosts:?}, {rates:?} and {between} Mbit/s, {latency} us");
-        assert_eq!(ahead(&planner, Algorithm::ContentionFree), 3);
+        // Queues of 128 packets are too short for so many ranks without tokens, which keep them closer.
+        let of_order = if hosts[0] > 4 { 1 } else { 3 };
+        assert_eq!(ahead(&planner, Algorithm::ContentionFree), of_order);
         assert_eq!(ahead(&planner.without_losses(), Algorithm::TwoLevelRing), 3);
     }
     for (name, per_host) in [("star16", 1), ("fattree", 2), ("wan2x8", 1), ("tree8", 2), ("torus16", 1), ("mlfm36", 1)]
@@ -156,7 +158,8 @@ fn ranks_are_closer_where_hosts_are_not_alike() {
         let planner = network::planner(&fabric, &Placement::by_slot(&fabric, ranks, per_host).expect("the ranks fit"));
         assert_eq!(ahead(&planner, Algorithm::TwoLevelRing), 3, "{name}");
     }
-    let untold = Topology::new(vec!["leaf".into(), "node".into()], vec![vec![0, 0, 1], vec![0, 1, 2]], vec![0; 3]);
+    let untold =
+        Topology::new(vec!["leaf".into(), "node".into()], vec![vec![0, 0, 0, 0, 1, 1], (0..6).collect()], vec![0; 6]);
     assert_eq!(ahead(&Planner::new(untold.expect("a topology")), Algorithm::TwoLevelRing), 3);
 }
 
