@@ -214,6 +214,33 @@ fn a_certificate_says_what_the_check_says() {
     assert!((2..=5).contains(&with_conflicts), "{with_conflicts} have conflicts");
 }
 
+/// On a whole fat tree of 4394 hosts, whose ways up are chosen by the destination: a circulant graph and halving are
+/// free of conflicts, a tree in the order of ranks is not.
+#[test]
+fn a_certificate_holds_for_thousands_of_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("large.toml");
+    let text = "queue = 128\n[generator]\nkind = \"fat-tree\"\nports = 26\nbandwidth = 100\nlatency = 1\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let certificate = |collective, algorithm| -> Value {
+        let words = ["check", collective, "-a", algorithm, "-f", file, "--certificate", "--json"];
+        serde_json::from_str(&stdout_of(&words)).expect("JSON")
+    };
+    let graph = certificate("bcast", "circulant");
+    // In each of ⌈log2 4394⌉ rounds every rank but the root receives once.
+    assert_eq!((&graph["rounds"], &graph["messages"]), (&Value::from(13), &Value::from(13 * 4393)));
+    for certificate in [&graph, &certificate("allreduce", "halving_doubling")] {
+        assert_eq!((&certificate["in_conflict"], &certificate["counterexample"]), (&Value::from(0), &Value::Null));
+    }
+    let tree = certificate("bcast", "two_tree");
+    // 13 hosts on a leaf, 13 ways up.
+    let ends = |which: &str| [0, 1].map(|end| tree["counterexample"][which][end].as_u64().expect("a rank"));
+    let [[from, to], [other_from, other_to]] = ["first", "second"].map(ends);
+    assert_eq!((from / 13, to % 13), (other_from / 13, other_to % 13), "{tree}");
+    assert!(from != other_from && [to, other_to].iter().all(|to| to / 13 != from / 13), "{tree}");
+}
+
 /// Where a hash picks ways: what is to be expected, what may meet at worst, and no promise.
 #[test]
 fn hashed_ways_are_checked_as_far_as_they_are_known() {
