@@ -105,8 +105,8 @@ fn what_two_steps_of_a_ring_have_under_way_fits_the_queue() {
 }
 
 /// In a ring a rank may be three blocks ahead, or one where hosts are not alike: on leaves of different sizes or rates
-/// behind a thin link, near or far, if it is known, and packets may be lost. Where a ring suits the network less, and on
-/// more nodes than are looked at, it may be three ahead.
+/// behind a thin link, near or far, if it is known, and packets may be lost. Where a ring suits the network less, and
+/// on more nodes than are looked at, it may be three ahead.
 #[test]
 fn ranks_are_closer_where_hosts_are_not_alike() {
     let ahead = |planner: &Planner, algorithm| {
