@@ -65,6 +65,7 @@ case "${1:-}" in
     out=${2:?usage: scripts/bench.sh --short OUT}
     placements=("tree8 4 1 slot 8,64K" "star16 4 2 node 8,64K")
     unset BENCH_COLLECTIVES BENCH_ORACLE_BUDGET BENCH_PAGE
+    options=()
     collectives=bcast,gather
     budget=0.3
     oracle=1

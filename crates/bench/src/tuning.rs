@@ -3,7 +3,7 @@
 use crate::operation::Operation;
 use crate::pairs::{Pair, Reduction};
 use crate::record::{Cell, GAP, LATENCY, NO_EMULATION, Results, STOCK, Timing};
-use crate::statistics::LEAST as CALLS;
+use crate::statistics::LEAST as FEWEST_CALLS;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::fabric::MessageCost;
 use nagare_plan::profile::{self, Measured, Profile};
@@ -85,7 +85,8 @@ fn cell(cell: &Cell) -> Option<profile::Cell> {
     let stock = cell.timing(STOCK)?;
     let collective = cell.collective.planned().filter(|_| is_told(cell.collective))?;
     // What fell behind in a race may have had one call, and that a disturbed one.
-    let ours = |timing: &&Timing| Algorithm::from_name(&timing.configuration).is_some() && timing.iterations >= CALLS;
+    let ours =
+        |timing: &&Timing| Algorithm::from_name(&timing.configuration).is_some() && timing.iterations >= FEWEST_CALLS;
     let best = cell.timings.iter().filter(ours).min_by(|a, b| a.median.total_cmp(&b.median));
     let best = best.filter(|best| is_clearly_faster(best, stock)).unwrap_or(stock);
     let us = |timing: &Timing| rounded(timing.median * 1e6).max(1e-3);
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(fastest(vec![timing(STOCK, 1.0), timing("ring", 0.98)]), None);
         let fell_behind = Timing { iterations: 2, ..timing("chain", 0.4) };
         let timings = vec![timing(STOCK, 1.0), timing("ring", 0.5), fell_behind];
-        assert_eq!(fastest(timings), Some(Algorithm::Ring), "other calls of it took longer");
+        assert_eq!(fastest(timings), Some(Algorithm::Ring), "two calls are too few");
         let unsure = Timing { quartile3: 1.2, ..timing("ring", 0.9) };
         assert_eq!(fastest(vec![timing(STOCK, 1.0), unsure]), None);
         // What the default took is no algorithm.

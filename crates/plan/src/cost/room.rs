@@ -287,7 +287,7 @@ pub fn exchange_pacing((room, near, fast): (u64, bool, bool), meeting: Meeting, 
     let apart = if is_close { room / 4 } else { room };
     let in_step = if near && !is_lossless { room / 6 } else { room };
     let confirmed = if is_close && block < apart { apart.clamp(CONFIRMED, SEGMENT) } else { CONFIRMED };
-    // Of blocks that nobody confirms a rank is so many ahead that these and one more fit the room, or one.
+    // At most as many blocks that nobody confirms as fit the room less one, but at least one.
     let fitting = (room / block.max(1)).saturating_sub(1).max(1);
     let ahead = if near && !is_lossless && block < confirmed { ahead.min(fitting) } else { ahead };
     let behind = in_step.max(block.saturating_mul(ahead));

@@ -24,7 +24,8 @@ pub fn ring_excess(places: &[Place], wires: &mut Wires) -> f64 {
 }
 
 /// How alike the nodes of a ring at `places` are: the time that the fastest needs for what it sends over that of the
-/// slowest, if none waits for another and each link carries as many messages at a time as it does on average in a step.
+/// slowest, if none waits for another and each link carries as many messages at a time as in the mean of the steps in
+/// which it carries any.
 /// Every node sends every other node the same. 1 where all are alike, where nobody tells routes, and on more than
 /// [`MOST_RANKS`] nodes; looks at all pairs of them twice.
 pub fn ring_evenness(places: &[Place], wires: &mut Wires) -> f64 {
