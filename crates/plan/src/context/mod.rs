@@ -268,10 +268,10 @@ impl Context {
         *self.ring_excess.get_or_init(excess)
     }
 
-    /// How many blocks a rank of a ring may be ahead: usually as many as it sends alternately, so that a late rank keeps
-    /// no link idle. One where packets may be lost, routes are known and a ring suits them, but nodes are not alike, by
-    /// all pairs of up to 128 of them: nodes behind fast links would run ahead, and what they send would be before that
-    /// of the others at a slow one.
+    /// How many blocks a rank of a ring may be ahead: usually as many as it sends alternately, so that a late rank
+    /// keeps no link idle. One where packets may be lost, routes are known and a ring suits them, but nodes are not
+    /// alike, by all pairs of up to 128 of them: nodes behind fast links would run ahead, and what they send would be
+    /// before that of the others at a slow one.
     pub fn ahead_in_a_ring(&self) -> u32 {
         if self.options.lossless || self.ring_excess() > RING_EXCESS {
             return ABREAST;
