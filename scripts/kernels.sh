@@ -57,12 +57,15 @@ table() {
                     swap = value[key, j]; value[key, j] = value[key, j - 1]; value[key, j - 1] = swap
                 }
         }
-        function median(key,   half) {
-            half = int((count[key] + 1) / 2)
-            return count[key] % 2 ? value[key, half] : (value[key, half] + value[key, half + 1]) / 2
+        # Linear between neighbours.
+        function quantile(key, share,   at, low) {
+            at = 1 + share * (count[key] - 1)
+            low = int(at)
+            return value[key, low] + (at - low) * (value[key, low + (low < at)] - value[key, low])
         }
+        function median(key) { return quantile(key, 0.5) }
         function range(key) {
-            return sprintf("%.3f (%.3f to %.3f)", median(key), value[key, 1], value[key, count[key]])
+            return sprintf("%.3f (%.3f to %.3f)", median(key), quantile(key, 0.25), quantile(key, 0.75))
         }
         END {
             printf "  %-6s %-12s %26s %26s %7s\n", "", "", "stock s", "Nagare s", "ratio"
@@ -101,7 +104,7 @@ for fabric; do
     progress
     ranks=$(awk 'END { print $6 }' "$runs")
     echo "$fabric, $ranks ranks, ${PPN:-2} per host, map ${MAP:-slot}, $rounds runs of each:" \
-        "median (least to most), ratio of medians"
+        "median (quartiles), ratio of medians"
     tail -n "+$start" "$runs" | table
     printf '%s\n' "${ran[@]}"
 done

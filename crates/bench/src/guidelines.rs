@@ -99,6 +99,33 @@ mod tests {
         assert_eq!(violations(&results(&[(Bcast, 64, 1.0), (Allreduce, 64, 3.3)]), DEFAULT), []);
     }
 
+    /// The rules as an issue or a reader would state them, each with times that break it alone.
+    #[test]
+    fn every_guideline_is_checked() {
+        let rules: [(Operation, &[Operation]); 8] = [
+            (Allreduce, &[Reduce, Bcast]),
+            (Bcast, &[Scatter, Allgather]),
+            (Allgather, &[Alltoall]),
+            (ReduceScatterBlock, &[Allreduce]),
+            (ReduceScatter, &[Allreduce]),
+            (Reduce, &[Allreduce]),
+            (Gather, &[Allgather]),
+            (Scatter, &[Bcast]),
+        ];
+        for (collective, others) in rules {
+            let of = |seconds: f64| {
+                let parts = others.iter().map(|&other| (other, 64, 1.0));
+                results(&parts.chain([(collective, 64, seconds)]).collect::<Vec<_>>())
+            };
+            let least = others.len() as f64;
+            let named = |seconds: f64| {
+                let found = violations(&of(seconds), DEFAULT);
+                found.into_iter().any(|one| one.collective == collective && one.bound.len() == others.len())
+            };
+            assert!(named(least * 1.1) && !named(least), "{collective}");
+        }
+    }
+
     #[test]
     fn less_data_should_not_take_longer() {
         // In the order measured, which need not be that of sizes.

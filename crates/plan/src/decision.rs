@@ -22,9 +22,6 @@ const LARGEST_COMBINED: u64 = 1 << 20;
 const WINDOW_BYTES: u64 = 512 << 10;
 const SMALLEST_WINDOW: u64 = 16;
 const LARGEST_WINDOW: u64 = 128;
-/// Most segments of a stream of a Reduce where streams meet, unless the link carries more: a leaf has all of its vector
-/// at once, and what it sends ahead is in a queue before what the root waits for (docs/decisions/0010).
-const WINDOW_OF_REDUCE: u64 = 8;
 /// Of long segments fewer are enough, and combinations have scratch memory for as many: so many bytes.
 const MOST_WINDOW_BYTES: u64 = 1 << 20;
 
@@ -172,10 +169,9 @@ impl Decision {
         let fewest = SMALLEST_WINDOW.min(MOST_WINDOW_BYTES / segment).max(2);
         let held = prediction.and_then(|prediction| prediction.under_way);
         let held = held.map_or(LARGEST_WINDOW, |bytes| (bytes / segment).max(2));
-        let in_reduce = |bytes: u64| (bytes / segment).max(WINDOW_OF_REDUCE);
-        let held =
-            prediction.and_then(|prediction| prediction.carried).map_or(held, |bytes| in_reduce(bytes).min(held));
-        let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW).min(held);
+        let ahead = prediction.and_then(|prediction| prediction.ahead);
+        let ahead = ahead.map_or(LARGEST_WINDOW, |ahead| (ahead.bytes / segment).max(ahead.segments));
+        let by_bytes = || (WINDOW_BYTES / segment).clamp(fewest, LARGEST_WINDOW).min(held).min(ahead);
         let window = limits.window.unwrap_or_else(|| prediction.map_or(SMALLEST_WINDOW, |_| by_bytes()));
         Pacing { segment: segment / unit_bytes, window, flow: None }
     }

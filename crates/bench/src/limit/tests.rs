@@ -122,6 +122,26 @@ fn blocks_pass_what_joins_groups_and_of_uneven_sides_those_of_the_larger() {
     assert!((found / ms(most as f64, 50.0) - 1.0).abs() < 1e-9, "{found}");
 }
 
+/// On one switch a root's link carries the blocks of all others, and that of the host with the least of its own those
+/// of all others too. Blocks of other types are as many bytes.
+#[test]
+fn unequal_blocks_and_blocks_of_other_types() {
+    let (star, placement) = place("star16", 16, 1);
+    let ms = |bytes: u64| bytes as f64 * 8.0 / 50e6 * 1514.0 / 1448.0 * 1e3;
+    for (operation, root) in [(Operation::Gatherv, 0), (Operation::Scatterv, 5), (Operation::Allgatherv, 0)] {
+        let blocks: Vec<u64> = (0..16).map(|rank| 4 * count(operation, 1000, rank, rank)).collect();
+        assert!(blocks.iter().any(|&block| block != blocks[0]), "{operation}: {blocks:?}");
+        let own = match operation {
+            Operation::Allgatherv => blocks.iter().min().copied().unwrap_or(0),
+            _ => blocks[root as usize],
+        };
+        assert_ms(limit(&star, &placement, operation, root, 4000), ms(blocks.iter().sum::<u64>() - own));
+    }
+    // 8 × 8 ranks across each leaf's uplink of 100 Mbit/s.
+    let (tree, slots) = place("tree8", 16, 2);
+    assert_ms(limit(&tree, &slots, Operation::Alltoallw, 0, 64 * K), ms(64 * 64 * K) / 2.0);
+}
+
 #[test]
 fn every_block_is_carried_to_every_host() {
     // From each of 16 hosts over its own link and those of the 15 others.

@@ -6,8 +6,9 @@ use nagare_bench::operation::Operation;
 use nagare_bench::record::{Cell, DEFAULT, Results, STOCK, Timing};
 use nagare_bench::statistics::median;
 
-/// Below this share of stock's speed a series of calls is counted as slower.
+/// Below this share of stock's speed a series of calls is counted as slower, and a call with a profile.
 const SLOWER: f64 = 0.93;
+const SLOWER_CALL: f64 = 0.97;
 
 /// Stock's median by the default's, or by that of the best of ours: a row for each collective and size, a column for
 /// each run; `!` where the middle halves of the iterations do not overlap and stock is faster, `=` where stock ran on
@@ -53,20 +54,29 @@ fn best(cell: &Cell) -> Option<&Timing> {
 
 /// Of all runs, in how many cells ours ran and what those gain; what the others show is how sure the figures are.
 fn summary(runs: &[Results]) -> String {
-    let of = |cell: &Cell| Some((is_stock_s(cell), cell.timing(STOCK)?.median / cell.timing(DEFAULT)?.median));
-    let cells: Vec<(bool, f64)> = runs.iter().flat_map(|run| &run.cells).filter_map(of).collect();
+    // With the most that the gain may be by the intervals of both medians.
+    let of = |cell: &Cell| {
+        let (stock, own) = (cell.timing(STOCK)?, cell.timing(DEFAULT)?);
+        Some((is_stock_s(cell), stock.median / own.median, stock.interval()[1] / own.interval()[0]))
+    };
+    let cells: Vec<(bool, f64, f64)> = runs.iter().flat_map(|run| &run.cells).filter_map(of).collect();
     let line = |of_stock: bool, what: &str| {
-        let mut gains: Vec<f64> = cells.iter().filter(|(is, _)| *is == of_stock).map(|(_, gain)| *gain).collect();
+        let these = || cells.iter().filter(|cell| cell.0 == of_stock);
+        let mut gains: Vec<f64> = these().map(|cell| cell.1).collect();
         gains.sort_by(f64::total_cmp);
         let (Some(least), Some(most)) = (gains.first(), gains.last()) else {
             return format!("{what} in none of {} cells.\n", cells.len());
         };
-        let slower = gains.iter().filter(|gain| **gain < SLOWER).count();
+        let below = |least: f64| gains.iter().filter(|gain| **gain < least).count();
+        let beyond = these().filter(|cell| cell.1 < SLOWER_CALL && (0.0..SLOWER_CALL).contains(&cell.2)).count();
         format!(
-            "{what} in {} of {} cells: median {:.2}, {least:.2} to {most:.2}, {slower} below {SLOWER}.\n",
+            "{what} in {} of {} cells: median {:.2}, {least:.2} to {most:.2}, {} below {SLOWER}; {} below {SLOWER_CALL}, \
+             {beyond} of them beyond the medians' 95 % intervals.\n",
             gains.len(),
             cells.len(),
-            median(&gains)
+            median(&gains),
+            below(SLOWER),
+            below(SLOWER_CALL)
         )
     };
     line(false, "Ours ran") + &line(true, "Stock ran on both sides")
@@ -108,8 +118,15 @@ mod tests {
         assert_eq!(lines[0], "| collective | bytes | a | b |");
         assert_eq!(lines[2..4], ["| bcast | 4K | 0.80 = ! | - |", "| bcast | 64K | 2.00 | 0.90 ! |"]);
         let told = &lines[lines.len() - 2..];
-        assert_eq!(told[0], "Ours ran in 2 of 3 cells: median 1.45, 0.90 to 2.00, 1 below 0.93.");
-        assert_eq!(told[1], "Stock ran on both sides in 1 of 3 cells: median 0.80, 0.80 to 0.80, 1 below 0.93.");
+        let beyond = "1 below 0.93; 1 below 0.97, 1 of them beyond the medians' 95 % intervals.";
+        assert_eq!(told[0], format!("Ours ran in 2 of 3 cells: median 1.45, 0.90 to 2.00, {beyond}"));
+        assert_eq!(told[1], format!("Stock ran on both sides in 1 of 3 cells: median 0.80, 0.80 to 0.80, {beyond}"));
+        // What is wide enough may be chance: 0.96 of 0.92 to 1.
+        let mut near = runs[1].clone();
+        near.cells[0].timings[0] =
+            Timing { median: 0.96, quartile1: 0.92, quartile3: 1.0, ..near.cells[0].timings[0].clone() };
+        let text = gains(&[near], false);
+        assert!(text.contains("0 below 0.93; 1 below 0.97, 0 of them beyond"), "{text}");
         assert!(gains(&runs[1..], false).ends_with("Stock ran on both sides in none of 1 cells.\n"));
     }
 }

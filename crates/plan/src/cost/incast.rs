@@ -39,6 +39,13 @@ impl Incast {
         self.links.iter().map(share).min()
     }
 
+    /// Bytes that each may have under way where the fewest meet, which is before a host, and together have so many
+    /// waiting, or what the slowest link carries while a message goes there and back, twice; `None` where none meet.
+    pub fn share_before_host(&self, waiting: u64, message: Message) -> Option<u64> {
+        let fewest = self.links.first()?.0;
+        Some((waiting / u64::from(fewest - 1)).max(self.least_carried(message)?))
+    }
+
     /// Bytes that the slowest link carries while a message goes there and back, twice; `None` where no streams meet.
     pub fn least_carried(&self, message: Message) -> Option<u64> {
         self.links.iter().map(|link| self.carried(link.1, message)).min()

@@ -103,9 +103,18 @@ pub struct Prediction {
     /// Bytes that a stream may have under way where it meets others in a queue that is known; `None`: as many as it
     /// likes.
     pub under_way: Option<u64>,
-    /// In a Reduce whose streams meet there: bytes that the slowest link carries while a message goes there and back,
-    /// twice. Of these, or of few segments, a stream has no more under way either.
-    pub carried: Option<u64>,
+    /// How far it may go ahead of them, where that matters more than what the queue holds.
+    pub ahead: Option<Ahead>,
+}
+
+/// How far a stream may go ahead of others that it meets in a queue, where a rank passes on what it receives: so many
+/// bytes, or so many segments if that is more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// Bytes.
+    pub bytes: u64,
+    /// Segments.
+    pub segments: u64,
 }
 
 impl Prediction {
@@ -140,7 +149,7 @@ pub fn predict(demand: &Demand, (message, ends): (Message, [f64; 2]), bytes: u64
         let time = |times: f64| demand.time(message.times(times), sent, segment as f64 + HEADER);
         let at_one = time(1.0);
         let ends = ends.map(|end| if end == 1.0 { at_one } else { time(end) });
-        Prediction { segment, time: at_one, ends, under_way: None, carried: None }
+        Prediction { segment, time: at_one, ends, under_way: None, ahead: None }
     };
     let smallest = SEGMENTS[SEGMENTS.len() - 1];
     let most = match segments {

@@ -3,7 +3,12 @@
 use super::Planner;
 use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy};
 use crate::collective::Collective;
-use crate::cost::{self, Demand, Message, Prediction, SEGMENT, Segments};
+use crate::cost::{self, Ahead, Demand, Message, Prediction, SEGMENT, Segments};
+
+/// What streams may go ahead of one another by in a Reduce and in a Bcast. Measured: docs/decisions/0010.
+const SEGMENTS_AHEAD_IN_REDUCE: u64 = 8;
+const BYTES_AHEAD_IN_BCAST: u64 = 64 << 10;
+const SEGMENTS_AHEAD_IN_BCAST: u64 = 4;
 
 impl Planner {
     /// What `algorithm` asks of this network, `None` where that cannot be said. Computed once: without a fabric in
@@ -61,10 +66,27 @@ impl Planner {
             _ => segments,
         };
         let prediction = cost::predict(demand, message, self.vector(collective, bytes), segments);
-        // An Allreduce sends a Bcast's segments as well, which shorter windows delay.
-        let adds_up = under_way.is_some() && collective == Collective::Reduce && algorithm.branches();
-        let carried = if adds_up { demand.incast.least_carried(self.message()) } else { None };
-        Some(Prediction { under_way, carried, ..prediction })
+        let ahead = under_way.filter(|_| algorithm.branches()).and_then(|_| self.ahead(collective, demand));
+        Some(Prediction { under_way, ahead, ..prediction })
+    }
+
+    /// How far a stream of a tree or circulant graph may go ahead of others that it meets in a queue
+    /// (docs/decisions/0010). An Allreduce sends the segments of both, which shorter windows delay.
+    fn ahead(&self, collective: Collective, demand: &Demand) -> Option<Ahead> {
+        let incast = &demand.incast;
+        match collective {
+            // A leaf has all of its vector at once.
+            Collective::Reduce => {
+                let bytes = incast.least_carried(self.message())?;
+                Some(Ahead { bytes, segments: SEGMENTS_AHEAD_IN_REDUCE })
+            }
+            // Fast links are waited for less than the processors, which every confirmation costs time.
+            Collective::Bcast if !self.usual.is_fast() => {
+                let bytes = incast.share_before_host(BYTES_AHEAD_IN_BCAST, self.message())?;
+                Some(Ahead { bytes, segments: SEGMENTS_AHEAD_IN_BCAST })
+            }
+            _ => None,
+        }
     }
 
     /// Nanoseconds that an exchange of `bytes` takes at least, whatever carries it out (see [`cost::least_time`]).

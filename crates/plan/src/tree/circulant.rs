@@ -177,6 +177,37 @@ mod tests {
         }
     }
 
+    /// Bases by subtracting distances until nothing is left, and of every window all places, one by one.
+    #[test]
+    fn the_schedule_is_that_of_a_plain_search() {
+        for places in 2..=400u32 {
+            let circulant = Circulant::new(places);
+            let (skips, rounds) = (&circulant.skips, circulant.rounds() as usize);
+            let base_of = |place: u32| {
+                let mut rest = place;
+                let last = (0..rounds).rev().filter(|&k| {
+                    let is_part = rest >= skips[k];
+                    rest -= if is_part { skips[k] } else { 0 };
+                    is_part
+                });
+                last.last().unwrap_or(rounds)
+            };
+            let bases: Vec<usize> = (0..places).map(base_of).collect();
+            for place in 1..places {
+                let behind = |distance: u32| bases[((place + places - distance) % places) as usize];
+                let mut seen = vec![bases[place as usize]];
+                for (k, &block) in circulant.received(place).collect::<Vec<_>>().iter().enumerate() {
+                    let window = (skips[k]..skips[k + 1]).map(behind).filter(|base| !seen.contains(base));
+                    let base = window.max().unwrap_or_else(|| behind(skips[k + 1]));
+                    seen.push(base);
+                    let own = bases[place as usize] as i64;
+                    let expected = if base == rounds { own } else { base as i64 - rounds as i64 };
+                    assert_eq!(block, expected, "{places} places, {place}, round {k}");
+                }
+            }
+        }
+    }
+
     /// 17 places, found by searching all windows place by place.
     #[test]
     fn the_schedule_of_seventeen_places() {
