@@ -8,7 +8,7 @@
 //!
 //! * [`arguments`]: what is to be measured.
 //! * [`record`]: results as data, written by the program `nagare-bench` and read by `nagare bench`.
-//! * [`statistics`]: medians, quartiles, when there are enough iterations.
+//! * [`statistics`]: medians, quartiles, when there are enough iterations; [`turns`](mod@turns): in which order.
 //! * [`operation`]: which collectives; [`counts`]: the blocks of those where they differ.
 //! * [`oracle`]: what an MPI library can be told to run; [`search`]: what of it is tried in the time there is.
 //! * [`rules`]: files that tell the library what was the fastest; [`library`]: where the library is.
@@ -44,3 +44,4 @@ pub mod rules;
 pub mod search;
 pub mod statistics;
 pub mod tuning;
+pub mod turns;

@@ -25,16 +25,17 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// Whether the median is known well enough: its distribution-free 95 % interval, between the order statistics
-/// (n ± 1.96 √n) / 2, is within 2 % of it. Below 7 values that interval is wider than the sample.
-pub fn is_stable(values: &[f64]) -> bool {
+/// The median's distribution-free 95 % interval, between the order statistics (n ± 1.96 √n) / 2; `None` below 7 values,
+/// where it is wider than the sample.
+pub fn interval(values: &[f64]) -> Option<[f64; 2]> {
     let n = values.len() as f64;
-    if n < 7.0 {
-        return false;
-    }
     let half = 0.98 * n.sqrt() / n;
-    let (low, high) = (quantile(values, 0.5 - half), quantile(values, 0.5 + half));
-    high - low <= 2.0 * STABLE * median(values)
+    (n >= 7.0).then(|| [0.5 - half, 0.5 + half].map(|share| quantile(values, share)))
+}
+
+/// Whether the median is known well enough: its interval is within 2 % of it.
+pub fn is_stable(values: &[f64]) -> bool {
+    interval(values).is_some_and(|[low, high]| high - low <= 2.0 * STABLE * median(values))
 }
 
 #[cfg(test)]
@@ -48,6 +49,15 @@ mod tests {
         assert_eq!(median(&[1.0, 2.0, 3.0, 10.0]), 2.5);
         assert_eq!((quantile(&five, 0.0), quantile(&five, 1.0)), (1.0, 5.0));
         assert_eq!((median(&[7.0]), median(&[])), (7.0, 0.0));
+    }
+
+    /// Of 100 values the 95 % interval of the median lies between the 41st and the 60th.
+    #[test]
+    fn the_interval_of_a_median() {
+        let values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        let [low, high] = interval(&values).expect("enough");
+        assert!((40.5..41.5).contains(&low) && (59.5..60.5).contains(&high), "{low} {high}");
+        assert_eq!((interval(&[1.0; 6]), interval(&[1.0; 7])), (None, Some([1.0; 2])));
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
 
     fn timing(quartile1: f64, median: f64, quartile3: f64) -> Timing {
         let (configuration, ran) = (String::new(), String::new());
-        Timing { configuration, ran, iterations: 9, median, quartile1, quartile3, fastest: quartile1 }
+        Timing { configuration, ran, iterations: 9, median, quartile1, quartile3, interval: None, fastest: quartile1 }
     }
 
     #[test]

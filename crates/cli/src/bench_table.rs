@@ -145,6 +145,7 @@ mod tests {
             median,
             quartile1,
             quartile3,
+            interval: None,
             fastest: quartile1,
         };
         let row = |ran: &str, default: [f64; 3]| {

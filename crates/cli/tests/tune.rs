@@ -280,6 +280,7 @@ fn told(algorithm: &str, bytes: u64) -> Cell {
         median,
         quartile1: median,
         quartile3: median,
+        interval: None,
         fastest: median,
     };
     let variables = [("MPIR_CVAR_BCAST_INTRA_ALGORITHM", algorithm), ("MPIR_CVAR_DEVICE_COLLECTIVES", "none")];

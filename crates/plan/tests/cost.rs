@@ -1,6 +1,7 @@
 //! The cost model against times computed by hand from rates, latencies and routes, and the choice that follows from it.
 
 mod software;
+mod table;
 
 use crate::support::network;
 use crate::support::wire::per_byte;

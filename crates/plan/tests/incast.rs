@@ -51,6 +51,19 @@ fn streams_that_meet() {
     }
 }
 
+/// On one switch as many streams of a circulant graph meet before every host as it has parts; on a fat tree two of them
+/// meet on some link between switches, which are the fewest.
+#[test]
+fn where_routes_share_links_fewer_streams_meet() {
+    for (name, fewest) in [("star16", 4), ("fattree", 2)] {
+        let fabric = network::load(name);
+        let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
+        let incast = &planner.demand(Bcast, Algorithm::Circulant).expect("a demand").incast;
+        let share = incast.share_of_fewest(12 << 30, planner.message());
+        assert_eq!(share, Some((12 << 30) / (fewest - 1)), "{name}");
+    }
+}
+
 /// A hash that has two ways brings half of what goes to the other leaf to each, on average: two leaves of eight hosts,
 /// two spines. Counted from the plans of all ranks: what goes from leaf to leaf, and what every host receives.
 #[test]
@@ -139,6 +152,13 @@ fn streams_of_a_bcast_stay_together() {
     let fast = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
     let (held, window) = under_way(&fast, Bcast, Algorithm::GroupedTwoTree, 1 << 20);
     assert!(held > 64 << 10 && window > 4, "{window} of {}", held / window);
+    // There and back, twice, takes 4 (80 + 2 · 400) us, in which 200 Mbit/s are 25 bytes each.
+    let text = text.replace("1000", "200").replace("latency = 5\n", "latency = 400\n");
+    let fabric = Arc::new(Fabric::from_toml(&text, "long").expect("a fabric"));
+    let long = network::planner(&fabric, &Placement::by_slot(&fabric, 16, 1).expect("the ranks fit"));
+    let (held, window) = under_way(&long, Bcast, Algorithm::GroupedTwoTree, 1 << 20);
+    let carried = 4 * (80 + 2 * 400) * 25;
+    assert!(held <= carried && held + held / window > carried, "{window} of {}, {carried}", held / window);
 }
 
 /// The slowest link behind a queue decides: streams that also meet on faster ones, between leaves, do not go ahead.
@@ -169,8 +189,10 @@ fn long_elements_of_a_reduce_are_counted_as_segments() {
 #[test]
 fn others_are_not_kept_back() {
     let plain = |planner: &Planner, algorithm| {
-        let (held, window) = under_way(planner, Reduce, algorithm, 1 << 20);
-        held == 512 << 10 || window == 128
+        [Reduce, Bcast].into_iter().all(|collective| {
+            let (held, window) = under_way(planner, collective, algorithm, 1 << 20);
+            held == 512 << 10 || window == 128
+        })
     };
     let short = star("queue = 16", 16, 5);
     assert!(plain(&short, Algorithm::Chain) && !plain(&short, Algorithm::GroupedTwoTree));

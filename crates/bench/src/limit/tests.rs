@@ -122,8 +122,8 @@ fn blocks_pass_what_joins_groups_and_of_uneven_sides_those_of_the_larger() {
     assert!((found / ms(most as f64, 50.0) - 1.0).abs() < 1e-9, "{found}");
 }
 
-/// On one switch a root's link carries the blocks of all others, and that of the host with the least of its own those
-/// of all others too. Blocks of other types are as many bytes.
+/// On one switch a root's link carries the blocks of all others. In an Allgatherv the host with the shortest block
+/// receives most. Blocks of other types are as many bytes.
 #[test]
 fn unequal_blocks_and_blocks_of_other_types() {
     let (star, placement) = place("star16", 16, 1);

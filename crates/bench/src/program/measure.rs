@@ -10,7 +10,8 @@ use mpi::traits::{AsRaw, Communicator};
 use nagare_bench::operation::Operation;
 use nagare_bench::race::goes_on;
 use nagare_bench::record::{Cell, DEFAULT, Numbers, STOCK, Timing, forced_stock};
-use nagare_bench::statistics::{LEAST, LONG, MOST, is_stable, median, quantile};
+use nagare_bench::statistics::{LEAST, LONG, MOST, interval, is_stable, median, quantile};
+use nagare_bench::turns::turns;
 use nagare_plan::algorithm::ALGORITHMS;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -90,6 +91,7 @@ impl Configuration {
             median: median(&self.times),
             quartile1: quantile(&self.times, 0.25),
             quartile3: quantile(&self.times, 0.75),
+            interval: interval(&self.times),
             fastest: quantile(&self.times, 0.0),
         }
     }
@@ -139,15 +141,15 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
     let start = Instant::now();
     let mut counted = 0;
     for round in 0..=MOST {
-        // Each comes after every other: what one leaves behind, such as queues or tokens of a rate, is not always the
-        // same one's.
-        let turns = configurations.len().max(1);
-        configurations.rotate_left(round % turns);
         // In the first round, which warms up, and wherever that disturbs nothing, what calls run on is looked up. Later
         // ones run on the same, but for the default's where it learns.
         let mut running = configurations.iter().filter(|configuration| !configuration.is_out);
         let are_read = round == 0 || setup.series > 1 || running.all(Configuration::is_long);
-        for configuration in configurations.iter_mut().filter(|configuration| !configuration.is_out) {
+        for at in turns(configurations.len(), round) {
+            let configuration = &mut configurations[at];
+            if configuration.is_out {
+                continue;
+            }
             let is_read = are_read || setup.learns && configuration.name == DEFAULT;
             let before = if is_read { calls()? } else { None };
             let time = iteration(setup, configuration, &mut *buffers)?;
@@ -156,7 +158,6 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
                 configuration.ran.extend(grown(&before, calls()?.unwrap_or_default()));
             }
         }
-        configurations.rotate_right(round % turns);
         // The same at every rank: the times are, and the clock that is furthest ahead decides.
         let is_late = together.largest(start.elapsed().as_secs_f64()) >= setup.budget.as_secs_f64();
         let is_warm = configurations.iter().flat_map(|configuration| &configuration.times).all(|&time| time >= LONG);

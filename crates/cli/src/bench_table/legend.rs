@@ -103,6 +103,7 @@ mod tests {
             median: seconds,
             quartile1: seconds,
             quartile3: seconds,
+            interval: None,
             fastest: seconds,
         }
     }

@@ -85,7 +85,7 @@ impl Algorithm {
         self.spec().collectives.contains(&collective)
     }
 
-    /// Whether it is a pipeline that branches out, so that in a sum the streams of children meet before a host.
+    /// Whether it is a pipeline that branches out, so that streams of children, or of parents, meet before a host.
     pub fn branches(self) -> bool {
         matches!(self, Self::TwoTree | Self::GroupedTwoTree | Self::GatewayTwoTree | Self::Circulant)
     }

@@ -39,9 +39,9 @@ impl Incast {
         self.links.iter().map(share).min()
     }
 
-    /// Bytes that each may have under way where the fewest meet, which is before a host, and together have so many
-    /// waiting, or what the slowest link carries while a message goes there and back, twice; `None` where none meet.
-    pub fn share_before_host(&self, waiting: u64, message: Message) -> Option<u64> {
+    /// Bytes that each may have under way where those that meet in the queue of the fewest have so many waiting
+    /// together, or what the slowest link carries while a message goes there and back, twice; `None` where none meet.
+    pub fn share_of_fewest(&self, waiting: u64, message: Message) -> Option<u64> {
         let fewest = self.links.first()?.0;
         Some((waiting / u64::from(fewest - 1)).max(self.least_carried(message)?))
     }

@@ -88,13 +88,46 @@ fn sums_beside_mpich_are_ours_over_tcp() {
 
 /// So many hosts of 100 Mbit/s on one switch, and Open MPI where the library is known.
 fn star(hosts: u32, is_known: bool) -> Planner {
+    star_of(hosts, is_known.then_some(Library::OpenMpi4))
+}
+
+/// The same beside this library.
+fn star_of(hosts: u32, library: Option<Library>) -> Planner {
     let links = format!("[[link]]\nfrom = \"n[0-{}]\"\nto = \"s\"\nbandwidth = 100\nlatency = 5\n", hosts - 1);
     let text = format!("queue = 128\nhosts = [\"n[0-{}]\"]\nswitches = [\"s\"]\n{links}", hosts - 1);
     let fabric = Arc::new(Fabric::from_toml(&text, "star").expect("a fabric"));
     let topology = Topology::of_nodes((0..hosts).collect()).expect("a topology");
     let placed: Vec<HostId> = (0..hosts).map(HostId).collect();
     let planner = Planner::new(topology.on_network(fabric, &placed));
-    if is_known { planner.with_stock(Stock::new(Library::OpenMpi4, OVER_TCP, 65280)) } else { planner }
+    match library {
+        Some(library) => planner.with_stock(Stock::new(library, OVER_TCP, 65280)),
+        None => planner,
+    }
+}
+
+/// What another library chooses nobody knows: it is taken to be as fast as the faster of two, whose messages go both
+/// ways at once, from the usual sizes on; below, everything is its own.
+#[test]
+fn another_library_is_compared_with_from_the_usual_sizes_on() {
+    let of = |library| star_of(7, Some(library));
+    let [open, mpich, other] = [Library::OpenMpi4, Library::Mpich, Library::Other].map(of);
+    for bytes in [64 << 10, 1 << 20] {
+        for collective in [Collective::Bcast, Collective::Reduce, Collective::Allreduce, Collective::Allgather] {
+            let [open, mpich, other] = [&open, &mpich, &other].map(|p| p.stock_time(collective, bytes).expect("known"));
+            assert!(other <= open.min(mpich), "{collective} {bytes}: {other}, {open}, {mpich}");
+        }
+        let [open, mpich, other] = [&open, &mpich, &other].map(|p| p.stock_time(Collective::Bcast, bytes));
+        assert!(other == open || other == mpich, "no two of a Bcast send to each other: {other:?}");
+    }
+    let limits = Limits { message: 65280, ..FREE };
+    let decide = |planner: &Planner, bytes| {
+        let call = Call { collective: Collective::Allreduce, bytes, ranks: 7, nodes: 7 };
+        Decision::new(planner, &Rules::default(), &call, &limits, false).map(|decision| decision.algorithm)
+    };
+    assert_eq!(decide(&of(Library::OpenMpi4), 32 << 10), Ok(Algorithm::HalvingDoubling));
+    assert_eq!(decide(&of(Library::Mpich), 32 << 10), Ok(Algorithm::HalvingDoubling));
+    assert_eq!(decide(&other, 32 << 10), Err(Reason::Small));
+    assert!(decide(&other, 1 << 20).is_ok());
 }
 
 /// On seven, nine or thirteen hosts of 100 Mbit/s the library's own steps, made for powers of two, are predicted to

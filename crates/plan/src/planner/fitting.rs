@@ -6,6 +6,7 @@ use crate::choice::{self, Rules};
 use crate::collective::Collective;
 use crate::context::Context;
 use crate::cost::{self, Prediction, Segments};
+use crate::stock::Stock;
 
 /// The same as [`choice::usual`] where the library's own algorithms share no link either, as on one switch and on a
 /// whole fat tree: below, they are often as fast. Measured on star16; fattree is like it.
@@ -153,13 +154,18 @@ impl Planner {
             Collective::Alltoall => self.least_sent(),
             Collective::Bcast | Collective::Scatter => choice::usual(collective),
             _ if collective.gathers_all() => choice::usual(collective),
-            _ if collective.has_blocks_of_all() && self.stock.is_none() => choice::usual(collective),
+            _ if collective.has_blocks_of_all() && !self.knows_stock() => choice::usual(collective),
             // Nothing is ever the default: such calls are passed on at once.
             Collective::Gatherv | Collective::Scatterv => return u64::MAX,
             _ => 0,
         };
         let tried = if is_measured { self.least_tried(collective) } else { u64::MAX };
         Rules::default().floor(collective).max(fits.min(tried))
+    }
+
+    /// Whether it is known which algorithms the MPI library chooses.
+    fn knows_stock(&self) -> bool {
+        self.stock.as_ref().is_some_and(Stock::is_known)
     }
 
     /// Bytes of a block from which on an Alltoall is an exchange of ours by default.
@@ -182,8 +188,8 @@ impl Planner {
 
     /// What is predicted to be far faster than the library's own, if anything is.
     pub(super) fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
-        // Nothing is compared beside a library of which nothing is known.
-        self.stock_time(collective, bytes)?;
+        // Nothing is compared beside a library of which it is not known what it chooses.
+        self.stock_time(collective, bytes).filter(|_| self.knows_stock())?;
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
         self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
     }

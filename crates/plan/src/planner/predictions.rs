@@ -80,9 +80,9 @@ impl Planner {
                 let bytes = incast.least_carried(self.message())?;
                 Some(Ahead { bytes, segments: SEGMENTS_AHEAD_IN_REDUCE })
             }
-            // Fast links are waited for less than the processors, which every confirmation costs time.
+            // Before fast links processors are the limit, and confirmations cost them time.
             Collective::Bcast if !self.usual.is_fast() => {
-                let bytes = incast.share_before_host(BYTES_AHEAD_IN_BCAST, self.message())?;
+                let bytes = incast.share_of_fewest(BYTES_AHEAD_IN_BCAST, self.message())?;
                 Some(Ahead { bytes, segments: SEGMENTS_AHEAD_IN_BCAST })
             }
             _ => None,

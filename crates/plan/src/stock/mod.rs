@@ -64,8 +64,17 @@ impl Stock {
         let is_even = on_node.iter().all(|&count| count == on_node[0]);
         let has_blocks = !matches!(collective, Collective::Reduce | Collective::Bcast | Collective::Allreduce);
         let vector = if has_blocks { bytes.saturating_mul(u64::from(ranks)) } else { bytes };
-        let parts = parts(self.library, collective, Shape { ranks, nodes, is_even }, vector);
-        parts.into_iter().map(|part| self.part(context, message, part, collective, vector as f64)).sum()
+        let by_table = |&library: &Library| -> Option<f64> {
+            let parts = parts(library, collective, Shape { ranks, nodes, is_even }, vector);
+            parts.into_iter().map(|part| self.part(context, message, part, collective, vector as f64)).sum()
+        };
+        let times: Option<Vec<f64>> = self.library.tables().iter().map(by_table).collect();
+        times?.into_iter().reduce(f64::min)
+    }
+
+    /// Whether it is known what it chooses, and not only taken to be like others.
+    pub fn is_known(&self) -> bool {
+        self.library != Library::Other
     }
 
     fn part(&self, context: &Context, message: Message, part: Part, collective: Collective, bytes: f64) -> Option<f64> {

@@ -17,14 +17,19 @@ fn libraries_are_known_by_their_names() {
     assert_eq!(of("Open MPI v4.1.4"), Some(Library::OpenMpi4));
     assert_eq!(of("Open MPI v5.0.11"), Some(Library::OpenMpi5));
     assert_eq!(of("MPICH Version:      4.0.2"), Some(Library::Mpich));
-    assert_eq!(of("Intel(R) MPI Library 2021.10"), None);
-    assert_eq!(of("Open MPI vfoo"), None);
-    for other in
-        ["Open MPI v4.0.3", "Open MPI v5.1.0", "Open MPI v6.0.0", "MPICH Version:      3.4.3", "MVAPICH Version: 4.0"]
-    {
-        assert_eq!(of(other), None, "{other}");
+    for other in [
+        "Intel(R) MPI Library 2021.10",
+        "Open MPI vfoo",
+        "Open MPI v4.0.3",
+        "Open MPI v5.1.0",
+        "Open MPI v6.0.0",
+        "MPICH Version:      3.4.3",
+        "MVAPICH Version: 4.0",
+    ] {
+        assert_eq!(of(other), Some(Library::Other), "{other}");
     }
-    for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich] {
+    assert_eq!(of(" \n"), None);
+    for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich, Library::Other] {
         assert_eq!(Library::of_code(library.code()), Some(library));
     }
     assert_eq!(Library::of_code(Library::UNKNOWN), None);
