@@ -5,12 +5,12 @@
 //!                    round 1:  1 2 0 3      round 3:  3 0 2 1      each comes once directly after each other one
 //! ```
 //! What a call leaves behind, such as queues, tokens of a rate or when ranks went on, is found by the next one. Where
-//! the order was the same in all rounds but for its beginning, a Bcast of 256 bytes by the library took 142 us after
+//! the order was the same in all rounds but for its beginning, a Bcast of 256 bytes by the library took 142 µs after
 //! one by `chain`, and 156 after one of its own.
 
-/// The order of `count` configurations in this round. In `count` rounds, or twice as many if that is odd, each comes
-/// directly after each other one equally often. Source: E. J. Williams, "Experimental designs balanced for the
-/// estimation of residual effects of treatments", Australian Journal of Scientific Research A 2 (1949).
+/// The order of `count` configurations in this round. Within the rounds, of `count`, or twice as many if that is odd,
+/// each comes directly after each other one equally often. Source: E. J. Williams, "Experimental designs balanced for
+/// the estimation of residual effects of treatments", Australian Journal of Scientific Research A 2 (1949).
 pub fn turns(count: usize, round: usize) -> Vec<usize> {
     let near_and_far = (0..count).map(|i| if i % 2 == 1 { i.div_ceil(2) } else { count - i / 2 });
     let mut order: Vec<usize> = near_and_far.map(|at| (at + round) % count).collect();

@@ -109,15 +109,17 @@ pub struct PredictArgs {
     pub json: bool,
 }
 
-/// An MPI library whose choice of algorithms is known.
+/// An MPI library.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StockLibrary {
-    /// Open MPI up to 4.1
+    /// Open MPI 4.1
     Openmpi4,
     /// Open MPI 5
     Openmpi5,
     /// MPICH 4 and 5
     Mpich,
+    /// Any other: as fast as the faster of Open MPI 4.1 and MPICH
+    Other,
 }
 
 impl From<StockLibrary> for Library {
@@ -126,6 +128,7 @@ impl From<StockLibrary> for Library {
             StockLibrary::Openmpi4 => Self::OpenMpi4,
             StockLibrary::Openmpi5 => Self::OpenMpi5,
             StockLibrary::Mpich => Self::Mpich,
+            StockLibrary::Other => Self::Other,
         }
     }
 }

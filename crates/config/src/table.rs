@@ -74,9 +74,10 @@ pub const VARIABLES: &[Variable] = &[
         name: "NAGARE_WINDOW",
         values: "2 to 1024",
         default: "512K in segments, 16 to 128; of segments above 64K, 1M in segments, at least 2; no more than fits \
-                  the queues of the fabric where streams meet, at least 2; there through a tree or circulant graph \
-                  as many as the link carries while a message goes there and back twice, but in a Reduce 8, and in a \
-                  Bcast 64K by the others of the fewest streams that meet, or 4, if that is more",
+                  the queues of the fabric where streams meet, at least 2; there, through a tree or circulant \
+                  graph, also no more than the link carries while a message goes there and back twice, or 8 in a \
+                  Reduce, and in a Bcast, where links are not fast, 4 or 64K by one less than the streams that meet, \
+                  whichever is the most",
         help: "segments that may be under way unreceived on one stream between two ranks",
         shared: true,
     },

@@ -45,7 +45,7 @@ pub struct Planner {
     demands: Box<[OnceCell<Option<Demand>>]>,
     fitted: Recent<(Collective, u64, Segments, bool), Fitting>,
     predictions: Recent<(Collective, Algorithm, u64, Segments), Option<Prediction>>,
-    /// The MPI library's own algorithms, where it is known.
+    /// What the MPI library's own algorithms take, where ranks agree which it is.
     stock: Option<Stock>,
     stock_times: Recent<(Collective, u64), Option<f64>>,
     /// Whether measured calls try nothing where nothing fits.
@@ -78,7 +78,7 @@ impl Planner {
         }
     }
 
-    /// The same beside an MPI library whose algorithms are known.
+    /// The same beside this MPI library.
     pub fn with_stock(mut self, stock: Stock) -> Self {
         self.stock = Some(stock);
         self

@@ -29,7 +29,7 @@ pub struct SharedFacts {
     pub devices: bool,
     /// Whether the transport never drops a message.
     pub lossless: bool,
-    /// The MPI library, where it is known what it chooses, what carries its messages, and the longest, bytes, that
+    /// The MPI library, where it is the same on all ranks, what carries its messages, and the longest, bytes, that
     /// it carries well.
     pub stock: Option<(Library, Option<Transport>, u64)>,
     /// What the network is called.

@@ -145,11 +145,9 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
         // ones run on the same, but for the default's where it learns.
         let mut running = configurations.iter().filter(|configuration| !configuration.is_out);
         let are_read = round == 0 || setup.series > 1 || running.all(Configuration::is_long);
-        for at in turns(configurations.len(), round) {
-            let configuration = &mut configurations[at];
-            if configuration.is_out {
-                continue;
-            }
+        let running: Vec<usize> = (0..configurations.len()).filter(|&at| !configurations[at].is_out).collect();
+        for turn in turns(running.len(), round) {
+            let configuration = &mut configurations[running[turn]];
             let is_read = are_read || setup.learns && configuration.name == DEFAULT;
             let before = if is_read { calls()? } else { None };
             let time = iteration(setup, configuration, &mut *buffers)?;

@@ -71,10 +71,15 @@ fn summary(runs: &[Results]) -> String {
             return format!("{what} in none of {} cells.\n", cells.len());
         };
         let below = |least: f64| gains.iter().filter(|gain| **gain < least).count();
-        let beyond = these().filter(|cell| cell.2.is_some_and(|most| most < SLOWER_CALL)).count();
+        let known: Vec<f64> = these().filter_map(|cell| cell.2).collect();
+        let surely = known.iter().filter(|most| **most < SLOWER_CALL).count();
+        let sure = match known.len() {
+            0 => String::new(),
+            count => format!(", {surely} of {count} even at the better ends of both medians' 95 % intervals"),
+        };
         format!(
-            "{what} in {} of {} cells: median {:.2}, {least:.2} to {most:.2}, {} below {SLOWER}; {} below \
-             {SLOWER_CALL}, {beyond} of them wherever in their 95 % intervals the medians are.\n",
+            "{what} in {} of {} cells: median {:.2}, {least:.2} to {most:.2}, {} below {SLOWER}, {} below \
+             {SLOWER_CALL}{sure}.\n",
             gains.len(),
             cells.len(),
             median(&gains),
@@ -122,15 +127,19 @@ mod tests {
         assert_eq!(lines[0], "| collective | bytes | a | b |");
         assert_eq!(lines[2..4], ["| bcast | 4K | 0.80 = ! | - |", "| bcast | 64K | 2.00 | 0.90 ! |"]);
         let told = &lines[lines.len() - 2..];
-        let beyond = "1 below 0.93; 1 below 0.97, 1 of them wherever in their 95 % intervals the medians are.";
-        assert_eq!(told[0], format!("Ours ran in 2 of 3 cells: median 1.45, 0.90 to 2.00, {beyond}"));
-        assert_eq!(told[1], format!("Stock ran on both sides in 1 of 3 cells: median 0.80, 0.80 to 0.80, {beyond}"));
-        // What is wide, or has too few calls to know how wide it is, may be chance.
-        for interval in [Some([0.92, 1.0]), None] {
+        let sure = |count: usize| format!(", 1 of {count} even at the better ends of both medians' 95 % intervals");
+        let below = "1 below 0.93, 1 below 0.97";
+        assert_eq!(told[0], format!("Ours ran in 2 of 3 cells: median 1.45, 0.90 to 2.00, {below}{}.", sure(2)));
+        let both = "Stock ran on both sides in 1 of 3 cells: median 0.80, 0.80 to 0.80";
+        assert_eq!(told[1], format!("{both}, {below}{}.", sure(1)));
+        // What is wide may be chance, and of what has too few calls nobody knows how wide it is.
+        for (interval, sure) in
+            [(Some([0.92, 1.0]), ", 0 of 1 even at the better ends of both medians' 95 % intervals"), (None, "")]
+        {
             let mut near = runs[1].clone();
             near.cells[0].timings[0] = Timing { median: 0.96, interval, ..near.cells[0].timings[0].clone() };
             let text = gains(&[near], false);
-            assert!(text.contains("0 below 0.93; 1 below 0.97, 0 of them wherever"), "{text}");
+            assert!(text.contains(&format!("0 below 0.93, 1 below 0.97{sure}.\n")), "{text}");
         }
         assert!(gains(&runs[1..], false).ends_with("Stock ran on both sides in none of 1 cells.\n"));
     }

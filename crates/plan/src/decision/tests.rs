@@ -105,8 +105,8 @@ fn star_of(hosts: u32, library: Option<Library>) -> Planner {
     }
 }
 
-/// What another library chooses nobody knows: it is taken to be as fast as the faster of two, whose messages go both
-/// ways at once, from the usual sizes on; below, everything is its own.
+/// What another library chooses nobody knows. From the usual sizes on it is taken to be as fast as the faster of two
+/// libraries, in rounds without turns. Below, everything is its own, and nothing else is tried.
 #[test]
 fn another_library_is_compared_with_from_the_usual_sizes_on() {
     let of = |library| star_of(7, Some(library));
@@ -128,6 +128,30 @@ fn another_library_is_compared_with_from_the_usual_sizes_on() {
     assert_eq!(decide(&of(Library::Mpich), 32 << 10), Ok(Algorithm::HalvingDoubling));
     assert_eq!(decide(&other, 32 << 10), Err(Reason::Small));
     assert!(decide(&other, 1 << 20).is_ok());
+    // What ours are not clearly faster than runs; beside no library ours would.
+    let nodes = |library: Option<Library>| {
+        let planner = Planner::new(Topology::of_nodes((0..16).collect()).expect("a topology"));
+        let planner = match library {
+            Some(library) => planner.with_stock(Stock::new(library, None, 65280)),
+            None => planner,
+        };
+        let call = Call { collective: Collective::Allreduce, bytes: 256 << 10, ranks: 16, nodes: 16 };
+        Decision::new(&planner, &Rules::default(), &call, &limits, false).map(|decision| decision.algorithm)
+    };
+    assert_eq!(nodes(Some(Library::Other)), Err(Reason::Faster));
+    assert!(nodes(None).is_ok());
+    // Floors are those beside no library.
+    let alone = star_of(7, None);
+    for collective in Collective::ALL {
+        for is_measured in [false, true] {
+            assert_eq!(other.floor(collective, is_measured), alone.floor(collective, is_measured), "{collective}");
+        }
+    }
+    let call = Call { collective: Collective::Bcast, bytes: 64 << 10, ranks: 7, nodes: 7 };
+    let begins = |planner: &Planner| {
+        Decision::new(planner, &Rules::default(), &call, &limits, true).expect("ours").believed_between(planner, &call)
+    };
+    assert!(begins(&open).is_some() && begins(&other).is_none(), "calls begin with the library");
 }
 
 /// On seven, nine or thirteen hosts of 100 Mbit/s the library's own steps, made for powers of two, are predicted to
@@ -186,8 +210,9 @@ fn what_the_library_takes_to_move_data_decides_only_what_is_tried() {
     for (collective, nodes) in moving.flat_map(|collective| [2, 8, 16].map(|nodes| (collective, nodes))) {
         let ranks = nodes * 2;
         let planner = || Planner::new(Topology::of_nodes((0..ranks).map(|rank| rank / 2).collect()).expect("nodes"));
-        for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich] {
-            let transport = if library == Library::Mpich { Transport::Tcp } else { Transport::OpenMpiTcp };
+        for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich, Library::Other] {
+            let is_open = matches!(library, Library::OpenMpi4 | Library::OpenMpi5);
+            let transport = if is_open { Transport::OpenMpiTcp } else { Transport::Tcp };
             let beside = planner().with_stock(Stock::new(library, Some(transport), 65280));
             for bytes in (10..24).map(|power| 1 << power) {
                 let call = Call { collective, bytes, ranks, nodes };

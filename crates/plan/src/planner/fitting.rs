@@ -148,7 +148,7 @@ impl Planner {
     /// Bytes below which nothing of ours runs by default on this network: of Alltoall [`choice::usual`], or fewer where
     /// the library's own then overflows the queue before a host, or, if calls are measured, where ranks of a node can
     /// aggregate blocks; of Bcast, Scatter and Allgather(v) [`choice::usual`], unless calls are measured and something
-    /// is tried, and of Reduce_scatter beside a library of which nothing is known; of Gatherv and Scatterv none.
+    /// is tried, and of Reduce_scatter beside a library whose choice is not known; of Gatherv and Scatterv none.
     pub fn floor(&self, collective: Collective, is_measured: bool) -> u64 {
         let fits = match collective {
             Collective::Alltoall => self.least_sent(),
@@ -164,7 +164,7 @@ impl Planner {
     }
 
     /// Whether it is known which algorithms the MPI library chooses.
-    fn knows_stock(&self) -> bool {
+    pub(super) fn knows_stock(&self) -> bool {
         self.stock.as_ref().is_some_and(Stock::is_known)
     }
 
@@ -189,7 +189,7 @@ impl Planner {
     /// What is predicted to be far faster than the library's own, if anything is.
     pub(super) fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         // Nothing is compared beside a library of which it is not known what it chooses.
-        self.stock_time(collective, bytes).filter(|_| self.knows_stock())?;
+        self.knows_stock().then(|| self.stock_time(collective, bytes))??;
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
         self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
     }
@@ -198,6 +198,9 @@ impl Planner {
     /// whatever messages cost, the ways up and down in the tree of the widest node included, of which the library is
     /// taken to have none; `false` where it is not known what that does.
     pub fn is_far_faster(&self, collective: Collective, bytes: u64, prediction: Prediction) -> bool {
+        if !self.knows_stock() {
+            return false;
+        }
         let [cheapest, dearest] = self.topology().message_range();
         let ends = [(cheapest, prediction.ends[0]), (1.0, prediction.time), (dearest, prediction.ends[1])];
         let stock = |times| self.stock_time_where(collective, bytes, times);

@@ -39,7 +39,7 @@ const fn longest(bytes: u64) -> u64 {
 impl Planner {
     /// Whether something is tried where nothing fits: where its time and the library's are predicted.
     fn tries_more(&self) -> bool {
-        self.stock.is_some() && self.topology().ranks() <= cost::MOST_RANKS && !self.tries_what_fits
+        self.knows_stock() && self.topology().ranks() <= cost::MOST_RANKS && !self.tries_what_fits
     }
 
     /// Bytes below which nothing of ours is tried that does not fit.

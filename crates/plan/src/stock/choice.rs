@@ -58,8 +58,8 @@ impl Library {
     }
 }
 
-/// The algorithms that `library`, one of [`Library::tables`], runs after one another for a call whose vector has `bytes`, those of all blocks
-/// together; reductions are by operations that commute, and all blocks of one size.
+/// The algorithms that `library`, one of [`Library::tables`], runs after one another for a call whose vector has
+/// `bytes`, those of all blocks together; reductions are by operations that commute, and all blocks of one size.
 pub fn parts(library: Library, collective: Collective, shape: Shape, bytes: u64) -> Vec<Part> {
     match library {
         Library::OpenMpi4 => open_mpi::parts(collective, shape, bytes, false),

@@ -45,9 +45,7 @@ impl Turns {
     /// as long, its Allreduce and Reduce, whose end is one way, 1.0 to 1.7; half as long again stands for all.
     pub fn of(library: Library, transport: Option<Transport>, carried: u64) -> Self {
         match (library, transport) {
-            (Library::OpenMpi4 | Library::OpenMpi5, Some(Transport::OpenMpiTcp)) => {
-                Self { most: carried, exchange: 2.0, ..Self::NONE }
-            }
+            (_, Some(Transport::OpenMpiTcp)) => Self { most: carried, exchange: 2.0, ..Self::NONE },
             (Library::Mpich, None | Some(Transport::Tcp)) => {
                 let from = if carried <= MPICH { FROM_WHERE_ASKED } else { FROM };
                 Self { most: MPICH, from, change: 1.5, ..Self::NONE }

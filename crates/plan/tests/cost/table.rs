@@ -4,7 +4,7 @@ use crate::support::network;
 use nagare_plan::algorithm::{ALGORITHMS, Candidacy};
 use nagare_plan::fabric::Placement;
 
-/// All that may run by default or be tried, for each of its collectives, on every fabric, with one and two ranks a host.
+/// All that may run by default or be tried, for each of its collectives, with one and two ranks a host.
 #[test]
 fn what_may_run_by_default_is_predicted() {
     for (name, hosts) in
