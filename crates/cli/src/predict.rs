@@ -74,7 +74,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let library: Library = args.library.into();
     let (transport, carried) = match library {
         _ if args.ranks.lossless => (Some(Transport::Rdma), args.segment),
-        Library::Mpich => (Some(Transport::Tcp), args.segment),
+        Library::Mpich | Library::Other => (Some(Transport::Tcp), args.segment),
         // The limit of segments tells Open MPI's own TCP from others, which carry longer ones.
         _ => (Some(Transport::OpenMpiTcp).filter(|_| args.segment <= EAGER), EAGER),
     };

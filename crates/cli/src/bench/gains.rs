@@ -75,7 +75,9 @@ fn summary(runs: &[Results]) -> String {
         let surely = known.iter().filter(|most| **most < SLOWER_CALL).count();
         let sure = match known.len() {
             0 => String::new(),
-            count => format!(", {surely} of {count} even at the better ends of both medians' 95 % intervals"),
+            count => {
+                format!("; of {count} whose medians have 95 % intervals {surely} are, even at the better ends of both")
+            }
         };
         format!(
             "{what} in {} of {} cells: median {:.2}, {least:.2} to {most:.2}, {} below {SLOWER}, {} below \
@@ -127,14 +129,16 @@ mod tests {
         assert_eq!(lines[0], "| collective | bytes | a | b |");
         assert_eq!(lines[2..4], ["| bcast | 4K | 0.80 = ! | - |", "| bcast | 64K | 2.00 | 0.90 ! |"]);
         let told = &lines[lines.len() - 2..];
-        let sure = |count: usize| format!(", 1 of {count} even at the better ends of both medians' 95 % intervals");
+        let sure = |count: usize| {
+            format!("; of {count} whose medians have 95 % intervals 1 are, even at the better ends of both")
+        };
         let below = "1 below 0.93, 1 below 0.97";
         assert_eq!(told[0], format!("Ours ran in 2 of 3 cells: median 1.45, 0.90 to 2.00, {below}{}.", sure(2)));
         let both = "Stock ran on both sides in 1 of 3 cells: median 0.80, 0.80 to 0.80";
         assert_eq!(told[1], format!("{both}, {below}{}.", sure(1)));
         // What is wide may be chance, and of what has too few calls nobody knows how wide it is.
         for (interval, sure) in
-            [(Some([0.92, 1.0]), ", 0 of 1 even at the better ends of both medians' 95 % intervals"), (None, "")]
+            [(Some([0.92, 1.0]), "; 0 of the 1 with 95 % intervals are, even at their better ends"), (None, "")]
         {
             let mut near = runs[1].clone();
             near.cells[0].timings[0] = Timing { median: 0.96, interval, ..near.cells[0].timings[0].clone() };

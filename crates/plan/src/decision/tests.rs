@@ -106,7 +106,7 @@ fn star_of(hosts: u32, library: Option<Library>) -> Planner {
 }
 
 /// What another library chooses nobody knows. From the usual sizes on it is taken to be as fast as the faster of two
-/// libraries, in rounds without turns. Below, everything is its own, and nothing else is tried.
+/// libraries. Below, sums are its own, and nothing is tried.
 #[test]
 fn another_library_is_compared_with_from_the_usual_sizes_on() {
     let of = |library| star_of(7, Some(library));
