@@ -75,9 +75,7 @@ fn summary(runs: &[Results]) -> String {
         let surely = known.iter().filter(|most| **most < SLOWER_CALL).count();
         let sure = match known.len() {
             0 => String::new(),
-            count => {
-                format!("; of {count} whose medians have 95 % intervals {surely} are, even at the better ends of both")
-            }
+            count => format!("; {surely} of the {count} with 95 % intervals are, even at their better ends"),
         };
         format!(
             "{what} in {} of {} cells: median {:.2}, {least:.2} to {most:.2}, {} below {SLOWER}, {} below \
@@ -129,9 +127,7 @@ mod tests {
         assert_eq!(lines[0], "| collective | bytes | a | b |");
         assert_eq!(lines[2..4], ["| bcast | 4K | 0.80 = ! | - |", "| bcast | 64K | 2.00 | 0.90 ! |"]);
         let told = &lines[lines.len() - 2..];
-        let sure = |count: usize| {
-            format!("; of {count} whose medians have 95 % intervals 1 are, even at the better ends of both")
-        };
+        let sure = |count: usize| format!("; 1 of the {count} with 95 % intervals are, even at their better ends");
         let below = "1 below 0.93, 1 below 0.97";
         assert_eq!(told[0], format!("Ours ran in 2 of 3 cells: median 1.45, 0.90 to 2.00, {below}{}.", sure(2)));
         let both = "Stock ran on both sides in 1 of 3 cells: median 0.80, 0.80 to 0.80";
