@@ -25,8 +25,8 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The median's distribution-free 95 % interval, between the order statistics (n ± 1.96 √n) / 2; `None` below 7 values,
-/// where it is wider than the sample.
+/// The median's distribution-free 95 % interval, between the order statistics (n ± 1.96 √n) / 2; `None` below 7
+/// values, where it is wider than the sample.
 pub fn interval(values: &[f64]) -> Option<[f64; 2]> {
     let n = values.len() as f64;
     let half = 0.98 * n.sqrt() / n;

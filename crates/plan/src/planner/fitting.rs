@@ -189,7 +189,10 @@ impl Planner {
     /// What is predicted to be far faster than the library's own, if anything is.
     pub(super) fn far_faster(&self, collective: Collective, bytes: u64, segments: Segments) -> Fitting {
         // Nothing is compared beside a library of which it is not known what it chooses.
-        self.knows_stock().then(|| self.stock_time(collective, bytes))??;
+        if !self.knows_stock() {
+            return None;
+        }
+        self.stock_time(collective, bytes)?;
         let (algorithm, prediction) = self.cheapest(collective, bytes, segments)?;
         self.is_far_faster(collective, bytes, prediction).then_some((algorithm, Some(prediction)))
     }
