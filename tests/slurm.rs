@@ -85,6 +85,25 @@ echo "== batch"
 sbatch --quiet --wait -N4 -n4 -o "$HOME/out" "$HOME/batch"
 cat "$HOME/out"
 plugin
+echo "== tuned"
+tune() {
+    env -u NAGARE_ALGORITHM "$NAGARE" tune --budget 2s --sizes 1000000 --collectives bcast --force "$@"
+    echo "exit=$?"
+}
+tune --mpi openmpi --out "$HOME/srun.toml" -- srun -N4 -n4 --mpi=pmix
+echo "== tuned in batch"
+{ echo '#!/bin/bash'; declare -f tune; echo 'tune --out "$HOME/batch.toml" -- mpirun.openmpi -np 4'; } >"$HOME/batch"
+sbatch --quiet --wait -N4 -n4 -o "$HOME/out" "$HOME/batch"
+cat "$HOME/out"
+for profile in srun batch; do
+    echo "== profile of $profile"
+    cat "$HOME/$profile.toml"
+    export NAGARE_PROFILE=$HOME/$profile.toml
+    unset NAGARE_ALGORITHM
+    run "with what $profile measured" --mpi=pmix --nagare=report "$OPENMPI" $words
+done
+unset NAGARE_PROFILE
+export NAGARE_ALGORITHM=bcast=chain
 echo "== asked in batch"
 printf '#!/bin/sh\nsrun -N1 -n1 sh -c '"'"'echo "preload=$LD_PRELOAD"'"'" >"$HOME/batch"
 sbatch --quiet --wait --nagare -N1 -n1 -o "$HOME/out" "$HOME/batch"
@@ -206,6 +225,8 @@ fn jobs_of_a_real_slurm() {
         "a site for MPICH, Open MPI",
         "a site for MPICH, a script for Open MPI",
         "the wrong word",
+        "with what srun measured",
+        "with what batch measured",
     ];
     for name in ran {
         let lines = section(&ended, name);
@@ -217,7 +238,18 @@ fn jobs_of_a_real_slurm() {
     }
     let reports =
         ended.stderr.matches("4 ranks, 4 nodes, levels: switch2 > switch1 > node (from SLURM_TOPOLOGY_ADDR)").count();
-    assert_eq!(reports, 6, "{}", ended.output());
+    assert_eq!(reports, 8, "{}", ended.output());
+
+    // `nagare tune` by srun, and by mpirun in a batch job: four nodes in each profile, which the next job reads.
+    for (name, profile) in [("tuned", "srun"), ("tuned in batch", "batch")] {
+        assert!(section(&ended, name).contains("exit=0\n"), "{name}\n{}", ended.output());
+        let written = section(&ended, &format!("profile of {profile}"));
+        for line in ["ranks = 4\n", "nodes = 4\n", "collective = \"bcast\"\nbytes = 1000000\n"] {
+            assert!(written.contains(line), "no {line} in {written}");
+        }
+        let file = path(&format!("{profile}.toml")).display().to_string();
+        assert!(ended.stderr.contains(&file), "{file}\n{}", ended.output());
+    }
     let batch = section(&ended, "batch");
     assert!(batch.starts_with("batch=\n"), "{batch}");
     assert_eq!(batch.matches("PASS learning cases=40\n").count(), 2, "{batch}");
