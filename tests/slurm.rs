@@ -247,8 +247,8 @@ fn jobs_of_a_real_slurm() {
         for line in ["ranks = 4\n", "nodes = 4\n", "collective = \"bcast\"\nbytes = 1000000\n"] {
             assert!(written.contains(line), "no {line} in {written}");
         }
-        let file = path(&format!("{profile}.toml")).display().to_string();
-        assert!(ended.stderr.contains(&file), "{file}\n{}", ended.output());
+        let used = format!("profile: {}\n", path(&format!("{profile}.toml")).display());
+        assert!(ended.stderr.contains(&used), "{used}\n{}", ended.output());
     }
     let batch = section(&ended, "batch");
     assert!(batch.starts_with("batch=\n"), "{batch}");
