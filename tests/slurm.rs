@@ -98,12 +98,12 @@ cat "$HOME/out"
 for profile in srun batch; do
     echo "== profile of $profile"
     cat "$HOME/$profile.toml"
-    export NAGARE_PROFILE=$HOME/$profile.toml
-    unset NAGARE_ALGORITHM
-    run "with what $profile measured" --mpi=pmix --nagare=report "$OPENMPI" $words
+    (
+        unset NAGARE_ALGORITHM
+        export NAGARE_PROFILE=$HOME/$profile.toml
+        run "with what $profile measured" --mpi=pmix --nagare=report "$OPENMPI" $words
+    )
 done
-unset NAGARE_PROFILE
-export NAGARE_ALGORITHM=bcast=chain
 echo "== asked in batch"
 printf '#!/bin/sh\nsrun -N1 -n1 sh -c '"'"'echo "preload=$LD_PRELOAD"'"'" >"$HOME/batch"
 sbatch --quiet --wait --nagare -N1 -n1 -o "$HOME/out" "$HOME/batch"
