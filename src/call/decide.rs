@@ -7,14 +7,15 @@ use super::arguments::Arguments;
 use super::sides::Sides;
 use crate::buffers::datatype::{self, Shape};
 use crate::buffers::side::Side;
-use crate::comm::learning::{Beginning, Class, Unasked};
-use crate::comm::placement::Placement;
+use crate::comm::learning::{Beginning, Candidates, Class, Unasked};
+use crate::comm::placement::{Placement, Planning};
 use crate::comm::record::Communicator;
 use crate::comm::registry;
 use crate::real::handles::{TypeClass, is_op};
 use crate::transport::private::Private;
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Op;
+use nagare_plan::Planner;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Prescription, Reason, is_short_block};
 use nagare_plan::collective::Collective;
@@ -32,6 +33,8 @@ pub struct Decision<'c> {
     pub record: &'c Communicator,
     /// Where its ranks are.
     pub place: &'c Placement,
+    /// What it is planned with.
+    pub planning: Planning<'c>,
     /// What it is, as far as all ranks know: of its bytes there are none where a rank may know its own only.
     pub call: Call,
     /// What runs.
@@ -115,6 +118,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Faster }.into());
     }
     let class = if is_free && is_exact { class(shim, &call) } else { None };
+    let planning = place.planning(shim, class.is_some());
+    let planner: &Planner = planning.planner;
     let (mut settled, mut early) = (None, None);
     if let Some(class) = class {
         match record.learning().unasked(class) {
@@ -124,7 +129,7 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
             None => {}
         }
     }
-    let is_told = |_: &Class| settled.is_none() && place.planner.is_told_by_trials(call.collective, call.bytes);
+    let is_told = |_: &Class| settled.is_none() && planner.is_told_by_trials(call.collective, call.bytes);
     let told = class.filter(is_told);
     let is_short_block = is_short_block(call.collective, shared);
     // That ranks agree about devices takes as long as a short call.
@@ -141,8 +146,8 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     }
     let decision = match settled {
         Some(None) => return Err(Reason::Faster.into()),
-        Some(Some(algorithm)) => decision::Decision::of(&place.planner, algorithm, &call, &limits),
-        None => decision::Decision::new(&place.planner, rules, &call, &limits, class.is_some())
+        Some(Some(algorithm)) => decision::Decision::of(planner, algorithm, &call, &limits),
+        None => decision::Decision::new(planner, rules, &call, &limits, class.is_some())
             .inspect_err(|_| told.into_iter().for_each(|class| record.learning().leave(class)))?,
     };
     let sides = arguments.sides(real, record)?;
@@ -158,15 +163,17 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     }
     let blocks = sides.as_ref().map_or([shared; 2], |sides| [sides.mean(), sides.longest_sent()]);
     let sizes = (blocks, unit_bytes);
-    let pacing = decision.pacing(&place.planner, &limits, blocks, unit_bytes);
+    let pacing = decision.pacing(planner, &limits, blocks, unit_bytes);
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && !call.collective.has_own_sizes();
-    let predicted = is_known.then(|| decision.time(&place.planner, &call, &limits)).flatten();
-    let worth_from = is_known.then(|| decision.worth_from(&place.planner, &call, &limits)).flatten();
+    let predicted = is_known.then(|| decision.time(planner, &call, &limits)).flatten();
+    // Predictions are about networks, not about memory.
+    let worth_from = (is_known && !place.shares_memory).then(|| decision.worth_from(planner, &call, &limits)).flatten();
     let algorithm = decision.algorithm;
     Ok(Decision {
         record,
         place,
+        planning,
         call,
         algorithm,
         pacing,
@@ -181,16 +188,19 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     })
 }
 
-impl Decision<'_> {
+impl<'c> Decision<'c> {
     /// The algorithms worth trying.
-    pub fn candidates(&self) -> Vec<Algorithm> {
-        decision::Decision::candidates(&self.place.planner, &self.call, &self.limits)
+    pub fn candidates(&self) -> Candidates {
+        let (planner, call, limits) = (self.planning.planner, &self.call, &self.limits);
+        let algorithms = decision::Decision::candidates(planner, call, limits);
+        let alike = decision::Decision::alike(planner, call, limits, &algorithms);
+        Candidates { algorithms, alike }
     }
 
     /// Whether it is predicted to take so long that trials need not wait for calls to earn them.
     pub fn is_long(&self) -> bool {
         let Call { collective, bytes, .. } = self.call;
-        let is_told_by_trials = self.place.planner.is_told_by_trials(collective, bytes);
+        let is_told_by_trials = self.planning.planner.is_told_by_trials(collective, bytes);
         !is_told_by_trials && self.worth_from.is_none() && Earning::is_earned_by(self.predicted)
     }
 
@@ -208,19 +218,37 @@ impl Decision<'_> {
     /// How calls like it begin. Predictions are about networks, not about memory.
     pub fn beginning(&self) -> Beginning {
         let shares_memory = self.place.shares_memory;
-        let decision = decision::Decision::of(&self.place.planner, self.algorithm, &self.call, &self.limits);
-        let believed = decision.believed_between(&self.place.planner, &self.call).filter(|_| !shares_memory);
-        let asking = self.place.planner.least_asking().filter(|_| !shares_memory);
+        let decision = decision::Decision::of(self.planning.planner, self.algorithm, &self.call, &self.limits);
+        let believed = decision.believed_between(self.planning.planner, &self.call).filter(|_| !shares_memory);
+        let asking = self.planning.planner.least_asking().filter(|_| !shares_memory);
         let earning = Earning::new(self.predicted, shares_memory).asked_in(asking).worth_from(self.worth_from);
         Beginning { earning: earning.believed_between(believed), ours: believed.map(|_| self.algorithm) }
+    }
+
+    /// Nanoseconds that it is predicted to take.
+    pub fn predicted(&self) -> Option<f64> {
+        self.predicted
+    }
+
+    /// Decides anew, once a self-test of the network has found something: what is tried first, and in which pieces.
+    pub fn replan(&mut self, planning: Planning<'c>) {
+        self.planning = planning;
+        let rules = self.record.rules();
+        let rules = rules.as_deref().unwrap_or(&self.place.rules);
+        let decision = decision::Decision::new(planning.planner, rules, &self.call, &self.limits, true);
+        // Where nothing fits any more, nothing is tried.
+        if let Ok(decision) = decision {
+            self.algorithm = decision.algorithm;
+            self.pacing = decision.pacing(planning.planner, &self.limits, self.sizes.0, self.sizes.1);
+        }
     }
 
     /// Runs `algorithm` instead.
     pub fn switch_to(&mut self, algorithm: Algorithm) {
         if algorithm != self.algorithm {
-            let decision = decision::Decision::of(&self.place.planner, algorithm, &self.call, &self.limits);
+            let decision = decision::Decision::of(self.planning.planner, algorithm, &self.call, &self.limits);
             self.algorithm = algorithm;
-            self.pacing = decision.pacing(&self.place.planner, &self.limits, self.sizes.0, self.sizes.1);
+            self.pacing = decision.pacing(self.planning.planner, &self.limits, self.sizes.0, self.sizes.1);
         }
     }
 }

@@ -11,6 +11,7 @@ mod decide;
 mod ending;
 mod parameters;
 mod run;
+mod self_test;
 mod sides;
 mod sizes;
 mod staged;
@@ -89,7 +90,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     let class = decision.class.filter(|_| private.lease.is_none());
     let mut kept = decision.early;
     if let Some(class) = class {
-        match trial::step(shim, &decision, &private, class) {
+        match trial::step(shim, &mut decision, &private, class) {
             Err(failure) => {
                 drop((decision, private, watched));
                 return raise(shim, arguments, failure);

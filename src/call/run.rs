@@ -60,9 +60,9 @@ pub fn run(shim: &Shim, arguments: &Arguments, decision: &Decision, private: &Pr
 
 /// Makes the plan if there is none, so that a measured call is not the one that makes it.
 pub fn prepare(arguments: &Arguments, decision: &Decision) {
-    let Decision { record, place, call: Call { collective, bytes, .. }, algorithm, .. } = *decision;
+    let Decision { record, planning, call: Call { collective, bytes, .. }, algorithm, .. } = *decision;
     // What cannot be planned fails in the call.
-    let _ = record.program(place, collective, algorithm, root(arguments), bytes);
+    let _ = record.program(planning, collective, algorithm, root(arguments), bytes);
 }
 
 fn root(arguments: &Arguments) -> Rank {
@@ -78,10 +78,10 @@ fn carry_out(
     channel: Channel,
     traffic: &mut ConnectionState,
 ) -> Result<Staged, Failure> {
-    let Decision { record, place, algorithm, pacing, call: Call { bytes, .. }, .. } = *decision;
+    let Decision { record, planning, algorithm, pacing, call: Call { bytes, .. }, .. } = *decision;
     channel.private.notices.check(channel.private, channel.call)?;
     let program =
-        record.program(place, arguments.collective, algorithm, root(arguments), bytes).ok_or(Failure::Stalled)?;
+        record.program(planning, arguments.collective, algorithm, root(arguments), bytes).ok_or(Failure::Stalled)?;
     // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
     let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
     // Open MPI takes one buffer for both sides of a Reduce_scatter without being told.

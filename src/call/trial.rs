@@ -2,6 +2,7 @@
 
 use super::decide::Decision;
 use super::ending::Ending;
+use super::self_test;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
 use crate::comm::learning::{Beginning, Class, Step};
@@ -82,7 +83,7 @@ fn is_earned<E>(
 ///
 /// # Errors
 /// A rank has given up an earlier call, or the library fails.
-pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -> Result<Step, Failure> {
+pub fn step(shim: &Shim, decision: &mut Decision, private: &Private, class: Class) -> Result<Step, Failure> {
     let record = decision.record;
     // Here they ask on a communicator of ours, which calls of another class, or early ones of this, have made. All
     // ranks run calls before which nobody is asked on the same, also where a call of ours has failed: then one that
@@ -113,10 +114,12 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
         Some(earning) => is_earned(decision, class, earning, &mut together).map(|is_earned| !is_earned),
         None => Ok(false),
     };
-    let mut learning = record.learning();
     let step = is_early.and_then(|is_early| {
         if is_early {
             return Ok(Step { way, is_timed: true });
+        }
+        if let Some(world) = self_test::is_due(shim, decision, class) {
+            self_test::run(shim, &world, decision, (private, call), class)?;
         }
         let tell = |level, line: String| {
             if record.rank == 0 {
@@ -124,7 +127,7 @@ pub fn step(shim: &Shim, decision: &Decision, private: &Private, class: Class) -
             }
         };
         let slowest = |own| together([own, 0, 0]).map(|[slowest, ..]| slowest);
-        learning.lesson(class, || decision.candidates()).next(slowest, tell)
+        record.learning().lesson(class, || decision.candidates()).next(slowest, tell)
     });
     ending.failure = match step {
         Ok(_) => None,

@@ -44,6 +44,15 @@ impl fmt::Display for Class {
     }
 }
 
+/// What is worth trying beside the MPI library.
+#[derive(Default)]
+pub struct Candidates {
+    /// The algorithms, first the one that is predicted to be the fastest.
+    pub algorithms: Vec<Algorithm>,
+    /// How many of the others are predicted to take about as long.
+    pub alike: usize,
+}
+
 /// The measured calls of a class: the candidates that take turns, and what they took.
 pub struct Lesson {
     /// The candidates: the MPI library (none), then algorithms of ours.
@@ -63,9 +72,9 @@ pub struct Step {
 }
 
 impl Lesson {
-    fn new(candidates: Vec<Algorithm>) -> Self {
-        let ways: Vec<_> = [None].into_iter().chain(candidates.into_iter().map(Some)).collect();
-        Self { trials: Trials::new(ways.len()), ways, own: 0 }
+    fn new(Candidates { algorithms, alike }: Candidates) -> Self {
+        let ways: Vec<_> = [None].into_iter().chain(algorithms.into_iter().map(Some)).collect();
+        Self { trials: Trials::new(ways.len()).with_alike(alike), ways, own: 0 }
     }
 
     /// The next call. `together`: waits for all ranks, each with its own time of the measured call before, and tells
@@ -217,9 +226,28 @@ impl Learning {
     }
 
     /// The lesson of the class, which begins with these `candidates`.
-    pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Vec<Algorithm>) -> &mut Lesson {
+    pub fn lesson(&mut self, class: Class, candidates: impl FnOnce() -> Candidates) -> &mut Lesson {
         let known = self.known(class, || Beginning { earning: Earning::new(None, false), ours: None });
         known.lesson.get_or_insert_with(|| Box::new(Lesson::new(candidates())))
+    }
+
+    /// Whether no call of the class was measured yet.
+    pub fn is_new(&self, class: Class) -> bool {
+        let lesson = self.at(class).ok().and_then(|at| self.classes[at].lesson.as_ref());
+        lesson.is_none_or(|lesson| lesson.trials.is_new())
+    }
+
+    /// What the calls of the class with which it began took here on average, nanoseconds; `None` if there were none.
+    pub fn mean(&self, class: Class) -> Option<u64> {
+        self.classes[self.at(class).ok()?].beginning.earning.mean()
+    }
+
+    /// Begins the lesson of the class with these candidates, whatever there was before.
+    pub fn begin(&mut self, class: Class, candidates: impl FnOnce() -> Candidates) {
+        if let Ok(at) = self.at(class) {
+            self.classes[at].lesson = None;
+        }
+        self.lesson(class, candidates);
     }
 
     /// What has been measured, for the report.
@@ -322,7 +350,7 @@ mod tests {
         let dear = |[spent, _, later]: [u64; 3]| Ok(([spent, 1_000_000_000, later], Duration::from_secs(1)));
         assert_eq!((asked.next_call(), asked.is_earned(dear)), (true, Ok::<_, ()>(false)));
         assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: Some(Algorithm::Ring), .. })));
-        learning.lesson(CLASS, || vec![Algorithm::Ring]);
+        learning.lesson(CLASS, || Candidates { algorithms: vec![Algorithm::Ring], alike: 0 });
         assert!(learning.early(CLASS, first).is_none());
         assert!(learning.unasked(CLASS).is_none(), "the first call of the lesson is measured");
     }

@@ -13,13 +13,26 @@ use nagare_plan::context::Options;
 use nagare_plan::schedule::Rank;
 use nagare_plan::stock::{Library, Stock};
 use nagare_plan::topology::{Grid, Topology, Transport};
+use once_cell::sync::OnceCell;
 use std::ffi::c_int;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a call is planned with.
+#[derive(Clone, Copy)]
+pub struct Planning<'p> {
+    /// Makes the plan.
+    pub planner: &'p Arc<Planner>,
+    /// Whether it knows what a self-test of the network has found.
+    pub is_tested: bool,
+}
 
 /// Where the ranks are.
 pub struct Placement {
     /// Makes the plans. On the heap: a placement is found on the stacks of programs, which may be small.
     pub planner: Arc<Planner>,
+    /// The same by what a self-test of the network has found, once there was one.
+    tested: OnceCell<Option<Arc<Planner>>>,
     /// Nodes of the communicator.
     pub nodes: u32,
     /// Largest message that the transport carries well, bytes.
@@ -59,14 +72,15 @@ impl Placement {
         // Nodes may be pretended: where ranks do not share memory, messages go between machines.
         let message = u64::from(if shares_memory { eager::IN_MEMORY } else { limits.message() });
         let config = &shim.setup().config;
+        let options = config.options(facts.lossless || shares_memory);
         let make = |topology| {
-            let planner = planner(topology, config.options(facts.lossless || shares_memory), facts.stock);
+            let planner = planner(topology, options, facts.stock);
             // Predictions are about networks, not about memory.
             Arc::new(if shares_memory { planner.trying_what_fits() } else { planner })
         };
         let planner = match cartesian {
             Some(cartesian) => make(Arc::new(Topology::clone(&topology).with_cartesian(cartesian))),
-            None => world.planners.of(&world_ranks, || make(topology)),
+            None => world.planners.of(&world_ranks, false, || make(topology)),
         };
         if rank == 0 && nodes > 1 && log::log_enabled!(log::Level::Debug) {
             log_grid(&planner, size);
@@ -74,7 +88,47 @@ impl Placement {
         let measured = facts.profiles.rules(planner.topology());
         let rules = config.rules.before(&measured);
         let asks_for_devices = facts.devices;
-        Ok(Self { shares_memory, asks_for_devices, planner, nodes, message, world_ranks, tags, measured, rules })
+        let tested = OnceCell::new();
+        Ok(Self {
+            shares_memory,
+            asks_for_devices,
+            planner,
+            tested,
+            nodes,
+            message,
+            world_ranks,
+            tags,
+            measured,
+            rules,
+        })
+    }
+
+    /// What calls are planned with: by a self-test's findings, if there are any, where calls are measured.
+    #[inline]
+    pub fn planning(&self, shim: &Shim, is_measured: bool) -> Planning<'_> {
+        let tested = if is_measured && shim.tested.load(Ordering::Relaxed) { self.tested(shim) } else { None };
+        Planning { planner: tested.unwrap_or(&self.planner), is_tested: tested.is_some() }
+    }
+
+    /// Not where ranks share memory: the test is of the network.
+    #[cold]
+    fn tested(&self, shim: &Shim) -> Option<&Arc<Planner>> {
+        let make = || {
+            let world = shim.world().filter(|_| !self.shares_memory)?;
+            let found = world.self_test.costs()?;
+            let facts = world.facts.as_ref().ok()?;
+            let topology = self.planner.topology();
+            let make = || {
+                let costs = topology.costs().or_else(found);
+                let topology = Topology::clone(topology).with_costs(costs);
+                let options = shim.setup().config.options(facts.lossless);
+                Arc::new(planner(Arc::new(topology), options, facts.stock))
+            };
+            // The dimensions of a grid are the communicator's own.
+            let is_own = topology.cartesian().is_some();
+            Some(if is_own { make() } else { world.planners.of(&self.world_ranks, true, make) })
+        };
+        self.tested.get_or_init(make).as_ref()
     }
 }
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 /// Plans kept per communicator.
 const KEPT: usize = 32;
 
-/// A plan is kept for a collective, an algorithm, a root and a number of chunks.
-pub type Key = (Collective, Algorithm, Rank, u32);
+/// A plan is kept for a collective, an algorithm, a root and a number of chunks, with what a self-test has found or
+/// without.
+pub type Key = (Collective, Algorithm, Rank, u32, bool);
 
 /// Plans of one rank, the oldest first.
 #[derive(Default)]
@@ -24,7 +25,7 @@ impl Programs {
         if let Some((_, program)) = self.0.lock().iter().find(|(of, _)| *of == key) {
             return Some(Arc::clone(program));
         }
-        let (collective, algorithm, root, chunks) = key;
+        let (collective, algorithm, root, chunks, _) = key;
         let plan = planner.plan_cut(collective, algorithm, root, rank, chunks)?;
         let program = match Program::new(plan, collective.has_output(root, rank)) {
             Ok(program) => Arc::new(program),

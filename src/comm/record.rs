@@ -3,7 +3,7 @@
 use super::counted::Counted;
 use super::duplicates::DUPLICATES;
 use super::learning::Learning;
-use super::placement::Placement;
+use super::placement::{Placement, Planning};
 use super::programs::Programs;
 use super::told::Told;
 use crate::boundary::failure::Failure;
@@ -207,14 +207,14 @@ impl Communicator {
     /// collective.
     pub fn program(
         &self,
-        place: &Placement,
+        Planning { planner, is_tested }: Planning,
         collective: Collective,
         algorithm: Algorithm,
         root: Rank,
         bytes: u64,
     ) -> Option<Arc<Program>> {
-        let key = (collective, algorithm, root, place.planner.chunks(collective, algorithm, bytes));
-        self.programs.get(&place.planner, key, self.rank)
+        let key = (collective, algorithm, root, planner.chunks(collective, algorithm, bytes), is_tested);
+        self.programs.get(planner, key, self.rank)
     }
 
     /// What the watch calls this communicator of these ranks, which is that of the world or not, and the number of a

@@ -4,9 +4,12 @@ use super::by_communicator::{CommunicatorRow, communicators};
 use super::learned::Learned;
 use super::rows::{CollectiveRow, OtherRow, Ranks, ReportRow, SizeRow, all, collectives, hosts, others, rows, sizes};
 use super::snapshot::Snapshot;
+use nagare_plan::fabric::MessageCost;
+use nagare_plan::topology::Costs;
 use nagare_plan::topology::Topology;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Most hosts that are listed.
 const HOSTS: usize = 1024;
@@ -33,6 +36,9 @@ pub struct Report {
     /// Files of what was measured before, where they fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) profiles: Vec<String>,
+    /// What the job's own test of the network has found, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) self_test: Option<SelfTest>,
     /// What is wrong with the configuration, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) problems: Vec<String>,
@@ -60,6 +66,29 @@ pub struct Report {
     pub(super) learned: Vec<Learned>,
 }
 
+/// A test of the network in the job (docs/decisions/0022): how long it took, and what it found, if it had time enough.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelfTest {
+    pub(super) seconds: f64,
+    /// Microseconds that a message costs beyond its bytes, and between those of a host; Mbit/s of data of a host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gap_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_goodput: Option<f64>,
+    #[serde(skip)]
+    pub(super) found: Option<Costs>,
+}
+
+impl SelfTest {
+    /// One that took so long.
+    pub fn new(took: Duration, found: Option<Costs>) -> Self {
+        let Costs { message: MessageCost { latency_us, gap_us }, host_goodput, .. } = found.unwrap_or_default();
+        Self { seconds: took.as_secs_f64(), latency_us, gap_us, host_goodput, found }
+    }
+}
+
 /// What is known of a world.
 pub struct Known<'t> {
     /// Its topology, if there is one, and where that comes from.
@@ -67,6 +96,8 @@ pub struct Known<'t> {
     pub topology_from: String,
     /// Files of what was measured before, where they fit.
     pub profiles: Vec<String>,
+    /// What the job's own test of the network has found, if there was one.
+    pub self_test: Option<SelfTest>,
     /// What is wrong with the configuration.
     pub problems: Vec<String>,
     /// What the batch system calls the job.
@@ -85,7 +116,7 @@ impl Report {
     /// From the snapshots of some ranks, one after another. `mpi`: what the library calls itself; `learned`:
     /// what calls have taught.
     pub fn new(mpi: String, known: Known, snapshots: &[u64], learned: Vec<Learned>) -> Self {
-        let Known { topology, topology_from, profiles, problems, job, has_ended } = known;
+        let Known { topology, topology_from, profiles, self_test, problems, job, has_ended } = known;
         let ranks: Vec<Snapshot> = Snapshot::each(snapshots).collect();
         let elapsed = || ranks.iter().map(|rank| rank.elapsed() as f64 * 1e-9);
         let (all, run): (_, f64) = (all(&ranks), elapsed().sum());
@@ -107,6 +138,7 @@ impl Report {
             levels: topology.map(|t| t.level_names().to_vec()).unwrap_or_default(),
             topology_from,
             profiles,
+            self_test,
             problems,
             seconds: has_ended.then(|| elapsed().fold(0.0, f64::max)),
             share: (has_ended && run > 0.0).then(|| within / run),

@@ -30,6 +30,10 @@ impl Report {
         for profile in &self.profiles {
             let _ = writeln!(text, "profile: {}", quoted(profile));
         }
+        if let Some(test) = &self.self_test {
+            let found = test.found.map_or_else(|| "nothing, for want of time".to_owned(), |found| found.found());
+            let _ = writeln!(text, "network, tested in {:.1} ms: {found}", test.seconds * 1e3);
+        }
         for problem in &self.problems {
             let _ = writeln!(text, "problem: {problem}");
         }

@@ -6,6 +6,7 @@
 //!   pool, notice  ─► making                          communicators of our own
 //!   making, pool  ─► agreement                       what ranks find out together
 //!   together      ─► minimum, agreement, private, wait     the same, as a measured call begins
+//!   self_test     ─► private, tags, wait             messages by which a job tests its network
 //!   minimum       ─► pending                         operations of the library that are looked at; on MPICH also
 //!                    gathered, making, agreement ─► pending ─► wait, and agreement ─► minimum
 //! ```
@@ -30,6 +31,7 @@ pub mod places;
 pub mod pool;
 pub mod private;
 mod requests;
+pub mod self_test;
 pub mod tags;
 pub mod together;
 pub mod wait;

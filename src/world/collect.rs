@@ -2,7 +2,7 @@
 
 use super::setup::host_name;
 use super::shim::Shim;
-use crate::report::content::{Known, Report};
+use crate::report::content::{Known, Report, SelfTest};
 use crate::report::destination::job;
 use crate::report::kinds::Kinds;
 use crate::report::learned::Learned;
@@ -19,9 +19,11 @@ fn on(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>, has_ended: bool) ->
     let facts = world.as_ref().and_then(|world| world.facts.as_ref().ok());
     let topology = facts.map(|facts| &*facts.topology);
     let profiles = facts.map(|facts| facts.profiles.names().map(str::to_owned).collect()).unwrap_or_default();
+    let outcome = world.as_ref().and_then(|world| world.self_test.outcome());
+    let self_test = outcome.map(|outcome| SelfTest::new(outcome.took, outcome.found));
     let problems = world.as_ref().map_or_else(|| shim.setup().problems.clone(), |world| world.problems.clone());
     let topology_from = shim.setup().topology_origin.clone();
-    let known = Known { topology, topology_from, profiles, problems, job: job(), has_ended };
+    let known = Known { topology, topology_from, profiles, self_test, problems, job: job(), has_ended };
     Report::new(shim.real.version(), known, snapshots, learned)
 }
 

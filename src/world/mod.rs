@@ -10,6 +10,7 @@
 //!                        ├─► announcing ─► facts               announcing: what came of the meeting, in words
 //!                        ├─► setup, logging, family            family: a library for the other MPI libraries
 //!                        ├─► planners                          planners: what communicators with the same ranks share
+//!                        ├─► self_test                         self_test: what a test of the network has found
 //!                        ├─► floors                            floors: sizes below which calls are the library's
 //!                        └─► watching                          watching: how the watches of ranks find each other
 //! ```
@@ -32,6 +33,7 @@ mod meeting;
 mod node;
 pub mod planners;
 mod profiles;
+pub mod self_test;
 pub mod setup;
 pub mod shim;
 pub mod taught;

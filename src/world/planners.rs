@@ -9,17 +9,19 @@ use std::sync::Arc;
 /// Communicators whose planners are kept.
 const KEPT: usize = 4;
 
-/// Ranks of the world, and the planner of a communicator that has these.
-type Known = (Arc<[Rank]>, Arc<Planner>);
+/// Ranks of the world, whether a self-test of the network counts, and the planner of a communicator that has these.
+type Known = (Arc<[Rank]>, bool, Arc<Planner>);
 
 /// The planners of the last communicators.
 #[derive(Default)]
 pub struct Planners(Mutex<Vec<Known>>);
 
 impl Planners {
-    /// That of a communicator with these ranks of the world, made if it is not known.
-    pub fn of(&self, ranks: &Arc<[Rank]>, make: impl FnOnce() -> Arc<Planner>) -> Arc<Planner> {
-        if let Some((_, planner)) = self.0.lock().iter().find(|(known, _)| known == ranks) {
+    /// That of a communicator with these ranks of the world, by what a self-test has found or not, made if it is not
+    /// known.
+    pub fn of(&self, ranks: &Arc<[Rank]>, is_tested: bool, make: impl FnOnce() -> Arc<Planner>) -> Arc<Planner> {
+        let is_it = |(known, tested, _): &&Known| (known, *tested) == (ranks, is_tested);
+        if let Some((.., planner)) = self.0.lock().iter().find(is_it) {
             return Arc::clone(planner);
         }
         let planner = make();
@@ -27,7 +29,7 @@ impl Planners {
         if known.len() == KEPT {
             known.remove(0);
         }
-        known.push((Arc::clone(ranks), Arc::clone(&planner)));
+        known.push((Arc::clone(ranks), is_tested, Arc::clone(&planner)));
         planner
     }
 }
@@ -41,18 +43,20 @@ mod tests {
     fn the_last_communicators_with_the_same_ranks_share_one() {
         let planners = Planners::default();
         let mut made = 0;
-        let mut of = |first: Rank| {
+        let mut of = |first: Rank, is_tested| {
             let ranks: Arc<[Rank]> = vec![first, first + 1].into();
-            planners.of(&ranks, || {
+            planners.of(&ranks, is_tested, || {
                 made += 1;
                 Arc::new(Planner::new(Topology::of_nodes(vec![0, 1]).expect("a topology")))
             })
         };
-        let first = of(0);
-        assert!(Arc::ptr_eq(&first, &of(0)));
-        let others: Vec<_> = (1..=KEPT as Rank).map(&mut of).collect();
+        let first = of(0, false);
+        assert!(Arc::ptr_eq(&first, &of(0, false)));
+        let tested = of(0, true);
+        assert!(!Arc::ptr_eq(&first, &tested) && Arc::ptr_eq(&tested, &of(0, true)));
+        let others: Vec<_> = (1..KEPT as Rank).map(|first| of(first, false)).collect();
         assert!(others.iter().all(|other| !Arc::ptr_eq(other, &first)));
-        assert!(!Arc::ptr_eq(&first, &of(0)), "the oldest is forgotten");
+        assert!(!Arc::ptr_eq(&first, &of(0, false)), "the oldest is forgotten");
         assert_eq!(made, KEPT + 2);
     }
 }

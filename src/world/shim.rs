@@ -5,6 +5,7 @@ use super::disagreement::Disagreement;
 use super::facts::{self, Exchange, SharedFacts};
 use super::floors::Floors;
 use super::planners::Planners;
+use super::self_test::SelfTest;
 use super::setup::{Setup, host_name};
 use super::{family, logging, watching};
 use crate::boundary::panics;
@@ -50,6 +51,8 @@ pub struct Shim {
     pub threads: AtomicBool,
     /// Whether the program has asked for a communicator that may still be in the making.
     pub duplicates: AtomicBool,
+    /// Whether the world's self-test has found something.
+    pub tested: AtomicBool,
     /// Whether there is a world: from the end of its initialisation to the start of its finalisation.
     open: AtomicBool,
 }
@@ -68,6 +71,8 @@ pub struct World {
     pub watch: Option<Arc<Watch>>,
     /// What communicators with the same ranks plan with.
     pub planners: Planners,
+    /// The test of the network.
+    pub self_test: SelfTest,
     /// Private communicators over the world.
     pool: Option<Arc<Pool>>,
     /// Where ranks tell each other of calls they give up.
@@ -123,6 +128,7 @@ impl Shim {
             watched: AtomicBool::new(false),
             threads: AtomicBool::new(false),
             duplicates: AtomicBool::new(false),
+            tested: AtomicBool::new(false),
             open: AtomicBool::new(false),
         }))
     }
@@ -199,8 +205,9 @@ impl Shim {
             Err(Disagreement::Off { .. }) => {}
             Err(disagreement) => problems.push(disagreement.to_string()),
         }
-        let planners = Planners::default();
-        let world = World { facts, report, destination, problems, watch, planners, pool, notices };
+        let (planners, self_test) = (Planners::default(), SelfTest::to_come());
+        let world = World { facts, report, destination, problems, watch, planners, self_test, pool, notices };
+        self.tested.store(false, Ordering::Relaxed);
         *self.world.write() = Some(Arc::new(world));
         self.set_floors();
         true

@@ -3,7 +3,8 @@
    communicators=0, of which each is made, has all calls and is freed; of none it is MPI_COMM_WORLD.
    threads=single|multiple. idup=no|yes: a duplicate is made by MPI_Comm_idup before all calls. late=0: milliseconds
    by which the root of a Bcast or Scatter is late. With kind=double, collective lists any of allreduce, reduce,
-   reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call. A line
+   reduce_scatter_block and reduce_scatter: sums that round, which must have the same bits in every call; and bcast,
+   which comes before them. A line
    `learning bits=` tells those of all ranks, a line `learning seconds=` how long the slowest rank was in the calls. */
 #define _POSIX_C_SOURCE 199309L
 #include "check.h"
@@ -30,6 +31,14 @@ static void root_is_late(int late)
 static double sum(const char *list, int call, double *x, double *y, int n, int *counts, uint64_t *bits, MPI_Comm comm)
 {
     double seconds = 0;
+    if (listed(list, "bcast")) {
+        for (int i = 0; i < n; i++)
+            x[i] = check_rank == 0 ? 0.5 * i + call : -1;
+        MPI_Bcast(x, n, MPI_DOUBLE, 0, comm);
+        for (int i = 0; i < n; i++)
+            if (x[i] != 0.5 * i + call)
+                fail("element %d is %.17g, expected %.17g", i, x[i], 0.5 * i + call);
+    }
     for (int i = 0; i < n; i++)
         x[i] = 1.0 / (1 + i + 7 * check_rank);
     for (int rank = 0; rank < check_size; rank++)

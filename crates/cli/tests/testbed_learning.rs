@@ -14,19 +14,39 @@ fn learning(bed: &Bed, (mpi, compiler): (&str, &str)) -> Option<PathBuf> {
     is_built((mpi, compiler)).then(|| compiled(bed, "tests/programs/learning.c", mpi, compiler))
 }
 
+/// What is run, and how.
+#[derive(Clone, Copy)]
+struct Run<'r> {
+    /// Of the program.
+    words: &'r [&'r str],
+    /// Of `testbed run`.
+    options: &'r [&'r str],
+    /// `NAGARE_LEARN`.
+    learn: &'r str,
+}
+
 /// Runs it on so many hosts, where calls may be measured: the bits that it tells, and its report.
 fn learn(bed: &Bed, mpi: &str, program: &Path, ranks: &str, words: &[&str]) -> (String, Value) {
+    run(bed, mpi, program, ranks, Run { words, options: &[], learn: "on" })
+}
+
+/// The same as `run` says.
+fn run(bed: &Bed, mpi: &str, program: &Path, ranks: &str, run: Run) -> (String, Value) {
     let (file, [report, said]) = (bed.file(), ["report.json", "said"].map(|name| bed.path(name)));
     // Of a job before: another is not written over it.
     let _ = std::fs::remove_file(&report);
-    let options = ["testbed", "run", &file, "--lib", LIBRARIES, "--mpi", mpi, "--np", ranks, "--"];
-    let mut job = nagare(&[&options[..], &[program.to_str().unwrap()], words].concat());
-    job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", "on").env_remove("NAGARE_TOPOLOGY");
+    let options = ["testbed", "run", &file, "--lib", LIBRARIES, "--mpi", mpi, "--np", ranks];
+    let mut job = nagare(&[&options[..], run.options, &["--", program.to_str().unwrap()], run.words].concat());
+    job.env("NAGARE_REPORT", &report).env("NAGARE_LEARN", run.learn).env_remove("NAGARE_TOPOLOGY");
     let mut job = job.stdin(Stdio::null()).stdout(File::create(&said).unwrap()).spawn().unwrap();
     // Debian's MPICH 4.0 may hang in MPI_Finalize over TCP, whatever it runs on (docs/testbed.md): both come before.
     let report = until("report", || {
         let read = std::fs::read(&report).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        assert!(read.is_some() || job.try_wait().unwrap().is_none_or(|ended| ended.success()), "{mpi}: {words:?}");
+        assert!(
+            read.is_some() || job.try_wait().unwrap().is_none_or(|ended| ended.success()),
+            "{mpi}: {:?}",
+            run.words
+        );
         read
     });
     let bits = until("line with the bits", || {
@@ -128,6 +148,59 @@ fn bits_do_not_depend_on_times() {
             bits
         });
         assert_eq!(bits[0], bits[1], "{mpi}");
+    }
+}
+
+/// Where nobody tells the job of its network it tests that, once, before it measures calls, and finds what links carry
+/// and what messages cost: two links of 20 Mbit/s and of 80 differ by less than they do from the 10 Gbit/s that their
+/// machines claim. Where the fabric's file tells the links, it finds what the file does not say.
+#[test]
+fn a_job_tests_a_network_that_it_was_not_told_of() {
+    let words = ["collective=bcast", "bytes=262144", "calls=40"];
+    for (mpi, compiler) in MPIS {
+        let rates = [20.0, 80.0].map(|rate| {
+            let star = format!("queue = 128\n[generator]\nkind = 'star'\nhosts = 4\nbandwidth = {rate}\nlatency = 5\n");
+            let bed = Bed::of(&star, &format!("self-test-{rate}")).brought_up()?;
+            let program = learning(&bed, (mpi, compiler))?;
+            let (_, report) = run(&bed, mpi, &program, "4", Run { words: &words, options: &["--untold"], learn: "on" });
+            let test = &report["self_test"];
+            let number = |name: &str| test[name].as_f64().unwrap_or_else(|| panic!("{name}: {report:#}"));
+            let goodput = number("host_goodput");
+            assert!((rate / 4.0..rate * 2.0).contains(&goodput), "{rate} Mbit/s: {report:#}");
+            assert!(number("latency_us") > 1.0 && number("gap_us") > 0.1 && number("seconds") > 0.0, "{report:#}");
+
+            let (_, told) = learn(&bed, mpi, &program, "4", &words);
+            let test = &told["self_test"];
+            assert!(test["gap_us"].is_f64() && test.get("host_goodput").is_none(), "{told:#}");
+            Some(goodput)
+        });
+        let [Some(slow), Some(fast)] = rates else { continue };
+        assert!(slow < fast, "{mpi}: {slow} and {fast} Mbit/s");
+    }
+}
+
+/// What a test of the network finds counts for what moves data, not for sums that round: they run on the same algorithm
+/// and have the same bits in a job that has tested it, in one that has found something else, and in one that has not.
+#[test]
+fn bits_do_not_depend_on_a_test_of_the_network() {
+    const SUMS: [&str; 2] = ["allreduce", "reduce"];
+    let list = format!("collective=bcast,{}", SUMS.join(","));
+    let words = [list.as_str(), "kind=double", "bytes=163840", "calls=12"];
+    for (mpi, compiler) in MPIS {
+        let mut seen = Vec::new();
+        for (rate, learn) in [(100, "on"), (10, "on"), (100, "off")] {
+            let star = format!("queue = 128\n[generator]\nkind = 'star'\nhosts = 5\nbandwidth = {rate}\nlatency = 5\n");
+            let Some(bed) = Bed::of(&star, &format!("bits-{rate}-{learn}")).brought_up() else { return };
+            let Some(program) = learning(&bed, (mpi, compiler)) else { continue };
+            let how = Run { words: &words, options: &["--untold"], learn };
+            let (bits, report) = run(&bed, mpi, &program, "5", how);
+            assert_eq!(report["self_test"]["host_goodput"].is_f64(), learn == "on", "{mpi}: {report:#}");
+            for sum in SUMS {
+                assert_eq!(calls(&report, sum, |row| row["algorithm"] != "stock"), [12], "{mpi} {sum}: {report:#}");
+            }
+            seen.push(bits);
+        }
+        assert!(seen.iter().all(|bits| *bits == seen[0]), "{mpi}: {seen:?}");
     }
 }
 

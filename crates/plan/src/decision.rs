@@ -117,8 +117,11 @@ impl Decision {
         if planner.is_told_by_trials(call.collective, call.bytes) {
             return None;
         }
-        let prediction = self.prediction?;
-        let fits = planner.fitting(call.collective, call.bytes, limits.segments(call.collective)).is_some();
+        let segments = limits.segments(call.collective);
+        let Some(prediction) = self.prediction else {
+            return planner.exchange_worth_from(call.collective, call.bytes, segments);
+        };
+        let fits = planner.fitting(call.collective, call.bytes, segments).is_some();
         (!fits).then(|| planner.worth_trying_from(call.collective, call.bytes, prediction)).flatten()
     }
 
@@ -137,6 +140,11 @@ impl Decision {
     /// The algorithms worth trying, where nothing is prescribed (see [`Planner::candidates`]).
     pub fn candidates(planner: &Planner, call: &Call, limits: &Limits) -> Vec<Algorithm> {
         planner.candidates(call.collective, call.bytes, limits.segments(call.collective))
+    }
+
+    /// How many of these after the first are predicted to take about as long (see [`Planner::alike`]).
+    pub fn alike(planner: &Planner, call: &Call, limits: &Limits, candidates: &[Algorithm]) -> usize {
+        planner.alike((call.collective, call.bytes, limits.segments(call.collective)), candidates)
     }
 
     /// How the call is cut up: as the user says, else so that it fits the network. `block`, `longest`: bytes of the

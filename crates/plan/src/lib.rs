@@ -15,8 +15,8 @@
 //! * [`collective`], [`algorithm`]: what can be planned, one file for each algorithm; [`pattern`], [`tree`] and
 //!   [`tasks`] are what these are built from.
 //! * [`Planner`]: plans, and [`cost`]s; [`choice`]: rules, thresholds and reasons; [`decision`]: the algorithm of one
-//!   call, its segment and window; [`learn`]: which candidate is the fastest by measured times; [`profile`]: what was
-//!   measured before, at a site.
+//!   call, its segment and window; [`learn`]: which candidate is the fastest by measured times; [`self_test`]: what to
+//!   measure of the network in a job; [`profile`]: what was measured before, at a site.
 //! * [`schedule`]: the plans; [`execute`]: carrying them out, between threads for tests.
 //!
 //! A Bcast from rank 0 of 64 ranks, four to a node, and what rank 4 does in it:
@@ -60,6 +60,7 @@ mod quoted;
 mod recent;
 pub mod schedule;
 mod scrambled;
+pub mod self_test;
 pub mod stock;
 pub mod tasks;
 pub mod text;

@@ -250,6 +250,35 @@ fn another_order_is_worth_measuring_where_the_library_is_slow() {
     assert_eq!(chosen_for(&torus, Scatter, 64 << 10, true).1, tried, "the queue may overflow");
 }
 
+/// Where no queue can overflow all exchanges share the links: trials are worth it only if the library takes longer than
+/// ours are predicted to, by the margin that is kept beside it.
+#[test]
+fn exchanges_are_worth_measuring_where_the_library_takes_longer_than_the_links() {
+    let limits = Limits { segment: None, window: None, message: 65280 };
+    let worth_from = |planner: &Planner, bytes| {
+        let (ranks, nodes) = (planner.topology().ranks(), planner.topology().node_count());
+        let call = Call { collective: Alltoall, bytes, ranks, nodes };
+        let decision = Decision::new(planner, &Rules::default(), &call, &limits, true).expect("an exchange");
+        let segments = AtMost(limits.most(Alltoall));
+        let candidates = Decision::candidates(planner, &call, &limits).into_iter();
+        let times: Vec<f64> =
+            candidates.map(|a| planner.predicted(Alltoall, a, bytes, segments).expect("predicted").time).collect();
+        (times, decision.worth_from(planner, &call, &limits))
+    };
+    let untold = Planner::new(Topology::of_nodes((0..8).collect()).expect("eight nodes"));
+    for planner in [star(8, 1, 128), untold].map(beside_open_mpi) {
+        let (times, worth) = worth_from(&planner, 4096);
+        let least = times.into_iter().fold(f64::INFINITY, f64::min);
+        close(worth.expect("only where the library is slower"), least / 0.95);
+        // Seven blocks of up to 128 KiB are more packets than any of these queues holds.
+        assert_eq!(worth_from(&planner, 64 << 10).1, None);
+    }
+    // Of up to 32 KiB they are 160: more than a queue of 128, not more than one of 256.
+    let [short, long] = [128, 256].map(|queue| worth_from(&beside_open_mpi(star(8, 1, queue)), 16 << 10).1);
+    assert!(short.is_none() && long.is_some(), "{short:?} {long:?}");
+    assert_eq!(worth_from(&star(8, 1, 128), 4096).1, None, "it is not known what the library takes");
+}
+
 /// Three pairs of routers, thin links in the pairs. Of the library's binomial tree of ranks, rank 8 on the third host
 /// gathers blocks of the fourth and the fifth, so that blocks of the fifth cross thin links that need not carry them.
 #[test]

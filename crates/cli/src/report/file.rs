@@ -1,7 +1,9 @@
 //! A job's report, as `NAGARE_REPORT=NAME.json` writes it.
 
 use anyhow::ensure;
+use nagare_plan::fabric::MessageCost;
 use nagare_plan::quoted;
+use nagare_plan::topology::Costs;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -40,6 +42,8 @@ pub struct Report {
     pub topology_from: String,
     #[serde(default)]
     pub profiles: Vec<String>,
+    /// What the job's own test of the network has found.
+    pub self_test: Option<SelfTest>,
     #[serde(default)]
     pub problems: Vec<String>,
     /// From MPI_Init to MPI_Finalize, and which part of that ranks were in collectives.
@@ -65,6 +69,27 @@ pub struct Report {
     /// What was measured in calls.
     #[serde(default)]
     pub learned: Vec<Learned>,
+}
+
+/// A test of the network in the job.
+#[derive(Deserialize)]
+pub struct SelfTest {
+    seconds: f64,
+    /// Microseconds, of a message beyond its bytes, and between those of a host.
+    latency_us: Option<f64>,
+    gap_us: Option<f64>,
+    /// Mbit/s of data of a host.
+    host_goodput: Option<f64>,
+}
+
+impl SelfTest {
+    /// What it found, in words.
+    pub fn explained(&self) -> String {
+        let message = MessageCost { latency_us: self.latency_us, gap_us: self.gap_us };
+        let found = Costs { message, host_goodput: self.host_goodput, ..Costs::default() }.found();
+        let found = if found.is_empty() { "nothing, for want of time".to_owned() } else { found };
+        format!("network, tested by the job in {:.1} ms: {found}", self.seconds * 1e3)
+    }
 }
 
 /// One outcome of one collective.

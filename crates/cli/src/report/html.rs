@@ -55,6 +55,7 @@ fn job(path: &Path, report: &Report) -> Markup {
             }
             @for problem in &report.problems { p.problem { "Problem: " (problem) } }
             @for profile in &report.profiles { p.quiet { "Profile " (profile) } }
+            @if let Some(test) = &report.self_test { p.quiet { (test.explained()) } }
             div.figures {
                 @if report.seconds > 0.0 {
                     div { b { (seconds(report.seconds)) } "from MPI_Init to MPI_Finalize" }

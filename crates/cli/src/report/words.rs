@@ -29,6 +29,7 @@ pub fn explained(report: &Report) -> String {
     }
     report.problems.iter().for_each(|problem| line!("problem: {}", quoted(problem)));
     report.profiles.iter().for_each(|profile| line!("profile {}", quoted(profile)));
+    report.self_test.iter().for_each(|test| line!("{}", test.explained()));
     if report.seconds > 0.0 {
         let by_rank = report.all.map_or_else(String::new, |all| {
             format!(": {} to {} by rank", seconds(all.min_seconds), seconds(all.max_seconds))
@@ -210,6 +211,7 @@ mod tests {
                 {"collective": "ibcast", "calls": 1, "total_calls": 16, "max_seconds": 1e-5, "min_seconds": 1e-6},
                 {"collective": "barrier", "calls": 9, "total_calls": 144, "max_seconds": 0.04, "min_seconds": 1e-6},
             ],
+            "self_test": {"seconds": 0.0123, "latency_us": 87.66, "gap_us": 27.8, "host_goodput": 38.3},
             "communicators": [{"name": "rows", "communicator_ranks": 4, "collective": "bcast", "nagare": true,
                 "calls": 90, "max_seconds": 0.81}],
             "learned": [
@@ -225,6 +227,7 @@ mod tests {
 Nagare 0.1.0, Open MPI v4.1.4, 16 ranks on 8 nodes
 ft.D, job 17, on 8 hosts: node1 node2 and 6 more
 levels leaf > node (from shipped:tree8)
+network, tested by the job in 12.3 ms: latency 87.7 us, gap 27.8 us, data of a host 38.3 Mbit/s
 3.25 s from MPI_Init to MPI_Finalize, 25 % of it in collectives: 800 ms to 840 ms by rank
 
 Calls are of the rank that made most, times of the rank that was longest in them, in each line by itself.

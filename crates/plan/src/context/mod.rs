@@ -205,9 +205,18 @@ impl Context {
 
     /// Bytes of a block from which on an exchange in which all send to all at once overflows queues.
     pub fn overflowing(&self) -> u64 {
+        self.overflowing_where(None)
+    }
+
+    /// The same where queues that are not known are as short as any.
+    pub fn surely_holding(&self) -> u64 {
+        self.overflowing_where(Some(cost::LEAST_QUEUE))
+    }
+
+    fn overflowing_where(&self, unknown: Option<u32>) -> u64 {
         match self.options.lossless {
             true => u64::MAX,
-            false => cost::overflowing(&self.topology, self.grouped()),
+            false => cost::overflowing(&self.topology, self.grouped(), unknown),
         }
     }
 

@@ -27,8 +27,8 @@ pub use exchange::{MOST_RANKS, Rounds};
 pub use halving::fastest;
 pub use least::least_time;
 pub use room::{
-    CONFIRMED, LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_fast, is_near, needs_tokens, overflowing,
-    overflowing_at_root, queue_bytes, room, shifts_share_nothing,
+    CONFIRMED, LEAST_QUEUE, LOSSLESS, Meeting, exchange_pacing, holds_aggregated, is_fast, is_near, needs_tokens,
+    overflowing, overflowing_at_root, queue_bytes, room, shifts_share_nothing,
 };
 pub use rounds::{Place, Round, RoundCost, RoundCosts, Transfer};
 pub use steps::{ring_evenness, ring_excess};

@@ -116,14 +116,18 @@ pub fn queue_bytes(topology: &Topology) -> Option<u64> {
 }
 
 /// Bytes of a block from which on an Alltoall in which every rank sends to all others at once has more packets than the
-/// queue before some host holds; `u64::MAX` where queues are not known. Open MPI sends short blocks so, MPICH 32 at a
-/// time.
-pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy) -> u64 {
-    let Some(queue) = topology.network().and_then(|n| n.fabric().queue_packets()) else { return u64::MAX };
+/// queue before some host holds; where queues are not known, than `unknown` packets, `u64::MAX` if there is no such
+/// number. Open MPI sends short blocks so, MPICH 32 at a time.
+pub fn overflowing(topology: &Topology, hierarchy: &Hierarchy, unknown: Option<u32>) -> u64 {
+    let queue = topology.network().and_then(|n| n.fabric().queue_packets()).or(unknown);
+    let Some(queue) = queue else { return u64::MAX };
     let ranks = u64::from(topology.ranks());
     let blocks = of_nodes(topology, hierarchy).into_iter().map(|own| own * (ranks - own)).max().unwrap_or(0);
     u64::from(queue).checked_div(blocks).map_or(u64::MAX, |packets| packets * PACKET + 1)
 }
+
+/// Packets that the queue before a host holds at least, where nobody says how many.
+pub const LEAST_QUEUE: u32 = 64;
 
 /// Bytes of a block from which on the blocks of all other nodes' ranks, sent by or to one rank, have more packets than
 /// a queue holds; where queues are not known, than 256 of them.

@@ -157,6 +157,13 @@ impl Earning {
         }
     }
 
+    /// What the calls took on this rank on average, nanoseconds; `None` if none was counted.
+    pub fn mean(&self) -> Option<u64> {
+        self.spent
+            .checked_div((self.calls - self.uncounted().min(self.calls)).saturating_sub(1))
+            .filter(|&mean| mean > 0)
+    }
+
     fn is_sampled(&self) -> bool {
         self.calls > TIMED && self.spent < self.calls.saturating_mul(SHORT)
     }

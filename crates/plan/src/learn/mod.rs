@@ -70,6 +70,8 @@ pub struct Measured {
 #[derive(Clone, Debug)]
 pub struct Trials {
     ways: Vec<Way>,
+    /// How many ways after the first of ours are predicted to take about as long.
+    alike: usize,
     /// The measured calls that come next, in order.
     queue: Vec<usize>,
     /// The way that is being measured.
@@ -101,6 +103,7 @@ impl Trials {
         let ways = vec![Way::default(); ways.max(1)];
         Self {
             ways,
+            alike: 0,
             queue: Vec::new(),
             measuring: None,
             rounds: 0,
@@ -116,6 +119,11 @@ impl Trials {
             regret: 0.0,
             banked: 0.0,
         }
+    }
+
+    /// The same where so many ways after the first of ours are predicted to take about as long as that.
+    pub fn with_alike(self, alike: usize) -> Self {
+        Self { alike, ..self }
     }
 
     /// What the next call runs on, and, if the one before was measured, its way and what that took on the slowest rank.
@@ -167,12 +175,22 @@ impl Trials {
             Some(settled) if way != settled => self.regret += (time - self.reference).max(0.0),
             Some(_) if time > self.reference * DRIFT => self.drifts += 1,
             Some(_) => self.drifts = 0,
-            None if self.is_clear() => return self.end_trials(),
+            None if self.is_clear() => {
+                self.queue = self.alike_unknown();
+                if self.queue.is_empty() {
+                    return self.end_trials();
+                }
+            }
             None => self.give_up_dear_ones(way, time),
         }
         if self.queue.is_empty() {
             self.conclude();
         }
+    }
+
+    /// Whether there was no call yet.
+    pub fn is_new(&self) -> bool {
+        self.calls == 0
     }
 
     /// The way that was settled on.

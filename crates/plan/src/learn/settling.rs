@@ -31,8 +31,8 @@ const HOPELESS: f64 = 1.4;
 /// where it was slower than the library by at most this ratio, its way has another sample.
 const COLD: f64 = 2.0;
 
-/// Where the library is slower by this ratio than one of ours in the first round, the trials end: what else there is to
-/// find out waits for [`NEXT_ROUND`]. Programs with fewer long calls are spared it, and an unlucky sample does little
+/// Where the library is slower by this ratio than one of ours in the first round, the trials end, after a sample of each
+/// way that is predicted to take about as long: what else there is to find out waits for [`NEXT_ROUND`]. Programs with fewer long calls are spared it, and an unlucky sample does little
 /// harm.
 const CLEAR: f64 = 1.5;
 
@@ -55,7 +55,7 @@ impl Trials {
                     let (calls, banked) = (self.calls, self.saved());
                     let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
                     let ways = self.ways.iter().map(anew).collect();
-                    let new = Self::new(self.ways.len());
+                    let new = Self::new(self.ways.len()).with_alike(self.alike);
                     let look = calls.saturating_add(new.look);
                     *self = Self { ways, calls, began: calls, look, banked, ..new };
                 }
@@ -114,6 +114,12 @@ impl Trials {
     pub(super) fn is_clear(&self) -> bool {
         let ours = (1..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
         self.rounds == 0 && self.ways[0].samples.count() > 0 && self.time(0) >= ours * CLEAR
+    }
+
+    /// The ways that are predicted to take about as long as the first of ours, and have no sample.
+    pub(super) fn alike_unknown(&self) -> Vec<usize> {
+        let alike = (2..self.ways.len()).take(self.alike);
+        alike.filter(|&way| !self.ways[way].dropped && self.ways[way].samples.count() == 0).collect()
     }
 
     /// Settles on the fastest way, on the library's where none of ours is clearly faster.

@@ -32,7 +32,7 @@ pub(super) const ALIKE: f64 = 1.02;
 const CHAIN_ALIKE: f64 = 1.05;
 
 /// Of what the MPI library is predicted to take, an algorithm of ours may be predicted to take at most this.
-const PREFERRED: f64 = 0.95;
+pub(super) const PREFERRED: f64 = 0.95;
 
 /// Nanoseconds that a short message between two ranks of a node may take, which predicted times leave out.
 const INSIDE: f64 = 1000.0;

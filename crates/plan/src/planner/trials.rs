@@ -1,7 +1,7 @@
 //! Which algorithms are worth trying in the program's calls: beside the one that fits, and where none does.
 
 use super::Planner;
-use super::fitting::{ALIKE, Fitting};
+use super::fitting::{ALIKE, Fitting, PREFERRED};
 use crate::algorithm::{ALGORITHMS, Algorithm, Candidacy, Spec};
 use crate::choice;
 use crate::collective::Collective;
@@ -10,6 +10,10 @@ use crate::cost::{self, Prediction, Segments};
 /// An algorithm whose predicted time is within this ratio of the least may still be the fastest: predictions know no
 /// noise, no other jobs and no processors.
 const WORTH_TRYING: f64 = 1.5;
+
+/// What is predicted to take at most so many times as long as the first candidate may as well be the fastest: which of
+/// two shares thin links better depends on links that nobody may have described.
+const ALIKE_IN_TRIALS: f64 = 1.25;
 
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
 /// this: ranks ask each other whether trials are worth it, and a short program has little from them
@@ -104,6 +108,19 @@ impl Planner {
         self.stock_time(collective, bytes).filter(|&stock| stock < least).map(|_| least)
     }
 
+    /// The same for the exchanges that are the default, in an Alltoall of blocks that overflow no queue: there all
+    /// exchanges share the links, and where the library takes about what they allow, trials gain nothing. None where a
+    /// queue may overflow, which no prediction knows, or where the library is predicted to be slower.
+    pub fn exchange_worth_from(&self, collective: Collective, bytes: u64, segments: Segments) -> Option<f64> {
+        if collective != Collective::Alltoall || longest(bytes) >= self.usual.surely_holding() {
+            return None;
+        }
+        let candidates = self.candidates(collective, bytes, segments).into_iter();
+        let times = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| p.time));
+        let least = times.reduce(f64::min)? / PREFERRED;
+        self.stock_time(collective, bytes).filter(|&stock| stock < least).map(|_| least)
+    }
+
     /// The algorithms worth trying for a call of `bytes`, the one that fits first ([`Self::fitting_predicted`], where
     /// calls are measured), and what is predicted to take little longer. Empty where none fits.
     pub fn candidates(&self, collective: Collective, bytes: u64, segments: Segments) -> Vec<Algorithm> {
@@ -125,6 +142,16 @@ impl Planner {
         let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
         let exchange = self.other_exchange(fitting, (collective, bytes, segments));
         [fitting].into_iter().chain(others).chain(exchange).collect()
+    }
+
+    /// How many of the `candidates` after the first are predicted to take about as long, of those that are chosen by
+    /// predicted time.
+    pub fn alike(&self, (collective, bytes, segments): (Collective, u64, Segments), candidates: &[Algorithm]) -> usize {
+        let is_chosen_by_time = |a: &&Algorithm| a.spec().candidacy == Candidacy::Default;
+        let mut times = (candidates.iter().take_while(is_chosen_by_time))
+            .map(|&a| self.predict(collective, a, bytes, segments).map_or(f64::INFINITY, |prediction| prediction.time));
+        let Some(first) = times.next() else { return 0 };
+        times.take_while(|&time| time <= first * ALIKE_IN_TRIALS).count()
     }
 
     /// The exchange to try beside the one that fits, of Gather and Scatter `direct` or `tree`: the one with the least

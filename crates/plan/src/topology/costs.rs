@@ -54,6 +54,15 @@ impl Costs {
         }
     }
 
+    /// What was measured, in words; not what it was assumed to be.
+    pub fn found(&self) -> String {
+        let MessageCost { latency_us, gap_us } = self.message;
+        let named =
+            [("latency", latency_us, "us"), ("gap", gap_us, "us"), ("data of a host", self.host_goodput, "Mbit/s")];
+        let found = named.iter().filter_map(|(name, value, unit)| Some(format!("{name} {:.1} {unit}", (*value)?)));
+        found.collect::<Vec<_>>().join(", ")
+    }
+
     fn bits(&self) -> [Option<u64>; 4] {
         let MessageCost { latency_us, gap_us } = self.message;
         [latency_us, gap_us, self.host_goodput, self.crowding].map(|value| value.map(f64::to_bits))

@@ -50,6 +50,32 @@ fn a_slow_library_costs_one_call() {
     assert_eq!(replay(2, 20, &[140.0, 100.0]), 17.0 * 100.0 + 3.0 * 140.0);
 }
 
+/// What is predicted to take as long as the first of ours has a sample each before the trials end: the fastest of them
+/// runs from the fifth call on, at the price of one call of the slower one.
+#[test]
+fn ways_that_are_predicted_alike_are_compared_at_once() {
+    for (second, expected) in [(60.0, 300.0 + 100.0 + 3.0 * 60.0), (140.0, 300.0 + 140.0 + 3.0 * 100.0)] {
+        let mut trials = Trials::new(4).with_alike(1);
+        let times = [300.0, 100.0, second, 100.0];
+        let mut total = 0.0;
+        for _ in 0..5 {
+            let step = trials.next_step();
+            total += times[step.way];
+            trials.note((times[step.way] * 1e3) as u64);
+        }
+        assert_eq!(total, expected, "{second}");
+        // One that is not alike has waited, and is looked at at call 12 like the others.
+        let looked: Vec<usize> = (0..12)
+            .map(|_| {
+                let step = trials.next_step();
+                trials.note((times[step.way] * 1e3) as u64);
+                step.way
+            })
+            .collect();
+        assert!(looked.contains(&3), "{looked:?}");
+    }
+}
+
 /// The library's first call opens connections, and ours looks faster than it is: fifty calls lose less than a tenth.
 #[test]
 fn an_unlucky_first_sample_of_the_library_does_little_harm() {

@@ -30,6 +30,12 @@ impl Topology {
         [if self.knows_rates() { 1.0 } else { 1.0 / SLOWER }, dearer]
     }
 
+    /// Whether both are known by more than what is assumed of machines like these: what messages cost, and how fast
+    /// links are.
+    pub fn is_measured(&self) -> bool {
+        self.known_cost().gap_us.is_some() && (self.network.is_some() || self.costs().host_goodput.is_some())
+    }
+
     fn known_cost(&self) -> MessageCost {
         let file = self.network().map(|network| network.fabric().message_cost()).unwrap_or_default();
         Costs::or(self.costs().message, file)
