@@ -33,6 +33,9 @@ pub struct RunArgs {
     /// TCP's congestion control on all hosts, such as bbr [default: cubic, or reno where there is none]
     #[arg(long, value_name = "NAME")]
     pub congestion: Option<String>,
+    /// Do not tell Nagare the fabric: it finds out about nodes only
+    #[arg(long)]
+    pub untold: bool,
     /// Run without Nagare
     #[arg(long)]
     pub stock: bool,
@@ -45,9 +48,6 @@ pub struct RunArgs {
     /// Print to standard error what is run where
     #[arg(long, short)]
     pub verbose: bool,
-    /// Whether ranks are not told the fabric.
-    #[arg(skip)]
-    pub untold: bool,
     /// Further variables for the launcher, which passes them on to the ranks.
     #[arg(skip)]
     pub environment: Vec<(String, String)>,

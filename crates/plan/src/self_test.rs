@@ -3,7 +3,7 @@
 //! that all ranks have agreed on, so that all of them do the same.
 //!
 //! ```text
-//!   round trip ─► round trips ─► stream of 4 ─► stream of 32 ─► shift of 8K ─► 16K ─► 32K …   as long as the next
+//!   round trip ─► round trips ─► stream of 4 ─► stream of 32 ─► shift of 4K ─► 8K ─► 16K …   as long as the next
 //!    connects      latency         connects         gap                 rate of a host         fits into the budget
 //! ```
 //! Of each node one rank takes part. Where a fabric's file tells how fast links are, only the gap is measured: the
@@ -20,8 +20,8 @@ const SHARE_OF_TRIPS: f64 = 0.2;
 const FIRST_STREAM: u32 = 4;
 const STREAM: u32 = 32;
 
-/// Bytes of the first shift, which may begin slowly and does not count, and of the longest.
-const FIRST_SHIFT: u64 = 8 << 10;
+/// Bytes of the first shift and of the longest: the last one counts.
+const FIRST_SHIFT: u64 = 4 << 10;
 const LONGEST_SHIFT: u64 = 1 << 20;
 
 /// Of what a shift took, so much at least is taken to be its bytes', whatever the latency.
@@ -89,10 +89,8 @@ impl SelfTest {
                 (!self.knows_links).then_some(Stage::Shift(FIRST_SHIFT))
             }
             Some(Stage::Shift(bytes)) => {
-                if bytes > FIRST_SHIFT {
-                    let latency = self.latency.unwrap_or(0.0);
-                    self.goodput = Some(bytes as f64 * 8e3 / (took - latency).max(took * LEAST_OF_SHIFT).max(1.0));
-                }
+                let latency = self.latency.unwrap_or(0.0);
+                self.goodput = Some(bytes as f64 * 8e3 / (took - latency).max(took * LEAST_OF_SHIFT).max(1.0));
                 (bytes < LONGEST_SHIFT && 2.0 * took <= left).then_some(Stage::Shift(2 * bytes))
             }
         };
