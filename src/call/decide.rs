@@ -7,7 +7,8 @@ use super::arguments::Arguments;
 use super::sides::Sides;
 use crate::buffers::datatype::{self, Shape};
 use crate::buffers::side::Side;
-use crate::comm::learning::{Beginning, Candidates, Class, Unasked};
+use crate::comm::learning::{Beginning, Class, Unasked};
+use crate::comm::lesson::Candidates;
 use crate::comm::placement::{Placement, Planning};
 use crate::comm::record::Communicator;
 use crate::comm::registry;
@@ -118,7 +119,9 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
         return Err(if place.nodes < 2 { Reason::OneNode } else { Reason::Faster }.into());
     }
     let class = if is_free && is_exact { class(shim, &call) } else { None };
-    let planning = place.planning(shim, class.is_some());
+    // What was begun without a test goes on without it: what is tried, and in which pieces.
+    let is_tested = |class| shim.is_tested() && record.learning().may_be_tested(class);
+    let planning = place.planning(shim, class.is_some_and(is_tested));
     let planner: &Planner = planning.planner;
     let (mut settled, mut early) = (None, None);
     if let Some(class) = class {
@@ -167,8 +170,10 @@ pub fn decide<'c>(shim: &Shim, arguments: &Arguments, bytes: u64) -> Result<Deci
     let class = class.filter(|_| settled.is_none());
     let is_known = class.is_some() && !call.collective.has_own_sizes();
     let predicted = is_known.then(|| decision.time(planner, &call, &limits)).flatten();
-    // Predictions are about networks, not about memory.
-    let worth_from = (is_known && !place.shares_memory).then(|| decision.worth_from(planner, &call, &limits)).flatten();
+    let is_long = Earning::is_earned_by(predicted);
+    // Of exchanges in memory no prediction says what the links allow.
+    let worth_from = || decision.worth_from(planner, &call, &limits, is_long);
+    let worth_from = if is_known && !place.shares_memory { worth_from() } else { None };
     let algorithm = decision.algorithm;
     Ok(Decision {
         record,
@@ -194,7 +199,7 @@ impl<'c> Decision<'c> {
         let (planner, call, limits) = (self.planning.planner, &self.call, &self.limits);
         let algorithms = decision::Decision::candidates(planner, call, limits);
         let alike = decision::Decision::alike(planner, call, limits, &algorithms);
-        Candidates { algorithms, alike }
+        Candidates { algorithms, alike, is_tested: self.planning.is_tested }
     }
 
     /// Whether it is predicted to take so long that trials need not wait for calls to earn them.

@@ -17,14 +17,16 @@ use crate::world::shim::{Shim, World};
 use nagare_plan::schedule::Rank;
 use nagare_plan::self_test::SelfTest;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Nanoseconds that it may take, at most: as long as a call of the class before which it comes, or a hundredth of what
-/// has passed since MPI_Init, but no more than this, and none of that are too few for it.
+/// Nanoseconds that it may take, at most: about as long as a call of the class before which it comes, or a hundredth of
+/// what has passed since MPI_Init, but no more than this, and none of that are too few for it.
 const MOST: u64 = 20_000_000;
 const LEAST: u64 = 3_000_000;
 const SHARE_OF_JOB: u32 = 100;
+
+/// How often ranks agree in a test.
+const AGREEMENTS: u64 = 12;
 
 /// The world of the job, if the test is to come and this call, whose class has no measured call yet, is one of all its
 /// ranks.
@@ -33,30 +35,62 @@ pub fn is_due(shim: &Shim, decision: &Decision, class: Class) -> Option<Arc<Worl
     let world = shim.world()?;
     let ranks = world.facts.as_ref().ok()?.topology.ranks();
     let is_due = world.self_test.is_to_come() && record.size == ranks && !place.shares_memory;
-    (is_due && !place.planner.topology().is_measured() && record.learning().is_new(class)).then_some(world)
+    let is_due = is_due && SelfTest::is_due(place.planner.topology());
+    (is_due && record.learning().is_new(class)).then_some(world)
 }
 
 /// Tests the network, if there is time enough, and decides the call anew by what is found. Collective over `private`;
 /// `call`: the number of the agreements that belong to it.
 ///
 /// # Errors
-/// A rank has given up, the library fails, or there is no memory.
-pub fn run<'c>(
+/// A rank has given up, the library fails, or there is no memory. Then this rank knows of no test.
+pub fn run(
     shim: &Shim,
     world: &World,
-    decision: &mut Decision<'c>,
+    decision: &mut Decision,
     (private, call): (&Private, u32),
     class: Class,
 ) -> Result<(), Failure> {
     let Decision { record, place, .. } = *decision;
+    let nothing = Outcome { found: None, took: Duration::ZERO };
+    let Some(outcome) =
+        test(shim, world, decision, (private, call), class).inspect_err(|_| shim.end_self_test(world, nothing))?
+    else {
+        return Ok(());
+    };
+    if record.rank == 0 {
+        let (ms, found) = (outcome.took.as_secs_f64() * 1e3, outcome.found.unwrap_or_default().found());
+        log::info!("a test of the network took {ms:.1} ms and found: {found}");
+    }
+    shim.end_self_test(world, outcome);
+    if outcome.found.is_some() {
+        decision.replan(place.planning(shim, true));
+        record.learning().begin(class, || decision.candidates());
+    }
+    Ok(())
+}
+
+/// The test, `None` if there is no time for it now.
+fn test(
+    shim: &Shim,
+    world: &World,
+    decision: &Decision,
+    (private, call): (&Private, u32),
+    class: Class,
+) -> Result<Option<Outcome>, Failure> {
+    let Decision { record, place, .. } = *decision;
     let together = |own: Times| stack::on_large(|| longest(shim.real, private, call, own, shim.waiting()));
     let of_job = (world.self_test.elapsed() / SHARE_OF_JOB).as_nanos() as u64;
-    let of_call = record.learning().mean(class).unwrap_or(decision.predicted().unwrap_or(0.0) as u64);
-    let [budget, ..] = together([of_job.max(of_call).min(MOST), 0, 0])?;
-    if budget < LEAST {
-        return Ok(());
+    let predicted = decision.predicted().unwrap_or(0.0) as u64;
+    let (of_call, own_asking) = {
+        let learning = record.learning();
+        (learning.mean(class).unwrap_or(predicted), learning.asking(class))
+    };
+    let [budget, asking, _] = together([of_job.max(of_call).min(MOST), own_asking, 0])?;
+    if budget < LEAST || asking.saturating_mul(AGREEMENTS) > budget {
+        return Ok(None);
     }
-    let Some(mut test) = SelfTest::new(place.planner.topology(), budget) else { return Ok(()) };
+    let mut test = SelfTest::new(place.planner.topology(), budget);
     let firsts = firsts(place.planner.topology().nodes());
     let (real, tags, waiting, message) = (shim.real, place.tags, shim.waiting(), place.message);
     let ways = Ways { real, private, tags, call, waiting, message };
@@ -66,22 +100,7 @@ pub fn run<'c>(
         let own = ways.carry_out(stage, &firsts, record.rank)?;
         [took, elapsed, _] = together([own, start.elapsed().as_nanos() as u64, 0])?;
     }
-    let found = test.found();
-    let outcome = Outcome { found, took: Duration::from_nanos(elapsed) };
-    if record.rank == 0 {
-        let ms = outcome.took.as_secs_f64() * 1e3;
-        match found {
-            Some(costs) => log::info!("a test of the network took {ms:.1} ms: {}", costs.found()),
-            None => log::info!("a test of the network found nothing in {ms:.1} ms"),
-        }
-    }
-    world.self_test.end(outcome);
-    if found.is_some() {
-        shim.tested.store(true, Ordering::Relaxed);
-        decision.replan(place.planning(shim, true));
-        record.learning().begin(class, || decision.candidates());
-    }
-    Ok(())
+    Ok(Some(Outcome { found: test.found(), took: Duration::from_nanos(elapsed) }))
 }
 
 /// The first rank of each node, in their order. `nodes`: of each rank, numbered by their smallest.

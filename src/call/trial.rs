@@ -5,7 +5,8 @@ use super::ending::Ending;
 use super::self_test;
 use crate::boundary::failure::Failure;
 use crate::boundary::stack;
-use crate::comm::learning::{Beginning, Class, Step};
+use crate::comm::learning::{Beginning, Class};
+use crate::comm::lesson::Step;
 use crate::transport::agreement;
 use crate::transport::private::Private;
 use crate::transport::together::{Times, longest};
@@ -131,8 +132,8 @@ pub fn step(shim: &Shim, decision: &mut Decision, private: &Private, class: Clas
     });
     ending.failure = match step {
         Ok(_) => None,
-        Err(failure @ Failure::GivenUp { .. }) => Some(failure),
-        // The agreement is ours: nobody else would tell of its failure.
+        Err(failure @ (Failure::GivenUp { .. } | Failure::Memory)) => Some(failure),
+        // The agreement and the test are ours: nobody else would tell of their failure.
         Err(_) => Some(Failure::Left),
     };
     step

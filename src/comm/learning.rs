@@ -5,12 +5,11 @@
 //!             └─► Lesson:    a class whose candidates (ways) are measured; then the fastest runs
 //! ```
 
-use crate::report::learned::{Learned, LearnedWay};
-use log::Level;
+use super::lesson::{Candidates, Lesson, Where};
+use crate::report::learned::Learned;
 use nagare_plan::algorithm::Algorithm;
-use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
-use nagare_plan::learn::{Earning, Measured, Trials};
+use nagare_plan::learn::Earning;
 use std::fmt;
 
 /// Calls that are alike: a collective, and the largest power of two that is not above its bytes, where all ranks know
@@ -29,6 +28,11 @@ impl Class {
         Self { collective, magnitude }
     }
 
+    /// Bytes of its shortest calls, 0 where it has all.
+    fn least(self) -> u64 {
+        self.magnitude.map_or(0, |magnitude| 1 << magnitude)
+    }
+
     /// Its place among all of a communicator.
     fn order(self) -> (u8, Option<u32>) {
         (self.collective as u8, self.magnitude)
@@ -43,103 +47,6 @@ impl fmt::Display for Class {
         }
     }
 }
-
-/// What is worth trying beside the MPI library.
-#[derive(Default)]
-pub struct Candidates {
-    /// The algorithms, first the one that is predicted to be the fastest.
-    pub algorithms: Vec<Algorithm>,
-    /// How many of the others are predicted to take about as long.
-    pub alike: usize,
-}
-
-/// The measured calls of a class: the candidates that take turns, and what they took.
-pub struct Lesson {
-    /// The candidates: the MPI library (none), then algorithms of ours.
-    ways: Vec<Option<Algorithm>>,
-    trials: Trials,
-    /// What the measured call before took here, nanoseconds; 0 if it was left by an exception.
-    own: u64,
-}
-
-/// What is run. A call that is timed is measured, unless it is an early one: the ranks start it together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// An algorithm of ours, or the MPI library, and why.
-    pub way: Result<Algorithm, Reason>,
-    /// Whether [`Learning::took`] is to be told what the call takes.
-    pub is_timed: bool,
-}
-
-impl Lesson {
-    fn new(Candidates { algorithms, alike }: Candidates) -> Self {
-        let ways: Vec<_> = [None].into_iter().chain(algorithms.into_iter().map(Some)).collect();
-        Self { trials: Trials::new(ways.len()).with_alike(alike), ways, own: 0 }
-    }
-
-    /// The next call. `together`: waits for all ranks, each with its own time of the measured call before, and tells
-    /// the longest. `tell`: is told what that was, and what it led to, if it settled or changed something.
-    ///
-    /// # Errors
-    /// That of `together`.
-    pub fn next<E>(
-        &mut self,
-        together: impl FnMut(u64) -> Result<u64, E>,
-        tell: impl Fn(Level, String),
-    ) -> Result<Step, E> {
-        let settled = self.trials.settled();
-        let (step, before) = self.trials.agreed_step(std::mem::take(&mut self.own), together)?;
-        if let Some((way, slowest)) = before {
-            tell(Level::Debug, format!("{} took {} us", name(self.ways[way]), slowest / 1000));
-        }
-        if let Some(way) = self.trials.settled().filter(|&way| settled != Some(way)) {
-            tell(Level::Info, format!("{}; from now on {}", self.measured(), name(self.ways[way])));
-        }
-        let reason = if step.measured { Reason::Tried } else { Reason::Faster };
-        Ok(Step { way: self.ways[step.way].ok_or(reason), is_timed: step.measured })
-    }
-
-    /// What each way takes, as far as it was measured.
-    fn measured(&self) -> String {
-        let measured: Vec<String> = (self.ways.iter().zip(self.trials.measurements()))
-            .filter_map(|(&way, measured)| {
-                Some(format!("{} {:.0} us ({} x)", name(way), measured.typical? * 1e-3, measured.samples))
-            })
-            .collect();
-        measured.join(", ")
-    }
-
-    fn learned(&self, class: Class, (ranks, nodes, in_order): Where) -> Learned {
-        let report_name = |way: Option<Algorithm>| way.map_or("stock", Algorithm::name);
-        let way = |(&way, measured): (&Option<Algorithm>, Measured)| LearnedWay {
-            algorithm: report_name(way),
-            calls: measured.calls,
-            samples: measured.samples,
-            typical_us: measured.typical.map(|time| time * 1e-3),
-            longest_us: measured.longest.map(|time| time * 1e-3),
-        };
-        let ways: Vec<LearnedWay> = self.ways.iter().zip(self.trials.measurements()).map(way).collect();
-        Learned {
-            collective: class.collective.name(),
-            min_bytes: class.magnitude.map_or(0, |magnitude| 1 << magnitude),
-            ranks,
-            nodes,
-            communicators: 1,
-            runs: self.trials.settled().map(|way| report_name(self.ways[way])),
-            saved_seconds: self.trials.saved() * 1e-9,
-            most_calls: ways.iter().map(|way| way.calls).sum(),
-            ways,
-            in_order,
-        }
-    }
-}
-
-fn name(way: Option<Algorithm>) -> &'static str {
-    way.map_or("the MPI library", Algorithm::name)
-}
-
-/// Ranks and nodes of a communicator, and whether its ranks are in the order of the world's.
-pub type Where = (u32, u32, bool);
 
 /// How the calls of a class begin.
 pub struct Beginning {
@@ -231,6 +138,13 @@ impl Learning {
         known.lesson.get_or_insert_with(|| Box::new(Lesson::new(candidates())))
     }
 
+    /// Whether calls of the class may be planned by what a self-test has found: none was measured yet, or the first
+    /// that was came after it.
+    pub fn may_be_tested(&self, class: Class) -> bool {
+        let lesson = self.at(class).ok().and_then(|at| self.classes[at].lesson.as_ref());
+        lesson.is_none_or(|lesson| lesson.is_tested)
+    }
+
     /// Whether no call of the class was measured yet.
     pub fn is_new(&self, class: Class) -> bool {
         let lesson = self.at(class).ok().and_then(|at| self.classes[at].lesson.as_ref());
@@ -240,6 +154,11 @@ impl Learning {
     /// What the calls of the class with which it began took here on average, nanoseconds; `None` if there were none.
     pub fn mean(&self, class: Class) -> Option<u64> {
         self.classes[self.at(class).ok()?].beginning.earning.mean()
+    }
+
+    /// What ranks took at least to ask each other about the class, nanoseconds; 0 if they have not.
+    pub fn asking(&self, class: Class) -> u64 {
+        self.at(class).map_or(0, |at| self.classes[at].beginning.earning.asking())
     }
 
     /// Begins the lesson of the class with these candidates, whatever there was before.
@@ -252,7 +171,9 @@ impl Learning {
 
     /// What has been measured, for the report.
     pub fn learned(&self, place: Where) -> impl Iterator<Item = Learned> + '_ {
-        self.classes.iter().filter_map(move |known| Some(known.lesson.as_ref()?.learned(known.class, place)))
+        self.classes.iter().filter_map(move |known| {
+            Some(known.lesson.as_ref()?.learned(known.class.collective, known.class.least(), place))
+        })
     }
 
     /// What a call that was to be timed took here, nanoseconds.
@@ -350,7 +271,7 @@ mod tests {
         let dear = |[spent, _, later]: [u64; 3]| Ok(([spent, 1_000_000_000, later], Duration::from_secs(1)));
         assert_eq!((asked.next_call(), asked.is_earned(dear)), (true, Ok::<_, ()>(false)));
         assert!(matches!(learning.unasked(CLASS), Some(Unasked::Early { way: Some(Algorithm::Ring), .. })));
-        learning.lesson(CLASS, || Candidates { algorithms: vec![Algorithm::Ring], alike: 0 });
+        learning.lesson(CLASS, || Candidates { algorithms: vec![Algorithm::Ring], ..Candidates::default() });
         assert!(learning.early(CLASS, first).is_none());
         assert!(learning.unasked(CLASS).is_none(), "the first call of the lesson is measured");
     }

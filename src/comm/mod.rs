@@ -4,7 +4,7 @@
 //!   registry ─► record ─► placement ─► cartesian   which record a handle has; where its ranks are
 //!      └─► witness  ├─► programs                   whether it is a handle at all; plans made so far
 //!                   ├─► duplicates                 private communicators so far
-//!                   ├─► learning                   what its calls have taught
+//!                   ├─► learning ─► lesson         what its calls have taught, class by class
 //!                   ├─► counted                    its calls, and its name, for the report
 //!                   └─► told                       what has been told of its calls
 //! ```
@@ -15,6 +15,7 @@ mod cartesian;
 mod counted;
 mod duplicates;
 pub mod learning;
+pub mod lesson;
 pub mod placement;
 mod programs;
 pub mod record;

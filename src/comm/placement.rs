@@ -16,7 +16,6 @@ use nagare_plan::topology::{Grid, Topology, Transport};
 use once_cell::sync::OnceCell;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What a call is planned with.
 #[derive(Clone, Copy)]
@@ -103,10 +102,10 @@ impl Placement {
         })
     }
 
-    /// What calls are planned with: by a self-test's findings, if there are any, where calls are measured.
+    /// What calls are planned with: `by_test`, by what a self-test has found, if there is anything.
     #[inline]
-    pub fn planning(&self, shim: &Shim, is_measured: bool) -> Planning<'_> {
-        let tested = if is_measured && shim.tested.load(Ordering::Relaxed) { self.tested(shim) } else { None };
+    pub fn planning(&self, shim: &Shim, by_test: bool) -> Planning<'_> {
+        let tested = if by_test { self.tested(shim) } else { None };
         Planning { planner: tested.unwrap_or(&self.planner), is_tested: tested.is_some() }
     }
 

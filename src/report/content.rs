@@ -5,8 +5,7 @@ use super::learned::Learned;
 use super::rows::{CollectiveRow, OtherRow, Ranks, ReportRow, SizeRow, all, collectives, hosts, others, rows, sizes};
 use super::snapshot::Snapshot;
 use nagare_plan::fabric::MessageCost;
-use nagare_plan::topology::Costs;
-use nagare_plan::topology::Topology;
+use nagare_plan::topology::{Costs, Topology};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,13 +77,13 @@ pub struct SelfTest {
     #[serde(skip_serializing_if = "Option::is_none")]
     host_goodput: Option<f64>,
     #[serde(skip)]
-    pub(super) found: Option<Costs>,
+    pub(super) found: Costs,
 }
 
 impl SelfTest {
     /// One that took so long.
-    pub fn new(took: Duration, found: Option<Costs>) -> Self {
-        let Costs { message: MessageCost { latency_us, gap_us }, host_goodput, .. } = found.unwrap_or_default();
+    pub fn new(took: Duration, found: Costs) -> Self {
+        let Costs { message: MessageCost { latency_us, gap_us }, host_goodput, .. } = found;
         Self { seconds: took.as_secs_f64(), latency_us, gap_us, host_goodput, found }
     }
 }

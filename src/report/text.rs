@@ -31,8 +31,7 @@ impl Report {
             let _ = writeln!(text, "profile: {}", quoted(profile));
         }
         if let Some(test) = &self.self_test {
-            let found = test.found.map_or_else(|| "nothing, for want of time".to_owned(), |found| found.found());
-            let _ = writeln!(text, "network, tested in {:.1} ms: {found}", test.seconds * 1e3);
+            let _ = writeln!(text, "network, tested in {:.1} ms: {}", test.seconds * 1e3, test.found.found());
         }
         for problem in &self.problems {
             let _ = writeln!(text, "problem: {problem}");

@@ -15,7 +15,7 @@ use nagare_watch::Awaited;
 use std::ffi::c_int;
 
 /// Polls without success between two probes for messages that match none of the requests.
-const FRUITLESS: u32 = 1 << 7;
+pub(super) const FRUITLESS: u32 = 1 << 7;
 
 impl MpiTransport<'_> {
     /// Whether a message of that tag is of the same call and stream, and no segment of it as this rank cuts it.

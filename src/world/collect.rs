@@ -20,7 +20,7 @@ fn on(shim: &Shim, snapshots: &[u64], learned: Vec<Learned>, has_ended: bool) ->
     let topology = facts.map(|facts| &*facts.topology);
     let profiles = facts.map(|facts| facts.profiles.names().map(str::to_owned).collect()).unwrap_or_default();
     let outcome = world.as_ref().and_then(|world| world.self_test.outcome());
-    let self_test = outcome.map(|outcome| SelfTest::new(outcome.took, outcome.found));
+    let self_test = outcome.map(|outcome| SelfTest::new(outcome.took, outcome.found.unwrap_or_default()));
     let problems = world.as_ref().map_or_else(|| shim.setup().problems.clone(), |world| world.problems.clone());
     let topology_from = shim.setup().topology_origin.clone();
     let known = Known { topology, topology_from, profiles, self_test, problems, job: job(), has_ended };

@@ -6,8 +6,8 @@ use nagare_plan::schedule::Rank;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Communicators whose planners are kept.
-const KEPT: usize = 4;
+/// Planners that are kept: of each communicator one, or two where a self-test counts.
+const KEPT: usize = 8;
 
 /// Ranks of the world, whether a self-test of the network counts, and the planner of a communicator that has these.
 type Known = (Arc<[Rank]>, bool, Arc<Planner>);

@@ -5,7 +5,7 @@ use super::disagreement::Disagreement;
 use super::facts::{self, Exchange, SharedFacts};
 use super::floors::Floors;
 use super::planners::Planners;
-use super::self_test::SelfTest;
+use super::self_test::{Outcome, SelfTest};
 use super::setup::{Setup, host_name};
 use super::{family, logging, watching};
 use crate::boundary::panics;
@@ -52,7 +52,7 @@ pub struct Shim {
     /// Whether the program has asked for a communicator that may still be in the making.
     pub duplicates: AtomicBool,
     /// Whether the world's self-test has found something.
-    pub tested: AtomicBool,
+    tested: AtomicBool,
     /// Whether there is a world: from the end of its initialisation to the start of its finalisation.
     open: AtomicBool,
 }
@@ -254,6 +254,18 @@ impl Shim {
     /// Facts of the world, if they were exchanged.
     pub fn world(&self) -> Option<Arc<World>> {
         self.world.read().clone()
+    }
+
+    /// Whether a self-test of the network has found something.
+    #[inline]
+    pub fn is_tested(&self) -> bool {
+        self.tested.load(Ordering::Relaxed)
+    }
+
+    /// Notes what became of the self-test of this world.
+    pub fn end_self_test(&self, world: &World, outcome: Outcome) {
+        world.self_test.end(outcome);
+        self.tested.store(outcome.found.is_some(), Ordering::Relaxed);
     }
 
     /// Whether calls of the program are measured: not where threads make them at the same time.

@@ -151,44 +151,47 @@ fn bits_do_not_depend_on_times() {
     }
 }
 
-/// What a job that was not told of its network has found by testing it: the report's `self_test`. On a busy machine
-/// the time for that may be over too soon; then the job runs again, up to so many times.
-fn tested(bed: &Bed, mpi: &str, program: &Path, ranks: &str, how: Run) -> Option<(String, Value)> {
-    for _ in 0..5 {
+/// What a job runs on a network of which it does not know all: its bits, and its report, which tells what a test of the
+/// network has found. On a busy machine trials may not be earned, or the time for a test may be over too soon; then the
+/// job runs again.
+fn tested(bed: &Bed, mpi: &str, program: &Path, ranks: &str, how: Run) -> (String, Value) {
+    for attempt in 1..=JOBS {
         let (bits, report) = run(bed, mpi, program, ranks, how);
-        let test = &report["self_test"];
-        assert!(test["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{mpi}: {report:#}");
-        if test["gap_us"].is_f64() {
-            return Some((bits, report));
+        if report["self_test"]["gap_us"].is_f64() {
+            return (bits, report);
         }
-        eprintln!("busy: the test found nothing in {} s", test["seconds"]);
+        eprintln!("{mpi}, job {attempt}: {}", report["self_test"]);
     }
-    eprintln!("skipped: the machine is too busy to test its network");
-    None
+    panic!("{mpi}: {JOBS} jobs have found nothing");
 }
 
+/// Most jobs on a busy machine before one finds what its network is like.
+const JOBS: u32 = 12;
+
 /// Where nobody tells the job of its network it tests that, once, before it measures calls, and finds what links carry
-/// and what messages cost: links of 20 Mbit/s and of 80 differ by less than they do from the 10 Gbit/s that their
-/// machines claim. Where the fabric's file tells the links, it finds what the file does not say.
+/// and what messages cost: about 20 or 80 Mbit/s, not the 10 Gbit/s that their machines claim. Where the fabric's file tells the links, it finds what the file does not say.
 #[test]
 fn a_job_tests_a_network_that_it_was_not_told_of() {
     let words = ["collective=bcast", "bytes=262144", "calls=20"];
     for (mpi, compiler) in MPIS {
+        let mut rates = Vec::new();
         for rate in [20.0, 80.0] {
             let Some(bed) = star(5, rate, "self-test").brought_up() else { return };
             let Some(program) = learning(&bed, (mpi, compiler)) else { continue };
             let untold = Run { words: &words, options: &["--untold"], learn: "on" };
-            let Some((_, report)) = tested(&bed, mpi, &program, "5", untold) else { continue };
+            let (_, report) = tested(&bed, mpi, &program, "5", untold);
             let test = &report["self_test"];
             let number = |name: &str| test[name].as_f64().unwrap_or_else(|| panic!("{name}: {report:#}"));
-            assert!((rate / 10.0..rate * 2.0).contains(&number("host_goodput")), "{rate} Mbit/s: {report:#}");
+            assert!((rate / 10.0..rate * 1.5).contains(&number("host_goodput")), "{rate} Mbit/s: {report:#}");
+            rates.push(number("host_goodput"));
             assert!(number("latency_us") > 1.0 && number("gap_us") > 0.1, "{report:#}");
 
             let told = Run { options: &[], ..untold };
-            let Some((_, report)) = tested(&bed, mpi, &program, "5", told) else { continue };
+            let (_, report) = tested(&bed, mpi, &program, "5", told);
             let test = &report["self_test"];
             assert!(test.get("host_goodput").is_none() && test.get("latency_us").is_none(), "{report:#}");
         }
+        assert!(rates.is_sorted(), "{mpi}: {rates:?}");
     }
 }
 
@@ -211,12 +214,8 @@ fn bits_do_not_depend_on_a_test_of_the_network() {
             let Some(bed) = star(5, rate, &format!("bits-{learn}")).brought_up() else { return };
             let Some(program) = learning(&bed, (mpi, compiler)) else { continue };
             let how = Run { words: &words, options: &["--untold"], learn };
-            let job = if learn == "on" {
-                tested(&bed, mpi, &program, "5", how)
-            } else {
-                Some(run(&bed, mpi, &program, "5", how))
-            };
-            let Some((bits, report)) = job else { continue };
+            let job = if learn == "on" { tested } else { run };
+            let (bits, report) = job(&bed, mpi, &program, "5", how);
             assert_eq!(report.get("self_test").is_some(), learn == "on", "{mpi}: {report:#}");
             let ran = SUMS.map(|sum| {
                 let rows = report["rows"].as_array().unwrap().iter();

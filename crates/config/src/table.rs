@@ -41,9 +41,9 @@ pub const VARIABLES: &[Variable] = &[
         default: "on",
         help: "once calls of a collective and size on a communicator have taken enough time to pay for it, Nagare \
                measures the MPI library and up to three algorithms in turn and goes on with the fastest; for what \
-               moves data, and for reductions that are exact. On a network of which nobody knows what messages cost the \
-               first of these calls is preceded by a test of the network, of at most 20 ms. \
-               Off: the choice by size and predicted time alone. Write: as on, and what was the fastest becomes a profile for later jobs",
+               moves data, and for reductions that are exact. Where neither a profile nor a fabric's file says what \
+               messages cost, a test of the network, of about 20 ms, comes before. Off: the choice by size and \
+               predicted time alone. Write: as on, and what was the fastest becomes a profile for later jobs",
         shared: true,
     },
     Variable {

@@ -112,14 +112,16 @@ impl Decision {
     }
 
     /// Nanoseconds that a call of the library must take before measured calls are worth it; none if they are worth it
-    /// whatever it takes ([`Planner::worth_trying_from`]).
-    pub fn worth_from(&self, planner: &Planner, call: &Call, limits: &Limits) -> Option<f64> {
+    /// whatever it takes ([`Planner::worth_trying_from`], [`Planner::exchange_worth_from`]). `is_long`: it is predicted
+    /// to take so long that measured calls need not be earned, and an exchange begins with them.
+    pub fn worth_from(&self, planner: &Planner, call: &Call, limits: &Limits, is_long: bool) -> Option<f64> {
         if planner.is_told_by_trials(call.collective, call.bytes) {
             return None;
         }
         let segments = limits.segments(call.collective);
         let Some(prediction) = self.prediction else {
-            return planner.exchange_worth_from(call.collective, call.bytes, segments);
+            let worth_from = || planner.exchange_worth_from(call.collective, call.bytes, segments);
+            return if is_long { None } else { worth_from() };
         };
         let fits = planner.fitting(call.collective, call.bytes, segments).is_some();
         (!fits).then(|| planner.worth_trying_from(call.collective, call.bytes, prediction)).flatten()

@@ -3,8 +3,8 @@
 //! that all ranks have agreed on, so that all of them do the same.
 //!
 //! ```text
-//!   round trip ─► round trips ─► stream of 4 ─► stream of 32 ─► shift of 4K ─► 8K ─► 16K …   as long as the next
-//!    connects      latency         connects         gap                 rate of a host         fits into the budget
+//!   round trip ─► round trips ─► stream of 1 ─► of 4 ─► of 32, twice ─► shift of 4K ─► 8K ─► 16K …
+//!    connects      latency         connects      └──gap──┘                rate of a host     as long as they fit
 //! ```
 //! Of each node one rank takes part. Where a fabric's file tells how fast links are, only the gap is measured: the
 //! latency of a round trip would contain that of the links, which predictions add.
@@ -16,16 +16,23 @@ use crate::topology::{Costs, Topology};
 const TRIPS: u32 = 16;
 const SHARE_OF_TRIPS: f64 = 0.2;
 
-/// Short messages of a stream: those that open connections, and those that count.
-const FIRST_STREAM: u32 = 4;
-const STREAM: u32 = 32;
+/// Short messages of streams: of one that opens connections, and of two by whose difference the gap is found, which
+/// leaves the way of the last one out.
+const CONNECTING: u32 = 1;
+const FEW: u32 = 4;
+const MANY: u32 = 32;
 
-/// Bytes of the first shift and of the longest: the last one counts.
+/// Of what the long stream took, so much at least is taken to be gaps; of what a shift took, its bytes', whatever the
+/// latency.
+const LEAST_COUNTED: f64 = 0.25;
+
+/// Bytes of the first shift and of the longest. The first counts only where no other fits: a few packets may pass a
+/// slow link at once.
 const FIRST_SHIFT: u64 = 4 << 10;
 const LONGEST_SHIFT: u64 = 1 << 20;
 
-/// Of what a shift took, so much at least is taken to be its bytes', whatever the latency.
-const LEAST_OF_SHIFT: f64 = 0.25;
+/// The first shift, of which nobody knows how long it takes, needs so much of the budget.
+const SHARE_OF_FIRST_SHIFT: f64 = 0.2;
 
 /// Messages at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,60 +45,89 @@ pub enum Stage {
     Shift(u64),
 }
 
-/// A test under way, or at its end.
+/// A test under way, or at its end. All times are nanoseconds.
 #[derive(Clone, Debug)]
 pub struct SelfTest {
-    /// Nanoseconds that it may take.
     budget: f64,
     knows_links: bool,
-    /// What was begun last.
+    /// What was begun last, and what had passed before.
     stage: Option<Stage>,
-    /// What was found, nanoseconds.
+    elapsed: f64,
+    /// What ranks took last to agree.
+    agreeing: f64,
     latency: Option<f64>,
+    /// What the short stream took.
+    few: f64,
     gap: Option<f64>,
     /// Mbit/s.
     goodput: Option<f64>,
 }
 
 impl SelfTest {
-    /// A test of the network of `topology` that may take so many nanoseconds; `None` where what it would find is known,
-    /// by measurement or by a fabric's file.
-    pub fn new(topology: &Topology, budget: u64) -> Option<Self> {
-        let knows_links = topology.network().is_some();
-        let is_due = topology.node_count() > 1 && !topology.is_measured();
-        let fresh =
-            || Self { budget: budget as f64, knows_links, stage: None, latency: None, gap: None, goodput: None };
-        is_due.then(fresh)
+    /// Whether a test would find something on the network of `topology` that is not known, by measurement or by a
+    /// fabric's file.
+    pub fn is_due(topology: &Topology) -> bool {
+        topology.node_count() > 1 && !topology.is_measured()
+    }
+
+    /// A test that may take about so many nanoseconds: nothing is begun that does not seem to fit, but how long the
+    /// first messages take nobody knows.
+    pub fn new(topology: &Topology, budget: u64) -> Self {
+        Self {
+            budget: budget as f64,
+            knows_links: topology.network().is_some(),
+            stage: None,
+            elapsed: 0.0,
+            agreeing: 0.0,
+            latency: None,
+            few: 0.0,
+            gap: None,
+            goodput: None,
+        }
     }
 
     /// What is measured next, `None` at the end. `took`: nanoseconds that the stage before took the slowest rank;
-    /// `elapsed`: since the test began. Both are the same on all ranks.
+    /// `elapsed`: since the test began, 0 before its first stage. Both are the same on all ranks.
     pub fn next(&mut self, took: u64, elapsed: u64) -> Option<Stage> {
-        let (took, left) = (took as f64, self.budget - elapsed as f64);
+        let (took, elapsed) = (took as f64, elapsed as f64);
+        self.agreeing = (elapsed - self.elapsed - took).max(0.0);
+        self.elapsed = elapsed;
+        let fits = |estimate: f64| elapsed + estimate + self.agreeing <= self.budget;
+        let latency = self.latency.unwrap_or(0.0);
         self.stage = match self.stage {
-            None if self.knows_links => Some(Stage::Stream(FIRST_STREAM)),
+            None if self.knows_links => Some(Stage::Stream(CONNECTING)),
             None => Some(Stage::RoundTrips(1)),
             // It may have opened a connection: those that count take less.
             Some(Stage::RoundTrips(1)) => {
                 let trips = (self.budget * SHARE_OF_TRIPS / took.max(1.0)) as u32;
-                (trips > 0).then_some(Stage::RoundTrips(trips.clamp(2, TRIPS)))
+                (trips > 0 && fits(took)).then_some(Stage::RoundTrips(trips.clamp(2, TRIPS)))
             }
             Some(Stage::RoundTrips(trips)) => {
-                self.latency = Some(took / (2.0 * f64::from(trips)));
-                Some(Stage::Stream(FIRST_STREAM))
+                let trip = took / f64::from(trips);
+                self.latency = Some(trip / 2.0);
+                fits(trip).then_some(Stage::Stream(CONNECTING))
             }
-            Some(Stage::Stream(FIRST_STREAM)) => {
-                let next = took * f64::from(STREAM / FIRST_STREAM);
-                (next <= left).then_some(Stage::Stream(STREAM))
+            Some(Stage::Stream(CONNECTING)) => fits(took).then_some(Stage::Stream(FEW)),
+            Some(Stage::Stream(FEW)) => {
+                self.few = took;
+                fits(took * f64::from(MANY / FEW)).then_some(Stage::Stream(MANY))
             }
-            Some(Stage::Stream(messages)) => {
-                self.gap = Some(took / f64::from(messages));
-                (!self.knows_links).then_some(Stage::Shift(FIRST_SHIFT))
+            Some(Stage::Stream(_)) => {
+                let gap = (took - self.few).max(took * LEAST_COUNTED) / f64::from(MANY - FEW);
+                let is_first = self.gap.is_none();
+                self.gap = Some(self.gap.map_or(gap, |other| other.min(gap)));
+                if is_first && fits(took) {
+                    Some(Stage::Stream(MANY))
+                } else {
+                    let is_last = self.knows_links || !fits(self.budget * SHARE_OF_FIRST_SHIFT);
+                    (!is_last).then_some(Stage::Shift(FIRST_SHIFT))
+                }
             }
             Some(Stage::Shift(bytes)) => {
-                let latency = self.latency.unwrap_or(0.0);
-                self.goodput = Some(bytes as f64 * 8e3 / (took - latency).max(took * LEAST_OF_SHIFT).max(1.0));
-                (bytes < LONGEST_SHIFT && 2.0 * took <= left).then_some(Stage::Shift(2 * bytes))
+                let goodput = bytes as f64 * 8e3 / (took - latency).max(took * LEAST_COUNTED).max(1.0);
+                let others = self.goodput.filter(|_| bytes > 2 * FIRST_SHIFT);
+                self.goodput = Some(others.map_or(goodput, |other| other.max(goodput)));
+                (bytes < LONGEST_SHIFT && fits(2.0 * took)).then_some(Stage::Shift(2 * bytes))
             }
         };
         self.stage

@@ -159,13 +159,21 @@ impl Earning {
 
     /// What the calls took on this rank on average, nanoseconds; `None` if none was counted.
     pub fn mean(&self) -> Option<u64> {
-        self.spent
-            .checked_div((self.calls - self.uncounted().min(self.calls)).saturating_sub(1))
-            .filter(|&mean| mean > 0)
+        self.spent.checked_div(self.counted()).filter(|&mean| mean > 0)
+    }
+
+    /// The shortest time that asking has taken on this rank, nanoseconds; 0 if nobody has asked.
+    pub fn asking(&self) -> u64 {
+        self.asking
     }
 
     fn is_sampled(&self) -> bool {
         self.calls > TIMED && self.spent < self.calls.saturating_mul(SHORT)
+    }
+
+    /// Calls before the one that begins, without those that do not count.
+    fn counted(&self) -> u64 {
+        self.calls.saturating_sub(1 + self.uncounted())
     }
 
     /// First calls that do not count.
@@ -203,7 +211,7 @@ impl Earning {
         self.asking = if self.asking == 0 { asking } else { self.asking.min(asking) };
         self.asked += 1;
         let uncounted = self.uncounted();
-        let counted = (self.calls - 1).saturating_sub(uncounted).max(1);
+        let counted = self.counted().max(1);
         let after_first = self.calls.saturating_sub(2);
         if let Some(belief) = &mut self.belief {
             belief.judge(spent, after_first, later);

@@ -11,8 +11,8 @@ use crate::cost::{self, Prediction, Segments};
 /// noise, no other jobs and no processors.
 const WORTH_TRYING: f64 = 1.5;
 
-/// What is predicted to take at most so many times as long as the first candidate may as well be the fastest: which of
-/// two shares thin links better depends on links that nobody may have described.
+/// What is predicted to take at most so many times as long as the first candidate may turn out to be the fastest: which
+/// of two shares thin links better depends on links that nobody may have described.
 const ALIKE_IN_TRIALS: f64 = 1.25;
 
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
@@ -115,10 +115,11 @@ impl Planner {
         if collective != Collective::Alltoall || longest(bytes) >= self.usual.surely_holding() {
             return None;
         }
+        let stock = self.stock_time(collective, bytes)?;
         let candidates = self.candidates(collective, bytes, segments).into_iter();
         let times = candidates.filter_map(|a| self.predicted(collective, a, bytes, segments).map(|p| p.time));
         let least = times.reduce(f64::min)? / PREFERRED;
-        self.stock_time(collective, bytes).filter(|&stock| stock < least).map(|_| least)
+        (stock < least).then_some(least)
     }
 
     /// The algorithms worth trying for a call of `bytes`, the one that fits first ([`Self::fitting_predicted`], where

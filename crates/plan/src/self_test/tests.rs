@@ -25,8 +25,8 @@ fn nodes(count: u32) -> Topology {
 
 /// Runs a test: what it did, what it found, and how long it took.
 fn run(topology: &Topology, network: Pretended, budget: u64) -> (Vec<Stage>, Option<Costs>, f64) {
-    let mut test = SelfTest::new(topology, budget).expect("due");
-    let (mut stages, mut took, mut elapsed) = (Vec::new(), 0.0, network.agreeing);
+    let mut test = SelfTest::new(topology, budget);
+    let (mut stages, mut took, mut elapsed) = (Vec::new(), 0.0, 0.0);
     let mut connected = [false; 2];
     while let Some(stage) = test.next(took as u64, elapsed as u64) {
         stages.push(stage);
@@ -54,18 +54,17 @@ fn it_finds_what_messages_and_bytes_cost() {
         };
         close(costs.host_goodput, goodput);
         close(costs.message.latency_us, network.latency * 1e-3);
-        // The last message of a stream has a way to go beside the gaps.
-        close(costs.message.gap_us, network.gap * 1e-3 + network.latency * 1e-3 / f64::from(STREAM));
+        close(costs.message.gap_us, network.gap * 1e-3);
     }
 }
 
-/// What is begun is predicted to fit; one stage may take longer than predicted.
+/// What is begun is estimated to fit; of the first messages nobody knows how long they take.
 #[test]
 fn it_keeps_to_its_budget() {
     for network in [SLOW, FAST] {
         for budget in [4 * MS, 8 * MS, 20 * MS] {
             let (stages, _, elapsed) = run(&nodes(8), network, budget);
-            assert!(elapsed < 1.3 * budget as f64, "{elapsed} ns of {budget}: {stages:?}");
+            assert!(elapsed < 1.05 * budget as f64, "{elapsed} ns of {budget}: {stages:?}");
         }
     }
     // Between far sites one round trip is all, which nobody knew before.
@@ -78,7 +77,7 @@ fn it_keeps_to_its_budget() {
 fn without_the_rate_it_has_found_nothing() {
     let crowded = Pretended { gap: 2e6, ..SLOW };
     let (stages, found, _) = run(&nodes(8), crowded, 20 * MS);
-    assert!(stages.contains(&Stage::Stream(FIRST_STREAM)), "{stages:?}");
+    assert!(stages.contains(&Stage::Stream(FEW)), "{stages:?}");
     assert!(found.is_none(), "{found:?} by {stages:?}");
 }
 
@@ -92,19 +91,41 @@ fn star(message_gap: &str) -> Topology {
 #[test]
 fn where_links_are_told_only_the_gap_is_measured() {
     let (stages, found, _) = run(&star(""), SLOW, 20 * MS);
-    assert_eq!(stages, [Stage::Stream(FIRST_STREAM), Stage::Stream(STREAM)]);
+    assert_eq!(stages, [CONNECTING, FEW, MANY, MANY].map(Stage::Stream));
     let costs = found.expect("found");
     assert_eq!((costs.message.latency_us, costs.host_goodput), (None, None));
-    assert!(costs.message.gap_us.is_some());
+    // Not the latency of the links, which predictions add.
+    assert!(costs.message.gap_us.is_some_and(|gap| (gap - SLOW.gap * 1e-3).abs() < 0.1), "{costs:?}");
+}
+
+/// One stage in which a rank lost its processor for long does not spoil what is found.
+#[test]
+fn a_bad_sample_is_outdone_by_the_next() {
+    let mut test = SelfTest::new(&nodes(8), 20 * MS);
+    let (mut took, mut elapsed, mut late) = (0, 0, [true; 2]);
+    while let Some(stage) = test.next(took, elapsed) {
+        let (usual, which) = match stage {
+            Stage::RoundTrips(trips) => (u64::from(trips) * 60_000, None),
+            Stage::Stream(messages) => (30_000 + u64::from(messages) * 2_000, (messages == MANY).then_some(0)),
+            Stage::Shift(bytes) => (30_000 + bytes * 8, (bytes == 4 * FIRST_SHIFT).then_some(1)),
+        };
+        let is_late = which.is_some_and(|which: usize| std::mem::take(&mut late[which]));
+        took = usual + if is_late { 3 * MS } else { 0 };
+        elapsed += took + 50_000;
+    }
+    let costs = test.found().expect("found");
+    let close = |found: Option<f64>, real: f64| found.is_some_and(|found| (found / real - 1.0).abs() < 0.1);
+    assert!(close(costs.message.gap_us, 2.0) && close(costs.host_goodput, 1000.0), "{costs:?}");
+    assert_eq!(late, [false; 2]);
 }
 
 #[test]
 fn what_is_known_is_not_measured() {
     let gap = MessageCost { latency_us: None, gap_us: Some(20.0) };
     let known = Costs { message: gap, host_goodput: Some(90.0), ..Costs::default() };
-    assert!(SelfTest::new(&nodes(4).with_costs(known), 20 * MS).is_none());
     let half = Costs { message: gap, ..Costs::default() };
-    assert!(SelfTest::new(&nodes(4).with_costs(half), 20 * MS).is_some());
-    assert!(SelfTest::new(&star("message_gap = 20"), 20 * MS).is_none());
-    assert!(SelfTest::new(&Topology::of_nodes(vec![0; 4]).expect("a node"), 20 * MS).is_none());
+    let one = Topology::of_nodes(vec![0; 4]).expect("a node");
+    let networks =
+        [nodes(4), nodes(4).with_costs(half), star(""), nodes(4).with_costs(known), star("message_gap = 20"), one];
+    assert_eq!(networks.each_ref().map(SelfTest::is_due), [true, true, true, false, false, false]);
 }

@@ -54,13 +54,14 @@ impl Costs {
         }
     }
 
-    /// What was measured, in words; not what it was assumed to be.
+    /// What a test of the network has found, in words.
     pub fn found(&self) -> String {
         let MessageCost { latency_us, gap_us } = self.message;
         let named =
             [("latency", latency_us, "us"), ("gap", gap_us, "us"), ("data of a host", self.host_goodput, "Mbit/s")];
         let found = named.iter().filter_map(|(name, value, unit)| Some(format!("{name} {:.1} {unit}", (*value)?)));
-        found.collect::<Vec<_>>().join(", ")
+        let found = found.collect::<Vec<_>>().join(", ");
+        if found.is_empty() { "nothing, for want of time".to_owned() } else { found }
     }
 
     fn bits(&self) -> [Option<u64>; 4] {
