@@ -31,6 +31,10 @@ const LEAST_COUNTED: f64 = 0.25;
 const FIRST_SHIFT: u64 = 4 << 10;
 const LONGEST_SHIFT: u64 = 1 << 20;
 
+/// The longest shift counts, since packets that pass at once are the least of it, but a rank may have lost its processor
+/// in it: the rate is at least so much of that of the one before.
+const LEAST_OF_BEFORE: f64 = 0.5;
+
 /// The first shift, of which nobody knows how long it takes, needs so much of the budget.
 const SHARE_OF_FIRST_SHIFT: f64 = 0.2;
 
@@ -125,8 +129,8 @@ impl SelfTest {
             }
             Some(Stage::Shift(bytes)) => {
                 let goodput = bytes as f64 * 8e3 / (took - latency).max(took * LEAST_COUNTED).max(1.0);
-                let others = self.goodput.filter(|_| bytes > 2 * FIRST_SHIFT);
-                self.goodput = Some(others.map_or(goodput, |other| other.max(goodput)));
+                let before = self.goodput.filter(|_| bytes > 2 * FIRST_SHIFT);
+                self.goodput = Some(before.map_or(goodput, |before| goodput.max(before * LEAST_OF_BEFORE)));
                 (bytes < LONGEST_SHIFT && fits(2.0 * took)).then_some(Stage::Shift(2 * bytes))
             }
         };

@@ -98,25 +98,44 @@ fn where_links_are_told_only_the_gap_is_measured() {
     assert!(costs.message.gap_us.is_some_and(|gap| (gap - SLOW.gap * 1e-3).abs() < 0.1), "{costs:?}");
 }
 
-/// One stage in which a rank lost its processor for long does not spoil what is found.
+/// One stage in which a rank lost its processor for long hardly spoils what is found: of the streams the better counts,
+/// and a shift is at most twice as bad as the one before.
 #[test]
-fn a_bad_sample_is_outdone_by_the_next() {
+fn a_bad_sample_does_little_harm() {
+    for (bad, goodput) in [(Stage::Stream(MANY), 100.0), (Stage::Shift(16 << 10), 50.0)] {
+        let mut test = SelfTest::new(&nodes(8), 20 * MS);
+        let (mut took, mut elapsed, mut is_late) = (0, 0, true);
+        while let Some(stage) = test.next(took, elapsed) {
+            let usual = match stage {
+                Stage::RoundTrips(trips) => u64::from(trips) * 60_000,
+                Stage::Stream(messages) => 30_000 + u64::from(messages) * 2_000,
+                Stage::Shift(bytes) => 30_000 + bytes * 80,
+            };
+            took = usual + if stage == bad && std::mem::take(&mut is_late) { 6 * MS } else { 0 };
+            elapsed += took + 50_000;
+        }
+        let costs = test.found().expect("found");
+        let close = |found: Option<f64>, real: f64| found.is_some_and(|found| (found / real - 1.0).abs() < 0.1);
+        assert!(close(costs.message.gap_us, 2.0) && close(costs.host_goodput, goodput), "{bad:?}: {costs:?}");
+        assert!(!is_late);
+    }
+}
+
+/// The first packets pass a slow link at once: what a longer shift takes counts.
+#[test]
+fn packets_that_pass_at_once_do_not_count() {
     let mut test = SelfTest::new(&nodes(8), 20 * MS);
-    let (mut took, mut elapsed, mut late) = (0, 0, [true; 2]);
+    let (mut took, mut elapsed) = (0, 0);
     while let Some(stage) = test.next(took, elapsed) {
-        let (usual, which) = match stage {
-            Stage::RoundTrips(trips) => (u64::from(trips) * 60_000, None),
-            Stage::Stream(messages) => (30_000 + u64::from(messages) * 2_000, (messages == MANY).then_some(0)),
-            Stage::Shift(bytes) => (30_000 + bytes * 8, (bytes == 4 * FIRST_SHIFT).then_some(1)),
+        took = match stage {
+            Stage::RoundTrips(trips) => u64::from(trips) * 60_000,
+            Stage::Stream(messages) => 30_000 + u64::from(messages) * 2_000,
+            Stage::Shift(bytes) => 30_000 + bytes.saturating_sub(5000) * 200,
         };
-        let is_late = which.is_some_and(|which: usize| std::mem::take(&mut late[which]));
-        took = usual + if is_late { 3 * MS } else { 0 };
         elapsed += took + 50_000;
     }
-    let costs = test.found().expect("found");
-    let close = |found: Option<f64>, real: f64| found.is_some_and(|found| (found / real - 1.0).abs() < 0.1);
-    assert!(close(costs.message.gap_us, 2.0) && close(costs.host_goodput, 1000.0), "{costs:?}");
-    assert_eq!(late, [false; 2]);
+    let goodput = test.found().and_then(|costs| costs.host_goodput).expect("found");
+    assert!((38.0..60.0).contains(&goodput), "{goodput}, really 40");
 }
 
 #[test]
