@@ -3,8 +3,9 @@
 //! that all ranks have agreed on, so that all of them do the same.
 //!
 //! ```text
-//!   round trip ─► round trips ─► stream of 1 ─► of 4 ─► of 32, twice ─► shift of 4K ─► 8K ─► 16K …
-//!    connects      latency         connects      └──gap──┘                rate of a host     as long as they fit
+//!   round trip ─► round trips ─► stream of 1 ─► of 4 ─► of 32 ─► shift of 8K ─► 16K ─► 32K … ─► stream of 32
+//!    connects      latency         connects      └──gap──┘         rate of a host, as long as      gap, if that
+//!                                                                  the next one fits               still fits
 //! ```
 //! Of each node one rank takes part. Where a fabric's file tells how fast links are, only the gap is measured: the
 //! latency of a round trip would contain that of the links, which predictions add.
@@ -26,9 +27,8 @@ const MANY: u32 = 32;
 /// latency.
 const LEAST_COUNTED: f64 = 0.25;
 
-/// Bytes of the first shift and of the longest. The first counts only where no other fits: a few packets may pass a
-/// slow link at once.
-const FIRST_SHIFT: u64 = 4 << 10;
+/// Bytes of the first shift and of the longest.
+const FIRST_SHIFT: u64 = 8 << 10;
 const LONGEST_SHIFT: u64 = 1 << 20;
 
 /// The longest shift counts, since packets that pass at once are the least of it, but a rank may have lost its processor
@@ -60,8 +60,9 @@ pub struct SelfTest {
     /// What ranks took last to agree.
     agreeing: f64,
     latency: Option<f64>,
-    /// What the short stream took.
+    /// What the short stream took, and the long one.
     few: f64,
+    many: f64,
     gap: Option<f64>,
     /// Mbit/s.
     goodput: Option<f64>,
@@ -85,6 +86,7 @@ impl SelfTest {
             agreeing: 0.0,
             latency: None,
             few: 0.0,
+            many: 0.0,
             gap: None,
             goodput: None,
         }
@@ -96,7 +98,8 @@ impl SelfTest {
         let (took, elapsed) = (took as f64, elapsed as f64);
         self.agreeing = (elapsed - self.elapsed - took).max(0.0);
         self.elapsed = elapsed;
-        let fits = |estimate: f64| elapsed + estimate + self.agreeing <= self.budget;
+        let left = self.budget - elapsed - self.agreeing;
+        let fits = |estimate: f64| estimate <= left;
         let latency = self.latency.unwrap_or(0.0);
         self.stage = match self.stage {
             None if self.knows_links => Some(Stage::Stream(CONNECTING)),
@@ -118,23 +121,28 @@ impl SelfTest {
             }
             Some(Stage::Stream(_)) => {
                 let gap = (took - self.few).max(took * LEAST_COUNTED) / f64::from(MANY - FEW);
-                let is_first = self.gap.is_none();
+                let is_second = self.gap.is_some();
                 self.gap = Some(self.gap.map_or(gap, |other| other.min(gap)));
-                if is_first && fits(took) {
-                    Some(Stage::Stream(MANY))
-                } else {
-                    let is_last = self.knows_links || !fits(self.budget * SHARE_OF_FIRST_SHIFT);
-                    (!is_last).then_some(Stage::Shift(FIRST_SHIFT))
+                self.many = took;
+                match self.knows_links {
+                    _ if is_second => None,
+                    true => self.second_stream(fits),
+                    false => fits(self.budget * SHARE_OF_FIRST_SHIFT).then_some(Stage::Shift(FIRST_SHIFT)),
                 }
             }
             Some(Stage::Shift(bytes)) => {
                 let goodput = bytes as f64 * 8e3 / (took - latency).max(took * LEAST_COUNTED).max(1.0);
-                let before = self.goodput.filter(|_| bytes > 2 * FIRST_SHIFT);
-                self.goodput = Some(before.map_or(goodput, |before| goodput.max(before * LEAST_OF_BEFORE)));
-                (bytes < LONGEST_SHIFT && fits(2.0 * took)).then_some(Stage::Shift(2 * bytes))
+                self.goodput = Some(self.goodput.map_or(goodput, |before| goodput.max(before * LEAST_OF_BEFORE)));
+                let goes_on = bytes < LONGEST_SHIFT && fits(2.0 * took);
+                if goes_on { Some(Stage::Shift(2 * bytes)) } else { self.second_stream(fits) }
             }
         };
         self.stage
+    }
+
+    /// The long stream once more, if it fits: in the first a rank may have lost its processor.
+    fn second_stream(&self, fits: impl Fn(f64) -> bool) -> Option<Stage> {
+        fits(self.many.min(self.few * f64::from(MANY / FEW))).then_some(Stage::Stream(MANY))
     }
 
     /// What the test has found, `None` if the budget was too short for all that is needed: what messages cost means

@@ -102,7 +102,7 @@ fn where_links_are_told_only_the_gap_is_measured() {
 /// and a shift is at most twice as bad as the one before.
 #[test]
 fn a_bad_sample_does_little_harm() {
-    for (bad, goodput) in [(Stage::Stream(MANY), 100.0), (Stage::Shift(16 << 10), 50.0)] {
+    for (bad, goodput) in [(Stage::Stream(MANY), 100.0), (Stage::Shift(32 << 10), 50.0)] {
         let mut test = SelfTest::new(&nodes(8), 20 * MS);
         let (mut took, mut elapsed, mut is_late) = (0, 0, true);
         while let Some(stage) = test.next(took, elapsed) {
