@@ -216,7 +216,7 @@ impl<'c> Decision<'c> {
     pub fn unmeasured(&self) -> Result<(), Reason> {
         let rules = self.record.rules();
         let rules = rules.as_deref().unwrap_or(&self.place.rules);
-        let decision = decision::Decision::new(&self.place.planner, rules, &self.call, &self.limits, false)?;
+        let decision = decision::Decision::new(self.planning.planner, rules, &self.call, &self.limits, false)?;
         if decision.algorithm == self.algorithm { Ok(()) } else { Err(Reason::Faster) }
     }
 

@@ -25,8 +25,8 @@ const MOST: u64 = 20_000_000;
 const LEAST: u64 = 3_000_000;
 const SHARE_OF_JOB: u32 = 100;
 
-/// How often ranks agree in a test.
-const AGREEMENTS: u64 = 12;
+/// How often ranks agree in a test, at most.
+const AGREEMENTS: u64 = 15;
 
 /// The world of the job, if the test is to come and this call, whose class has no measured call yet, is one of all its
 /// ranks.
@@ -43,7 +43,7 @@ pub fn is_due(shim: &Shim, decision: &Decision, class: Class) -> Option<Arc<Worl
 /// `call`: the number of the agreements that belong to it.
 ///
 /// # Errors
-/// A rank has given up, the library fails, or there is no memory. Then this rank knows of no test.
+/// A rank has given up, the library fails, or there is no memory. Where the test had begun it is over then.
 pub fn run(
     shim: &Shim,
     world: &World,
@@ -52,33 +52,6 @@ pub fn run(
     class: Class,
 ) -> Result<(), Failure> {
     let Decision { record, place, .. } = *decision;
-    let nothing = Outcome { found: None, took: Duration::ZERO };
-    let Some(outcome) =
-        test(shim, world, decision, (private, call), class).inspect_err(|_| shim.end_self_test(world, nothing))?
-    else {
-        return Ok(());
-    };
-    if record.rank == 0 {
-        let (ms, found) = (outcome.took.as_secs_f64() * 1e3, outcome.found.unwrap_or_default().found());
-        log::info!("a test of the network took {ms:.1} ms and found: {found}");
-    }
-    shim.end_self_test(world, outcome);
-    if outcome.found.is_some() {
-        decision.replan(place.planning(shim, true));
-        record.learning().begin(class, || decision.candidates());
-    }
-    Ok(())
-}
-
-/// The test, `None` if there is no time for it now.
-fn test(
-    shim: &Shim,
-    world: &World,
-    decision: &Decision,
-    (private, call): (&Private, u32),
-    class: Class,
-) -> Result<Option<Outcome>, Failure> {
-    let Decision { record, place, .. } = *decision;
     let together = |own: Times| stack::on_large(|| longest(shim.real, private, call, own, shim.waiting()));
     let of_job = (world.self_test.elapsed() / SHARE_OF_JOB).as_nanos() as u64;
     let predicted = decision.predicted().unwrap_or(0.0) as u64;
@@ -86,10 +59,13 @@ fn test(
         let learning = record.learning();
         (learning.mean(class).unwrap_or(predicted), learning.asking(class))
     };
+    // A rank that has given up an earlier call does not come: then nobody goes on, and the test is still to come on all.
     let [budget, asking, _] = together([of_job.max(of_call).min(MOST), own_asking, 0])?;
     if budget < LEAST || asking.saturating_mul(AGREEMENTS) > budget {
-        return Ok(None);
+        return Ok(());
     }
+    // However it is left.
+    let mut ending = Ending { shim, world, outcome: Outcome { found: None, took: Duration::ZERO } };
     let mut test = SelfTest::new(place.planner.topology(), budget);
     let firsts = firsts(place.planner.topology().nodes());
     let (real, tags, waiting, message) = (shim.real, place.tags, shim.waiting(), place.message);
@@ -100,7 +76,31 @@ fn test(
         let own = ways.carry_out(stage, &firsts, record.rank)?;
         [took, elapsed, _] = together([own, start.elapsed().as_nanos() as u64, 0])?;
     }
-    Ok(Some(Outcome { found: test.found(), took: Duration::from_nanos(elapsed) }))
+    ending.outcome = Outcome { found: test.found(), took: Duration::from_nanos(elapsed) };
+    let Outcome { found, took } = ending.outcome;
+    drop(ending);
+    if record.rank == 0 {
+        let (ms, found) = (took.as_secs_f64() * 1e3, found.unwrap_or_default().found());
+        log::info!("a test of the network took {ms:.1} ms and found: {found}");
+    }
+    if found.is_some() {
+        decision.replan(place.planning(shim, true));
+        record.learning().begin(class, || decision.candidates());
+    }
+    Ok(())
+}
+
+/// Ends the test on this rank: as it came out, or without a result where it fails, or the program's thread ends.
+struct Ending<'t> {
+    shim: &'t Shim,
+    world: &'t World,
+    outcome: Outcome,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.shim.end_self_test(self.world, self.outcome);
+    }
 }
 
 /// The first rank of each node, in their order. `nodes`: of each rank, numbered by their smallest.

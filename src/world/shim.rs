@@ -259,13 +259,13 @@ impl Shim {
     /// Whether a self-test of the network has found something.
     #[inline]
     pub fn is_tested(&self) -> bool {
-        self.tested.load(Ordering::Relaxed)
+        self.tested.load(Ordering::Acquire)
     }
 
     /// Notes what became of the self-test of this world.
     pub fn end_self_test(&self, world: &World, outcome: Outcome) {
         world.self_test.end(outcome);
-        self.tested.store(outcome.found.is_some(), Ordering::Relaxed);
+        self.tested.store(outcome.found.is_some(), Ordering::Release);
     }
 
     /// Whether calls of the program are measured: not where threads make them at the same time.

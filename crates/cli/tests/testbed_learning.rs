@@ -169,7 +169,8 @@ fn tested(bed: &Bed, mpi: &str, program: &Path, ranks: &str, how: Run) -> (Strin
 const JOBS: u32 = 12;
 
 /// Where nobody tells the job of its network it tests that, once, before it measures calls, and finds what links carry
-/// and what messages cost: about 20 or 80 Mbit/s, not the 10 Gbit/s that their machines claim. Where the fabric's file tells the links, it finds what the file does not say.
+/// and what messages cost: about 20 or 80 Mbit/s, not the 10 Gbit/s that their machines claim. Where the fabric's file
+/// tells the links, it finds what the file does not say.
 #[test]
 fn a_job_tests_a_network_that_it_was_not_told_of() {
     let words = ["collective=bcast", "bytes=262144", "calls=20"];

@@ -106,8 +106,8 @@ impl SelfTest {
             None => Some(Stage::RoundTrips(1)),
             // It may have opened a connection: those that count take less.
             Some(Stage::RoundTrips(1)) => {
-                let trips = (self.budget * SHARE_OF_TRIPS / took.max(1.0)) as u32;
-                (trips > 0 && fits(took)).then_some(Stage::RoundTrips(trips.clamp(2, TRIPS)))
+                let trips = ((self.budget * SHARE_OF_TRIPS / took.max(1.0)) as u32).clamp(2, TRIPS);
+                fits(took * f64::from(trips)).then_some(Stage::RoundTrips(trips))
             }
             Some(Stage::RoundTrips(trips)) => {
                 let trip = took / f64::from(trips);

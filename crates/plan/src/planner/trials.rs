@@ -150,7 +150,7 @@ impl Planner {
     pub fn alike(&self, (collective, bytes, segments): (Collective, u64, Segments), candidates: &[Algorithm]) -> usize {
         let is_chosen_by_time = |a: &&Algorithm| a.spec().candidacy == Candidacy::Default;
         let mut times = (candidates.iter().take_while(is_chosen_by_time))
-            .map(|&a| self.predict(collective, a, bytes, segments).map_or(f64::INFINITY, |prediction| prediction.time));
+            .map_while(|&a| self.predict(collective, a, bytes, segments).map(|prediction| prediction.time));
         let Some(first) = times.next() else { return 0 };
         times.take_while(|&time| time <= first * ALIKE_IN_TRIALS).count()
     }
