@@ -59,13 +59,13 @@ pub fn run(
         let learning = record.learning();
         (learning.mean(class).unwrap_or(predicted), learning.asking(class))
     };
-    // A rank that has given up an earlier call does not come: then nobody goes on, and the test is still to come on all.
+    // A rank that has given up an earlier call does not come: then nobody goes on, and the test is still to come.
     let [budget, asking, _] = together([of_job.max(of_call).min(MOST), own_asking, 0])?;
     if budget < LEAST || asking.saturating_mul(AGREEMENTS) > budget {
         return Ok(());
     }
     // However it is left.
-    let mut ending = Ending { shim, world, outcome: Outcome { found: None, took: Duration::ZERO } };
+    let mut concluding = Concluding { shim, world, outcome: Outcome { found: None, took: Duration::ZERO } };
     let mut test = SelfTest::new(place.planner.topology(), budget);
     let firsts = firsts(place.planner.topology().nodes());
     let (real, tags, waiting, message) = (shim.real, place.tags, shim.waiting(), place.message);
@@ -76,9 +76,9 @@ pub fn run(
         let own = ways.carry_out(stage, &firsts, record.rank)?;
         [took, elapsed, _] = together([own, start.elapsed().as_nanos() as u64, 0])?;
     }
-    ending.outcome = Outcome { found: test.found(), took: Duration::from_nanos(elapsed) };
-    let Outcome { found, took } = ending.outcome;
-    drop(ending);
+    concluding.outcome = Outcome { found: test.found(), took: Duration::from_nanos(elapsed) };
+    let Outcome { found, took } = concluding.outcome;
+    drop(concluding);
     if record.rank == 0 {
         let (ms, found) = (took.as_secs_f64() * 1e3, found.unwrap_or_default().found());
         log::info!("a test of the network took {ms:.1} ms and found: {found}");
@@ -91,13 +91,13 @@ pub fn run(
 }
 
 /// Ends the test on this rank: as it came out, or without a result where it fails, or the program's thread ends.
-struct Ending<'t> {
+struct Concluding<'t> {
     shim: &'t Shim,
     world: &'t World,
     outcome: Outcome,
 }
 
-impl Drop for Ending<'_> {
+impl Drop for Concluding<'_> {
     fn drop(&mut self) {
         self.shim.end_self_test(self.world, self.outcome);
     }

@@ -31,8 +31,8 @@ const LEAST_COUNTED: f64 = 0.25;
 const FIRST_SHIFT: u64 = 8 << 10;
 const LONGEST_SHIFT: u64 = 1 << 20;
 
-/// The longest shift counts, since packets that pass at once are the least of it, but a rank may have lost its processor
-/// in it: the rate is at least so much of that of the one before.
+/// The longest shift counts, since packets that pass at once are the least of it, but a rank may have lost its
+/// processor in it: the rate is at least so much of that of the one before.
 const LEAST_OF_BEFORE: f64 = 0.5;
 
 /// The first shift, of which nobody knows how long it takes, needs so much of the budget.

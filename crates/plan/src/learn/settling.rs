@@ -31,9 +31,9 @@ const HOPELESS: f64 = 1.4;
 /// where it was slower than the library by at most this ratio, its way has another sample.
 const COLD: f64 = 2.0;
 
-/// Where the library is slower by this ratio than one of ours in the first round, the trials end, after a sample of each
-/// way that is predicted to take about as long: what else there is to find out waits for [`NEXT_ROUND`]. Programs with
-/// fewer long calls are spared it, and an unlucky sample does little harm.
+/// Where the library is slower by this ratio than one of ours in the first round, the trials end, after a sample of
+/// each way that is predicted to take about as long: what else there is to find out waits for [`NEXT_ROUND`]. Programs
+/// with fewer long calls are spared it, and an unlucky sample does little harm.
 const CLEAR: f64 = 1.5;
 
 /// In the trials of one class, calls of other ways after the first may together have taken longer than the library's by
