@@ -3,6 +3,7 @@
 //! ```text
 //!   /sys/class/net/NAME/device          a real adapter, not a bridge or a pair of a namespace
 //!                      /operstate, /speed        up, Mbit/s
+//!                      /device/cxi               there where it is one of Slingshot's, which libfabric drives by RDMA
 //!   /sys/class/infiniband/NAME/ports/N/state     4: ACTIVE
 //!                                     /rate      100 Gb/sec (4X EDR)
 //!   …/NAME/device/numa_node             where the adapter is; -1 where there is no knowing
@@ -28,8 +29,10 @@ const MOST_ADAPTERS: u32 = 15;
 pub struct Links {
     /// The fastest network interfaces that are up.
     pub net: Option<Fastest>,
-    /// The fastest RDMA ports that are active.
+    /// The fastest RDMA ports that are active, of adapters that any library below can drive.
     pub rdma: Option<Fastest>,
+    /// The fastest interfaces of Slingshot that are up, which libfabric alone drives by RDMA.
+    pub slingshot: Option<Fastest>,
 }
 
 /// The fastest links of one kind.
@@ -82,9 +85,14 @@ impl Links {
             let numa = numa(&device);
             entries(&device.join("ports")).into_iter().filter_map(move |port| Some((rate(&port)?, numa)))
         });
-        let interfaces = entries(&class.join("net")).into_iter();
-        let interfaces = interfaces.filter_map(|interface| Some((speed(&interface)?, numa(&interface))));
-        Self { net: Fastest::of(interfaces), rdma: Fastest::of(ports) }
+        let interfaces = entries(&class.join("net"));
+        let link = |interface: &PathBuf| Some((speed(interface)?, numa(interface)));
+        let of_slingshot = interfaces.iter().filter(|interface| interface.join("device/cxi").is_dir());
+        Self {
+            net: Fastest::of(interfaces.iter().filter_map(link)),
+            rdma: Fastest::of(ports),
+            slingshot: Fastest::of(of_slingshot.filter_map(link)),
+        }
     }
 }
 
@@ -150,13 +158,13 @@ mod tests {
             let adapters = numa.iter().fold(Adapters::NONE, |all, &numa| all.and_one(numa));
             Some(Fastest { mbit, adapters })
         };
-        assert_eq!(Links::below(&root), Links { net: fastest(25_000, &[0]), rdma: None });
+        assert_eq!(Links::below(&root), Links { net: fastest(25_000, &[0]), ..Links::default() });
         // Another as fast; where the first is beside.
         file("net/eth3/speed", "25000\n");
         file("net/eth3/operstate", "up\n");
         file("net/eth3/device/numa_node", "1\n");
         file("net/eth1/device/numa_node", "-1\n");
-        assert_eq!(Links::below(&root), Links { net: fastest(25_000, &[0, 1]), rdma: None });
+        assert_eq!(Links::below(&root), Links { net: fastest(25_000, &[0, 1]), ..Links::default() });
         file("infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
         file("infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
         file("infiniband/mlx5_1/ports/1/state", "1: DOWN\n");
@@ -164,8 +172,17 @@ mod tests {
         file("infiniband/mlx5_0/device/numa_node", "3\n");
         file("infiniband/mlx5_0/ports/2/state", "4: ACTIVE\n");
         file("infiniband/mlx5_0/ports/2/rate", "100 Gb/sec (4X EDR)\n");
-        let expected = Links { net: fastest(25_000, &[0, 1]), rdma: fastest(100_000, &[3, 3]) };
+        let expected = Links { net: fastest(25_000, &[0, 1]), rdma: fastest(100_000, &[3, 3]), slingshot: None };
         assert_eq!(Links::below(&root), expected);
+        // Of two interfaces of Slingshot one is down.
+        for (name, adapter, state) in [("hsn0", "cxi0", "up\n"), ("hsn1", "cxi1", "down\n")] {
+            file(&format!("net/{name}/speed"), "200000\n");
+            file(&format!("net/{name}/operstate"), state);
+            file(&format!("net/{name}/device/cxi/{adapter}/dev"), "\n");
+            file(&format!("net/{name}/device/numa_node"), "2\n");
+        }
+        let hsn = fastest(200_000, &[2]);
+        assert_eq!(Links::below(&root), Links { net: hsn, slingshot: hsn, ..expected });
         std::fs::remove_dir_all(&root).expect("removed");
     }
 

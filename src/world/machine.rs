@@ -42,7 +42,8 @@ impl Said {
     /// `told_tcp`: the user has chosen TCP below the component. Components that nobody has told use an adapter with
     /// RDMA where there is one.
     fn of(component: Option<&str>, told_tcp: bool, links: Links) -> Self {
-        let rdma = links.rdma.filter(|_| !told_tcp);
+        let over_libfabric = component.is_some_and(|component| component.ends_with("ofi"));
+        let rdma = links.slingshot.filter(|_| over_libfabric).or(links.rdma).filter(|_| !told_tcp);
         let (transport, fastest) = match (component, rdma) {
             (Some(transport::TCP), _) => (Transport::OpenMpiTcp, links.net),
             (Some("psm2" | "openib"), rdma) => (Transport::Rdma, rdma),
@@ -86,7 +87,11 @@ mod tests {
     #[test]
     fn ranks_believe_what_all_nodes_say() {
         let fastest = |mbit| Fastest { mbit, adapters: Adapters::NONE };
-        let links = |net: Option<u32>, rdma: Option<u32>| Links { net: net.map(fastest), rdma: rdma.map(fastest) };
+        let links = |net: Option<u32>, rdma: Option<u32>| Links {
+            net: net.map(fastest),
+            rdma: rdma.map(fastest),
+            ..Links::default()
+        };
         let tcp = |mbit| Said::of(Some("tcp"), false, links(mbit, Some(400_000)));
         let agreed = |all: &[Said]| Said::agreed(all.iter().copied());
         let both = [tcp(Some(25_000)), Said::NOTHING, tcp(Some(10_000)), Said::NOTHING];
@@ -100,6 +105,21 @@ mod tests {
             let said = Said::of(Some(over_tcp.0), over_tcp.1, links(Some(1000), Some(200_000)));
             assert_eq!(agreed(&[said]), (Some(Transport::Tcp), Some(1000)), "{over_tcp:?}");
         }
+        // Libfabric alone drives Slingshot; others go over its interface as over any.
+        let slingshot = Links { slingshot: Some(fastest(200_000)), ..links(Some(200_000), Some(100_000)) };
+        for (component, told_tcp, expected) in [
+            ("ofi", false, (Transport::Rdma, 200_000)),
+            ("btl ofi", false, (Transport::Rdma, 200_000)),
+            ("ch4:ofi", false, (Transport::Rdma, 200_000)),
+            ("ch4:ofi", true, (Transport::Tcp, 200_000)),
+            ("ucx", false, (Transport::Rdma, 100_000)),
+            ("tcp", false, (Transport::OpenMpiTcp, 200_000)),
+        ] {
+            let said = Said::of(Some(component), told_tcp, slingshot);
+            assert_eq!(agreed(&[said]), (Some(expected.0), Some(expected.1)), "{component}");
+        }
+        let alone = Links { rdma: None, ..slingshot };
+        assert_eq!(agreed(&[Said::of(Some("ucx"), false, alone)]), (Some(Transport::Tcp), Some(200_000)));
         for unknown in [links(None, None), links(Some(1000), Some(200_000))] {
             assert_eq!(agreed(&[Said::of(None, false, unknown)]), (None, None));
         }

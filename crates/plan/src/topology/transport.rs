@@ -12,7 +12,7 @@ pub enum Transport {
     OpenMpiTcp,
     /// Others without RDMA.
     Tcp,
-    /// Adapters that read and write memory themselves: InfiniBand, Omni-Path, RoCE.
+    /// Adapters that read and write memory themselves: InfiniBand, Omni-Path, RoCE, Slingshot.
     Rdma,
     /// None: all ranks share memory, whatever they are told of nodes.
     SharedMemory,
