@@ -2,6 +2,7 @@
 
 use crate::support::network::{self, beside_open_mpi};
 use nagare_plan::Planner;
+use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::{Call, Reason, Rules};
 use nagare_plan::collective::Collective::{self, Allgather, Allgatherv, Bcast, ReduceScatter, ReduceScatterBlock};
 use nagare_plan::cost::Segments;
@@ -32,6 +33,21 @@ fn chosen(planner: &Planner, (collective, bytes): (Collective, u64), is_measured
     let decision = Decision::new(planner, &Rules::default(), &call, &limits, is_measured);
     let candidates = Decision::candidates(planner, &call, &limits);
     (decision.map(|decision| assert_eq!(Some(&decision.algorithm), candidates.first())), candidates.len())
+}
+
+/// Without groups the gateway two-tree is the grouped one. On a torus its ranks stand elsewhere, where links between
+/// switches are fast too: it is not tried in place of the chain.
+#[test]
+fn of_trees_that_are_predicted_alike_one_is_tried() {
+    let text = "[generator]\nkind = 'torus'\ndims = [3, 4]\nbandwidth = [250, 1000, 1000]\nlatency = 1\n";
+    let fabric = Arc::new(Fabric::from_toml(text, "torus.toml").expect("a fabric"));
+    let planner = network::planner(&fabric, &Placement::by_slot(&fabric, 12, 1).expect("places"));
+    for (bytes, others) in
+        [(32 << 10, [Algorithm::Circulant, Algorithm::Chain]), (256 << 10, [Algorithm::Chain, Algorithm::Circulant])]
+    {
+        let tried = planner.candidates(Bcast, bytes, Segments::AtMost(65280));
+        assert_eq!(tried.split_first(), Some((&Algorithm::GroupedTwoTree, others.as_slice())), "{bytes}");
+    }
 }
 
 /// On links of 40 Mbit/s the library's tree of ranks sends a vector from host to host more often than needed, its ring

@@ -15,6 +15,10 @@ const WORTH_TRYING: f64 = 1.5;
 /// of two shares thin links better depends on links that nobody may have described.
 const ALIKE_IN_TRIALS: f64 = 1.25;
 
+/// Of what is predicted to take the same but for such a part, as trees of one shape whose ways differ by a switch, one
+/// is tried.
+const SAME: f64 = 1e-3;
+
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
 /// this: ranks ask each other whether trials are worth it, and a short program has little from them
 /// (docs/benchmarks.md, "Aggregated blocks"). Where a queue may overflow, the library takes up to 6.6 times as long as
@@ -133,10 +137,10 @@ impl Planner {
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
         others.retain(|&(time, _)| time <= least * WORTH_TRYING);
-        // What is predicted to take the same to the last bit does the same: on two nodes all trees are a chain.
+        // On two nodes all trees are a chain, and without groups a gateway leads nowhere.
         let mut seen: Vec<f64> = time(fitting).into_iter().collect();
         others.retain(|&(time, _)| {
-            let is_new = !seen.contains(&time);
+            let is_new = seen.iter().all(|other| (time - other).abs() > SAME * other);
             seen.push(time);
             is_new
         });
