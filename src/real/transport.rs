@@ -37,6 +37,15 @@ const ADAPTERS: &str = "/sys/class/infiniband";
 pub const CH3: &str = "ch3";
 pub const CH4: &str = "ch4:";
 
+/// Whether messages go through libfabric, and not over TCP there: by Open MPI's `ofi`, or MPICH's device `ch4:ofi`,
+/// which may name a provider, `ch4:ofi:tcp`, or a second network module, `ch4:ofi ucx`. `btl ofi` in most versions
+/// carries one-sided messages alone.
+pub fn is_libfabric(component: &str) -> bool {
+    let mut words = component.strip_prefix(CH4).unwrap_or(component).split([':', ' ', ',']);
+    let is_device = component == "ofi" || component.starts_with(CH4);
+    is_device && words.next() == Some("ofi") && words.next().is_none_or(|provider| !is_tcp("", provider))
+}
+
 /// Variables with which users tell the libraries below which way to go.
 const CHOICES: [&str; 3] = ["UCX_TLS", "UCX_NET_DEVICES", "FI_PROVIDER"];
 
@@ -85,7 +94,7 @@ pub fn name(real: &Real) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_adapter, is_tcp};
+    use super::{has_adapter, is_libfabric, is_tcp};
     use std::path::Path;
 
     #[test]
@@ -97,6 +106,17 @@ mod tests {
             assert_eq!(has_adapter(host.path()), expected, "{name}");
         }
         assert!(!has_adapter(Path::new("/dev/null")));
+    }
+
+    #[test]
+    fn libfabric_is_what_messages_go_through_first() {
+        for component in ["ofi", "ch4:ofi", "ch4:ofi ucx", "ch4:ofi:cxi"] {
+            assert!(is_libfabric(component), "{component}");
+        }
+        for component in ["btl ofi", "ch4:ucx ofi", "ch4:ucx", "ch4:ofi:tcp", "ch4:ofi:sockets", "ch3:nemesis:ofi", "ucx"]
+        {
+            assert!(!is_libfabric(component), "{component}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ const MOST_ADAPTERS: u32 = 15;
 pub struct Links {
     /// The fastest network interfaces that are up.
     pub net: Option<Fastest>,
-    /// The fastest RDMA ports that are active, of adapters that any library below can drive.
+    /// The fastest RDMA ports that are active.
     pub rdma: Option<Fastest>,
     /// The fastest interfaces of Slingshot that are up, which libfabric alone drives by RDMA.
     pub slingshot: Option<Fastest>,

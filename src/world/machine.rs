@@ -42,8 +42,8 @@ impl Said {
     /// `told_tcp`: the user has chosen TCP below the component. Components that nobody has told use an adapter with
     /// RDMA where there is one.
     fn of(component: Option<&str>, told_tcp: bool, links: Links) -> Self {
-        let over_libfabric = component.is_some_and(|component| component.ends_with("ofi"));
-        let rdma = links.slingshot.filter(|_| over_libfabric).or(links.rdma).filter(|_| !told_tcp);
+        let through_libfabric = component.is_some_and(transport::is_libfabric);
+        let rdma = links.slingshot.filter(|_| through_libfabric).or(links.rdma).filter(|_| !told_tcp);
         let (transport, fastest) = match (component, rdma) {
             (Some(transport::TCP), _) => (Transport::OpenMpiTcp, links.net),
             (Some("psm2" | "openib"), rdma) => (Transport::Rdma, rdma),
@@ -109,17 +109,20 @@ mod tests {
         let slingshot = Links { slingshot: Some(fastest(200_000)), ..links(Some(200_000), Some(100_000)) };
         for (component, told_tcp, expected) in [
             ("ofi", false, (Transport::Rdma, 200_000)),
-            ("btl ofi", false, (Transport::Rdma, 200_000)),
             ("ch4:ofi", false, (Transport::Rdma, 200_000)),
             ("ch4:ofi", true, (Transport::Tcp, 200_000)),
             ("ucx", false, (Transport::Rdma, 100_000)),
+            ("ch4:ucx ofi", false, (Transport::Rdma, 100_000)),
             ("tcp", false, (Transport::OpenMpiTcp, 200_000)),
         ] {
             let said = Said::of(Some(component), told_tcp, slingshot);
             assert_eq!(agreed(&[said]), (Some(expected.0), Some(expected.1)), "{component}");
         }
         let alone = Links { rdma: None, ..slingshot };
-        assert_eq!(agreed(&[Said::of(Some("ucx"), false, alone)]), (Some(Transport::Tcp), Some(200_000)));
+        for component in ["ucx", "ch4:ucx ofi", "btl ofi", "ch3:nemesis:ofi"] {
+            let said = Said::of(Some(component), false, alone);
+            assert_eq!(agreed(&[said]), (Some(Transport::Tcp), Some(200_000)), "{component}");
+        }
         for unknown in [links(None, None), links(Some(1000), Some(200_000))] {
             assert_eq!(agreed(&[Said::of(None, false, unknown)]), (None, None));
         }

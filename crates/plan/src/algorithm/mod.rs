@@ -87,7 +87,12 @@ impl Algorithm {
 
     /// Whether it is a pipeline that branches out, so that streams of children, or of parents, meet before a host.
     pub fn branches(self) -> bool {
-        matches!(self, Self::TwoTree | Self::GroupedTwoTree | Self::GatewayTwoTree | Self::Circulant)
+        self.is_two_tree() || self == Self::Circulant
+    }
+
+    /// Whether it is two trees with half of the vector along each.
+    pub fn is_two_tree(self) -> bool {
+        matches!(self, Self::TwoTree | Self::GroupedTwoTree | Self::GatewayTwoTree)
     }
 
     /// Names of the algorithms that implement `collective`, of all for none.

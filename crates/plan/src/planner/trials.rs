@@ -15,8 +15,8 @@ const WORTH_TRYING: f64 = 1.5;
 /// of two shares thin links better depends on links that nobody may have described.
 const ALIKE_IN_TRIALS: f64 = 1.25;
 
-/// Of what is predicted to take the same but for such a part, as trees of one shape whose ways differ by a switch, one
-/// is tried.
+/// Of two-trees that are predicted to take the same but for such a part one is tried: they have one shape, and their ways
+/// differ by a switch.
 const SAME: f64 = 1e-3;
 
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
@@ -137,11 +137,17 @@ impl Planner {
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
         others.retain(|&(time, _)| time <= least * WORTH_TRYING);
-        // On two nodes all trees are a chain, and without groups a gateway leads nowhere.
-        let mut seen: Vec<f64> = time(fitting).into_iter().collect();
-        others.retain(|&(time, _)| {
-            let is_new = seen.iter().all(|other| (time - other).abs() > SAME * other);
-            seen.push(time);
+        // On two nodes all trees are a chain; without groups the gateway two-tree is the grouped one, but for who
+        // stands where.
+        let mut tried: Vec<(f64, Algorithm)> = time(fitting).map(|time| (time, fitting)).into_iter().collect();
+        others.retain(|&(time, algorithm)| {
+            let is_same = |&(other, by): &(f64, Algorithm)| {
+                time == other || algorithm.is_two_tree() && by.is_two_tree() && (time - other).abs() <= SAME * other
+            };
+            let is_new = !tried.iter().any(is_same);
+            if is_new {
+                tried.push((time, algorithm));
+            }
             is_new
         });
         let others = others.into_iter().map(|(_, algorithm)| algorithm).take(MOST_TRIED - 1);
