@@ -113,7 +113,8 @@ mod tests {
         for component in ["ofi", "ch4:ofi", "ch4:ofi ucx", "ch4:ofi:cxi"] {
             assert!(is_libfabric(component), "{component}");
         }
-        for component in ["btl ofi", "ch4:ucx ofi", "ch4:ucx", "ch4:ofi:tcp", "ch4:ofi:sockets", "ch3:nemesis:ofi", "ucx"]
+        for component in
+            ["btl ofi", "ch4:ucx ofi", "ch4:ucx", "ch4:ofi:tcp", "ch4:ofi:sockets", "ch3:nemesis:ofi", "ucx"]
         {
             assert!(!is_libfabric(component), "{component}");
         }

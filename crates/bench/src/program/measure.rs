@@ -8,7 +8,7 @@ use crate::together::Together;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator};
 use nagare_bench::operation::Operation;
-use nagare_bench::race::goes_on;
+use nagare_bench::race::{goes_on, least};
 use nagare_bench::record::{Cell, DEFAULT, Numbers, STOCK, Timing, forced_stock};
 use nagare_bench::statistics::{LEAST, LONG, MOST, interval, is_stable, median, quantile};
 use nagare_bench::turns::turns;
@@ -179,12 +179,12 @@ pub fn cell(setup: &Setup, operation: Operation, bytes: u64, sweep: Option<&mut 
 
 /// Takes out what has fallen behind after so many calls that `counted`. `is_late`: the time of the cell is used up.
 fn race(configurations: &mut [Configuration], counted: usize, is_late: bool) {
-    let of = |configuration: &Configuration| quantile(&configuration.times, 0.0);
     let running = configurations.iter().filter(|configuration| !configuration.is_out);
-    let least = running.map(of).fold(f64::INFINITY, f64::min);
+    let least = least(running.map(|configuration| configuration.times.as_slice()));
     for configuration in configurations {
         let is_stock = configuration.name == STOCK;
-        configuration.is_out |= !goes_on([of(configuration), least], counted, is_stock, is_late);
+        let fastest = quantile(&configuration.times, 0.0);
+        configuration.is_out |= !goes_on([fastest, least], counted, is_stock, is_late);
     }
 }
 
