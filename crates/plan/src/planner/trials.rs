@@ -15,8 +15,8 @@ const WORTH_TRYING: f64 = 1.5;
 /// of two shares thin links better depends on links that nobody may have described.
 const ALIKE_IN_TRIALS: f64 = 1.25;
 
-/// Of two-trees that are predicted to take the same but for such a part one is tried: they have one shape, and their ways
-/// differ by a switch.
+/// Of two-trees that are predicted to take the same but for such a part one is tried: they have one shape, and their
+/// ways differ by a switch.
 const SAME: f64 = 1e-3;
 
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
