@@ -16,7 +16,7 @@ const COMPONENTS: [(&[&CStr], &str); 8] = [
     (&[CM, c"mtl_portals4_priority"], "portals4"),
     (&[c"btl_openib_eager_limit"], "openib"),
     (&[c"btl_uct_eager_limit"], UCT),
-    (&[c"btl_ofi_eager_limit"], "btl ofi"),
+    (&[c"btl_ofi_eager_limit"], BTL_OFI),
     (&[c"btl_tcp_eager_limit"], TCP),
 ];
 
@@ -33,17 +33,27 @@ pub const TCP: &str = "tcp";
 const UCT: &str = "uct";
 const ADAPTERS: &str = "/sys/class/infiniband";
 
+/// Open MPI's own over libfabric.
+const BTL_OFI: &str = "btl ofi";
+
 /// How MPICH's older device begins, and its newer one.
 pub const CH3: &str = "ch3";
 pub const CH4: &str = "ch4:";
 
-/// Whether messages go through libfabric, and not over TCP there: by Open MPI's `ofi`, or MPICH's device `ch4:ofi`,
-/// which may name a provider, `ch4:ofi:tcp`, or a second network module, `ch4:ofi ucx`. `btl ofi` in most versions
-/// carries one-sided messages alone.
+/// Whether messages go through libfabric: by Open MPI's `ofi`, or MPICH's device `ch4:ofi`, which may name a provider,
+/// `ch4:ofi:tcp`, or a second network module, `ch4:ofi ucx`, that a user may choose in its place.
 pub fn is_libfabric(component: &str) -> bool {
-    let mut words = component.strip_prefix(CH4).unwrap_or(component).split([':', ' ', ',']);
-    let is_device = component == "ofi" || component.starts_with(CH4);
-    is_device && words.next() == Some("ofi") && words.next().is_none_or(|provider| !is_tcp("", provider))
+    component == "ofi" || of_device(component).next() == Some("ofi")
+}
+
+/// Whether MPICH's device names a provider of libfabric that is TCP.
+pub fn names_tcp(component: &str) -> bool {
+    of_device(component).skip(1).any(|provider| is_tcp("", provider))
+}
+
+/// Network module, provider, and what else the name of MPICH's newer device says; nothing of others.
+fn of_device(component: &str) -> impl Iterator<Item = &str> {
+    component.strip_prefix(CH4).into_iter().flat_map(|device| device.split([':', ' ', ',']))
 }
 
 /// Variables with which users tell the libraries below which way to go.
@@ -59,7 +69,12 @@ pub fn component(real: &Real) -> Option<String> {
     let has = |component: &str| COMPONENTS.iter().any(|&(names, of)| of == component && has_all(names));
     let mut in_use = COMPONENTS.iter().map(|&(_, component)| component).filter(|component| has(component));
     // Open MPI 5 keeps this one on hosts whose adapters it cannot drive, and its messages go over TCP.
-    let carries = |component: &str| component != UCT || !has(TCP) || has_adapter(Path::new(ADAPTERS));
+    // That over libfabric carries one-sided messages alone, unless told otherwise.
+    let carries = |component: &str| match component {
+        UCT => !has(TCP) || has_adapter(Path::new(ADAPTERS)),
+        BTL_OFI => !has(TCP),
+        _ => true,
+    };
     in_use.find(|component| carries(component)).map(str::to_owned)
 }
 
@@ -94,7 +109,7 @@ pub fn name(real: &Real) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_adapter, is_libfabric, is_tcp};
+    use super::{has_adapter, is_libfabric, is_tcp, names_tcp};
     use std::path::Path;
 
     #[test]
@@ -110,14 +125,14 @@ mod tests {
 
     #[test]
     fn libfabric_is_what_messages_go_through_first() {
-        for component in ["ofi", "ch4:ofi", "ch4:ofi ucx", "ch4:ofi:cxi"] {
+        for component in ["ofi", "ch4:ofi", "ch4:ofi ucx", "ch4:ofi,ucx", "ch4:ofi:cxi", "ch4:ofi:tcp"] {
             assert!(is_libfabric(component), "{component}");
+            assert_eq!(names_tcp(component), component == "ch4:ofi:tcp", "{component}");
         }
-        for component in
-            ["btl ofi", "ch4:ucx ofi", "ch4:ucx", "ch4:ofi:tcp", "ch4:ofi:sockets", "ch3:nemesis:ofi", "ucx"]
-        {
-            assert!(!is_libfabric(component), "{component}");
+        for component in ["btl ofi", "ch4:ucx ofi", "ch4:ucx", "ch3:nemesis:ofi", "ucx", "tcp", ""] {
+            assert!(!is_libfabric(component) && !names_tcp(component), "{component}");
         }
+        assert!(names_tcp("ch4:ofi:sockets"));
     }
 
     #[test]

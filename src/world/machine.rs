@@ -42,6 +42,7 @@ impl Said {
     /// `told_tcp`: the user has chosen TCP below the component. Components that nobody has told use an adapter with
     /// RDMA where there is one.
     fn of(component: Option<&str>, told_tcp: bool, links: Links) -> Self {
+        let told_tcp = told_tcp || component.is_some_and(transport::names_tcp);
         let through_libfabric = component.is_some_and(transport::is_libfabric);
         let rdma = links.slingshot.filter(|_| through_libfabric).or(links.rdma).filter(|_| !told_tcp);
         let (transport, fastest) = match (component, rdma) {
@@ -111,6 +112,7 @@ mod tests {
             ("ofi", false, (Transport::Rdma, 200_000)),
             ("ch4:ofi", false, (Transport::Rdma, 200_000)),
             ("ch4:ofi", true, (Transport::Tcp, 200_000)),
+            ("ch4:ofi:tcp", false, (Transport::Tcp, 200_000)),
             ("ucx", false, (Transport::Rdma, 100_000)),
             ("ch4:ucx ofi", false, (Transport::Rdma, 100_000)),
             ("tcp", false, (Transport::OpenMpiTcp, 200_000)),

@@ -15,9 +15,8 @@ const WORTH_TRYING: f64 = 1.5;
 /// of two shares thin links better depends on links that nobody may have described.
 const ALIKE_IN_TRIALS: f64 = 1.25;
 
-/// Of two-trees that are predicted to take the same but for such a part one is tried: they have one shape, and their
-/// ways differ by a switch.
-const SAME: f64 = 1e-3;
+/// Two-trees that are predicted to take the same but for such a part have one shape, and differ in who stands where.
+const SAME: f64 = 1e-5;
 
 /// Of what the MPI library is predicted to take, what is tried where nothing fits may be predicted to take at most
 /// this: ranks ask each other whether trials are worth it, and a short program has little from them
@@ -137,8 +136,7 @@ impl Planner {
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = others.iter().map(|other| other.0).chain(time(fitting)).fold(f64::INFINITY, f64::min);
         others.retain(|&(time, _)| time <= least * WORTH_TRYING);
-        // On two nodes all trees are a chain; without groups the gateway two-tree is the grouped one, but for who
-        // stands where.
+        // On two nodes all trees are a chain, and without groups all two-trees are one.
         let mut tried: Vec<(f64, Algorithm)> = time(fitting).map(|time| (time, fitting)).into_iter().collect();
         others.retain(|&(time, algorithm)| {
             let is_same = |&(other, by): &(f64, Algorithm)| {
