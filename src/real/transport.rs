@@ -68,10 +68,10 @@ pub fn component(real: &Real) -> Option<String> {
     let has_all = |names: &[&CStr]| names.iter().all(|name| variables.has(name));
     let has = |component: &str| COMPONENTS.iter().any(|&(names, of)| of == component && has_all(names));
     let mut in_use = COMPONENTS.iter().map(|&(_, component)| component).filter(|component| has(component));
-    // Open MPI 5 keeps this one on hosts whose adapters it cannot drive, and its messages go over TCP.
-    // That over libfabric carries one-sided messages alone, unless told otherwise.
     let carries = |component: &str| match component {
+        // Open MPI 5 keeps it on hosts whose adapters it cannot drive, and its messages go over TCP.
         UCT => !has(TCP) || has_adapter(Path::new(ADAPTERS)),
+        // It carries one-sided messages alone, unless a user tells it otherwise.
         BTL_OFI => !has(TCP),
         _ => true,
     };

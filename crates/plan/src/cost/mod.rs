@@ -61,8 +61,9 @@ pub const SEGMENTS: [u64; 16] = [
     512,
 ];
 
-/// Bytes per segment of what gathers, scatters or aggregates, where the environment does not say: the best for what
-/// gathers and scatters (docs/benchmarks.md, "Segments of what gathers, scatters and aggregates").
+/// Bytes per segment of blocks that are gathered or scattered by way of other ranks, for which it is the best, or
+/// aggregated, where the environment does not say (docs/benchmarks.md, "Segments of what gathers, scatters and
+/// aggregates").
 pub const SEGMENT: u64 = 8 << 10;
 
 /// Bytes that a segment adds on the wire: MPI's header, and that of a packet that would else be full. Measured with
