@@ -40,14 +40,18 @@ impl Sides {
 impl Arguments {
     /// The block of `rank`, which gathers, in its result.
     pub fn own_block(&self, real: &Real, rank: Rank) -> Typed {
-        let place = match &self.form {
+        block(real, self.output, self.own_place(rank))
+    }
+
+    /// Elements before that block, and its own.
+    pub fn own_place(&self, rank: Rank) -> (i64, i64) {
+        match &self.form {
             // SAFETY: `valid` has found both arrays, in which MPI demands an entry for every rank.
             Form::GatheredBlocks(Blocks { counts, displacements }) => unsafe {
                 (displacements.of(rank as usize), counts.of(rank as usize))
             },
             _ => (i64::from(rank).wrapping_mul(self.output.count), self.output.count),
-        };
-        block(real, self.output, place)
+        }
     }
 
     /// The blocks of an Allgatherv on `ranks` ranks, `None` for other collectives.
@@ -111,11 +115,7 @@ impl Arguments {
 }
 
 /// The block of a buffer that has so many elements before it, and so many itself.
-pub(super) fn block(
-    real: &Real,
-    Typed { address, datatype, .. }: Typed,
-    (elements_before, count): (i64, i64),
-) -> Typed {
+fn block(real: &Real, Typed { address, datatype, .. }: Typed, (elements_before, count): (i64, i64)) -> Typed {
     let before = elements_before.wrapping_mul(extent(real, datatype));
     Typed { address: address.wrapping_byte_offset(before as isize), count, datatype }
 }

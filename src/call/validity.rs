@@ -1,10 +1,10 @@
 //! Which calls are the library's to judge, since it may have an error for their arguments.
 
 use super::arguments::{Arguments, Form};
-use super::sides::block;
 use crate::buffers::blocks::Blocks;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::comm::record::Communicator;
+use crate::real::Real;
 use crate::real::handles::IN_PLACE;
 use crate::world::shim::Shim;
 use nagare_plan::choice::Reason;
@@ -46,7 +46,9 @@ impl Arguments {
             return Ok(());
         }
         if self.collective != Collective::Bcast && !self.gathers() {
-            let aliased = !self.in_place() && self.input.address == self.output.address;
+            // Of two types one may leave out what the other has.
+            let is_of_one_type = !self.has_two_types() || self.input.datatype == self.output.datatype;
+            let aliased = !self.in_place() && is_of_one_type && self.input.address == self.output.address;
             // Open MPI does not check those of Reduce_scatter, and a rank without a block would decide otherwise than
             // the rest.
             let aliased = aliased && (cfg!(mpi_family = "mpich") || !self.collective.scatters());
@@ -68,12 +70,8 @@ impl Arguments {
                 return wrong;
             }
         }
-        // A contribution that is where it belongs is an error for MPICH alone; programs do it.
-        // Of an Allgatherv it looks at blocks with data of one type alone.
-        let is_looked_at = own_count.is_none() || has_block && self.input.datatype == self.output.datatype;
-        let checked = cfg!(mpi_family = "mpich") && self.gathers() && has_output && is_looked_at;
-        let checked = checked && !self.input.address.is_null();
-        if checked && self.input.address == self.own_block(shim.real, record.rank).address {
+        let is_own_place = || is_where_it_belongs(shim.real, self.input, self.output, self.own_place(record.rank).0);
+        if self.gathers() && has_output && has_block && is_own_place() {
             return wrong;
         }
         // A null address is right only with a type of absolute addresses, which is never plain.
@@ -99,11 +97,9 @@ impl Arguments {
         let (sent, received) = (self.input, self.output);
         let size = |of| datatype::size(shim.real, of);
         let bytes_of_block = || u64::try_from(sent.count).ok()?.checked_mul(size(sent.datatype)?);
-        // A result that is where it comes from is an error for MPICH alone, where both have one type; programs do it.
-        let looks = cfg!(mpi_family = "mpich") && sent.datatype == received.datatype && !received.address.is_null();
-        let place = (i64::from(rank).wrapping_mul(sent.count), sent.count);
-        let is_own = || received.address == block(shim.real, sent, place).address;
-        bytes_of_block() == Some(bytes) && !null(received) && !(looks && is_own())
+        let before = i64::from(rank).wrapping_mul(sent.count);
+        let is_own = || is_where_it_belongs(shim.real, received, sent, before);
+        bytes_of_block() == Some(bytes) && !null(received) && !is_own()
     }
 
     /// Whether the library has no error for a Gatherv or Scatterv whose root is a rank, as far as counts and addresses
@@ -126,11 +122,19 @@ impl Arguments {
             0 => Some(0),
             count => u64::try_from(count).ok()?.checked_mul(datatype::size(shim.real, of.datatype)?),
         };
-        // A block that is where it belongs is an error for MPICH alone, where both have one type; programs do it.
-        let looks = cfg!(mpi_family = "mpich") && own.count > 0 && own.datatype == all.datatype;
         // SAFETY: `own_of_root` has found both arrays, in which MPI demands an entry for every rank.
         let before = unsafe { blocks.displacements.of(record.rank as usize) };
-        let is_own = || own.address == block(shim.real, all, (before, among_all.count)).address;
-        bytes(own) == bytes(among_all) && !(looks && !own.address.is_null() && is_own())
+        let is_own = || own.count > 0 && is_where_it_belongs(shim.real, own, all, before);
+        bytes(own) == bytes(among_all) && !is_own()
     }
+}
+
+/// Whether MPICH has an error for a rank's own block since it is where it belongs, though not called so by
+/// `MPI_IN_PLACE`: where the block of `all` is that has so many elements before it, each taken to be as long as its
+/// data, if both have one type. Open MPI takes such calls, and programs make them.
+fn is_where_it_belongs(real: &Real, own: Typed, all: Typed, before: i64) -> bool {
+    let size = || i64::try_from(datatype::size(real, all.datatype)?).ok();
+    let is_there = |size| own.address == all.address.wrapping_byte_offset(before.wrapping_mul(size) as isize);
+    let is_looked_at = cfg!(mpi_family = "mpich") && own.datatype == all.datatype && !own.address.is_null();
+    is_looked_at && size().is_some_and(is_there)
 }

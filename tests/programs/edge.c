@@ -169,6 +169,7 @@ int main(int argc, char **argv)
     types_at_bottom(count / 8);
     one_array(count / 4);
     where_it_belongs(count / 4);
+    beyond_the_result(count / 4);
     allgatherv_of_nothing(count / 4);
     transpose(300);
     between_groups(count);

@@ -56,6 +56,32 @@ static inline void where_it_belongs(int count)
 #endif
 }
 
+/* The contribution lies beyond the result, in the same array, by a type that says so: both have one address. */
+static inline void beyond_the_result(int count)
+{
+    begin("allgather of what a type finds beyond the result");
+    int *data = ints_new(count * (check_size + 1));
+    for (int i = 0; i < count; i++)
+        data[check_size * count + i] = contribution(check_rank, i);
+    const MPI_Aint beyond = (MPI_Aint)check_size * count * (MPI_Aint)sizeof(int);
+    MPI_Datatype type;
+    MPI_Type_create_hindexed(1, &count, &beyond, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Allgather(data, 1, type, data, count, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r <= check_size; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, data[r * count + i], contribution(r < check_size ? r : check_rank, i));
+    begin("gather of what a type finds beyond the result");
+    memset(data, 0, sizeof(int) * (size_t)(count * check_size));
+    MPI_Gather(data, 1, type, data, count, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int r = 0; check_rank == 0 && r < check_size; r++)
+        for (int i = 0; i < count; i++)
+            expect(r * count + i, data[r * count + i], contribution(r, i));
+    MPI_Type_free(&type);
+    free(data);
+    check_cases += 2;
+}
+
 /* The transposition of a distributed matrix: columns as interleaved elements (extent smaller than the span of the
    data). */
 static inline void transpose(int rows)
