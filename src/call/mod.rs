@@ -117,7 +117,7 @@ pub fn handle(shim: &Shim, arguments: &Arguments, forward: impl FnOnce() -> c_in
     let outcome = run(shim, arguments, &decision, &private);
     let elapsed = start.elapsed().as_nanos() as u64;
     if let Some(class) = kept {
-        decision.record.learning().took(class, elapsed);
+        decision.record.learning().took(class, elapsed, bytes);
     }
     if shim.timed.load(Ordering::Relaxed) {
         let record = decision.record;
@@ -165,7 +165,7 @@ fn timed(
     let code = passed_on(shim, arguments, reason, bytes, forward);
     // An error handler, which also says what the call returns, may have freed the communicator, and the record with it.
     if code == 0 && deletions == registry::deletions() {
-        record.learning().took(class, start.elapsed().as_nanos() as u64);
+        record.learning().took(class, start.elapsed().as_nanos() as u64, bytes);
     }
     code
 }

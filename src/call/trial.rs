@@ -13,7 +13,7 @@ use crate::transport::together::{Times, longest};
 use crate::world::shim::Shim;
 use mpi::ffi::MPI_Comm;
 use nagare_plan::choice::Reason;
-use nagare_plan::learn::Earning;
+use nagare_plan::learn::{self, Earning};
 use std::ffi::c_int;
 use std::time::Instant;
 
@@ -127,7 +127,9 @@ pub fn step(shim: &Shim, decision: &mut Decision, private: &Private, class: Clas
                 log::log!(level, "{class} on {} ranks: {line}", record.size);
             }
         };
-        let slowest = |own| together([own, 0, 0]).map(|[slowest, ..]| slowest);
+        let slowest = |own: learn::Call| {
+            together([own.nanoseconds, own.bytes, 0]).map(|[nanoseconds, bytes, _]| learn::Call { nanoseconds, bytes })
+        };
         record.learning().lesson(class, || decision.candidates()).next(slowest, tell)
     });
     ending.failure = match step {

@@ -9,7 +9,7 @@ use super::lesson::{Candidates, Lesson, Where};
 use crate::report::learned::Learned;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::collective::Collective;
-use nagare_plan::learn::Earning;
+use nagare_plan::learn::{Call, Earning};
 use std::fmt;
 
 /// Calls that are alike: a collective, and the largest power of two that is not above its bytes, where all ranks know
@@ -176,13 +176,14 @@ impl Learning {
         })
     }
 
-    /// What a call that was to be timed took here, nanoseconds.
-    pub fn took(&mut self, class: Class, nanoseconds: u64) {
+    /// What a call that was to be timed took here, nanoseconds, and how many bytes it was about here.
+    pub fn took(&mut self, class: Class, nanoseconds: u64, bytes: u64) {
         let Ok(at) = self.at(class) else { return };
         let Known { beginning, lesson, .. } = &mut self.classes[at];
         match lesson {
             None => beginning.earning.add(nanoseconds),
-            Some(lesson) => lesson.own = nanoseconds,
+            // Where ranks know one another's sizes, calls of a class are about alike.
+            Some(lesson) => lesson.own = Call { nanoseconds, bytes: if class.magnitude.is_none() { bytes } else { 0 } },
         }
     }
 
@@ -230,7 +231,7 @@ mod tests {
                 }
             };
             if is_timed {
-                learning.took(CLASS, 1_000_000);
+                learning.took(CLASS, 1_000_000, 4096);
             }
             (way, is_timed)
         };
@@ -266,7 +267,7 @@ mod tests {
         let earning = || Earning::new(None, false).believed_between(Some([1.0, 1e9]));
         let first = || Beginning { earning: earning(), ours: Some(Algorithm::Ring) };
         assert!(!learning.early(CLASS, first).expect("nothing is measured yet").earning.next_call());
-        learning.took(CLASS, 1_000_000);
+        learning.took(CLASS, 1_000_000, 4096);
         let asked = &mut learning.early(CLASS, first).expect("nothing is measured yet").earning;
         let dear = |[spent, _, later]: [u64; 3]| Ok(([spent, 1_000_000_000, later], Duration::from_secs(1)));
         assert_eq!((asked.next_call(), asked.is_earned(dear)), (true, Ok::<_, ()>(false)));

@@ -5,7 +5,7 @@ use log::Level;
 use nagare_plan::algorithm::Algorithm;
 use nagare_plan::choice::Reason;
 use nagare_plan::collective::Collective;
-use nagare_plan::learn::{Measured, Trials};
+use nagare_plan::learn::{Call, Measured, Trials};
 
 /// What is worth trying beside the MPI library.
 #[derive(Default)]
@@ -25,8 +25,8 @@ pub struct Lesson {
     pub(super) trials: Trials,
     /// Whether these were found by a self-test of the network.
     pub(super) is_tested: bool,
-    /// What the measured call before took here, nanoseconds; 0 if it was left by an exception.
-    pub(super) own: u64,
+    /// What the measured call before took here, and sent; nothing if it was left by an exception.
+    pub(super) own: Call,
 }
 
 /// What is run. A call that is timed is measured, unless it is an early one: the ranks start it together.
@@ -42,17 +42,17 @@ impl Lesson {
     /// Of calls that nobody has measured yet.
     pub fn new(Candidates { algorithms, alike, is_tested }: Candidates) -> Self {
         let ways: Vec<_> = [None].into_iter().chain(algorithms.into_iter().map(Some)).collect();
-        Self { trials: Trials::new(ways.len()).with_alike(alike), ways, is_tested, own: 0 }
+        Self { trials: Trials::new(ways.len()).with_alike(alike), ways, is_tested, own: Call::default() }
     }
 
-    /// The next call. `together`: waits for all ranks, each with its own time of the measured call before, and tells
-    /// the longest. `tell`: is told what that was, and what it led to, if it settled or changed something.
+    /// The next call. `together`: waits for all ranks, each with its own time and bytes of the measured call before, and
+    /// tells the most of both. `tell`: is told what that was, and what it led to, if it settled or changed something.
     ///
     /// # Errors
     /// That of `together`.
     pub fn next<E>(
         &mut self,
-        together: impl FnMut(u64) -> Result<u64, E>,
+        together: impl FnMut(Call) -> Result<Call, E>,
         tell: impl Fn(Level, String),
     ) -> Result<Step, E> {
         let settled = self.trials.settled();

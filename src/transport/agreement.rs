@@ -43,22 +43,19 @@ pub fn least(real: &Real, comm: MPI_Comm, own: c_int) -> Result<c_int, c_int> {
 /// # Errors
 /// As of [`least`].
 pub fn longest<const N: usize>(real: &Real, comm: MPI_Comm, own: [u64; N]) -> Result<[u64; N], c_int> {
-    each_least(real, comm, own.map(to_number)).map(|numbers| numbers.map(to_time))
+    each_least(real, comm, own.map(to_number)).map(|numbers| numbers.map(to_amount))
 }
 
-/// Nanoseconds in a unit of the numbers by which ranks agree on times: 68 seconds fit, and what takes longer counts as
-/// that.
-const UNIT: u64 = 32;
-
-/// What stands for so many nanoseconds: the longest is the least number, since the least of the numbers of all ranks is
-/// what they find.
-pub fn to_number(nanoseconds: u64) -> c_int {
-    -c_int::try_from(nanoseconds / UNIT).unwrap_or(c_int::MAX)
+/// What stands for so many nanoseconds or bytes: the most is the least number, since the least of the numbers of all
+/// ranks is what they find. The bits of a number with 24 significant ones, which are in the order of these numbers, so
+/// that whatever a job can measure fits.
+pub fn to_number(amount: u64) -> c_int {
+    -c_int::try_from((amount as f32).to_bits()).unwrap_or(c_int::MAX)
 }
 
-/// The nanoseconds that it stands for.
-pub fn to_time(number: c_int) -> u64 {
-    u64::from(number.unsigned_abs()) * UNIT
+/// The amount that it stands for.
+pub fn to_amount(number: c_int) -> u64 {
+    f32::from_bits(number.unsigned_abs()) as u64
 }
 
 /// By a blocking Allreduce: while the program duplicates `comm` by `MPI_Comm_idup`, Open MPI itself makes non-blocking
@@ -87,4 +84,19 @@ fn each_least<const N: usize>(real: &Real, comm: MPI_Comm, own: [c_int; N]) -> R
 fn each_least<const N: usize>(real: &Real, comm: MPI_Comm, own: [c_int; N]) -> Result<[c_int; N], c_int> {
     let Ok(found) = super::minimum::minimum(real, comm, own, super::pending::offering());
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_is_the_least_number_and_hours_fit() {
+        let amounts = [0, 1, 31, 32, 15_000_000, 68_719_476_736, 10_000_000_000_000, 1 << 62];
+        let numbers = amounts.map(to_number);
+        assert!(numbers.windows(2).all(|pair| pair[0] > pair[1]), "{numbers:?}");
+        for (amount, number) in amounts.into_iter().zip(numbers) {
+            assert!(to_amount(number).abs_diff(amount) <= amount >> 24, "{amount}");
+        }
+    }
 }

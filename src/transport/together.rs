@@ -1,20 +1,20 @@
 //! All ranks of a communicator at one point, and what a call took the slowest of them: how a measured call begins
 //! (docs/decisions/0017).
 
-use super::agreement::{to_number, to_time};
+use super::agreement::{to_amount, to_number};
 use super::minimum::minimum;
 use super::private::Private;
 use super::wait::{Patience, Waiting};
 use crate::boundary::failure::Failure;
 use crate::real::Real;
 
-/// Times of a rank, nanoseconds.
+/// Times of a rank, nanoseconds; of a measured call, one, and bytes.
 pub type Times = [u64; TIMES];
 
 /// How many.
 const TIMES: usize = 3;
 
-/// Waits for all ranks, and tells the longest of their `own` times, each by itself. Collective over `private`, which
+/// Waits for all ranks, and tells the most of their `own` numbers, each by itself. Collective over `private`, which
 /// must be no place of the pool. `call`: the number of this agreement.
 ///
 /// # Errors
@@ -33,5 +33,5 @@ pub fn longest(real: &Real, private: &Private, call: u32, own: Times, waiting: W
     // collective alone.
     private.notices.look(real);
     private.notices.check(private, call)?;
-    Ok(longest.map(to_time))
+    Ok(longest.map(to_amount))
 }

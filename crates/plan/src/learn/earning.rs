@@ -37,6 +37,9 @@ const ASKED_AGAIN: [f64; 2] = [1.5, 64.0];
 /// The same where the library was not slow enough for a trial to be worth it.
 const ASKED_WHETHER_SLOW: f64 = 4.0;
 
+/// The same once something of ours is believed to be far faster, whose calls nobody has seen: after so many of them.
+const SEEN: f64 = 2.0;
+
 /// They ask sooner, but not before twice as many calls, where asking takes at most such a share of what the calls
 /// between take: these may become far slower.
 const SHARE_OF_ASKING: f64 = 0.02;
@@ -213,6 +216,7 @@ impl Earning {
         let uncounted = self.uncounted();
         let counted = self.counted().max(1);
         let after_first = self.calls.saturating_sub(2);
+        let was_believed = self.is_believed();
         if let Some(belief) = &mut self.belief {
             belief.judge(spent, after_first, later);
         }
@@ -242,7 +246,9 @@ impl Earning {
         let cheap = calls + between.max(calls);
         let waits = |belief: &Belief| belief.waits_for_another(after_first, known_asking, SHARE_OF_FIFTY);
         let wanted = if self.belief.as_ref().is_some_and(waits) { calls } else { wanted };
-        self.next_asked = uncounted + wanted.min(cheap).clamp(calls * least, calls * most).ceil() as u64;
+        let next = wanted.min(cheap).clamp(calls * least, calls * most);
+        let next = if self.is_believed() && !was_believed { next.min(calls + SEEN) } else { next };
+        self.next_asked = uncounted + next.ceil() as u64;
         Verdict::Later
     }
 }

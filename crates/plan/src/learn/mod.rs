@@ -11,7 +11,8 @@
 //! Where the first round does not tell enough, up to two more follow, and the looks come at 64, 256, 1024 … calls.
 //!
 //! `looks.rs` says which of these calls are measured, `settling.rs` what is dropped and settled on. Between the looks
-//! the settled way is measured now and then, so that it is left soon where it has become slow (`watch.rs`). Before all
+//! the settled way is measured now and then, so that it is left soon where it has become slow (`watch.rs`). Where calls
+//! of a class move now little and now much, which no rank can know before, `sizes.rs` says which count. Before all
 //! that, calls of the class must have taken so long that trying is worth it ([`Earning`]). A measured call begins with
 //! all ranks together, so that a rank that comes late is not taken for a slow algorithm, and costs what it costs the
 //! slowest rank.
@@ -21,11 +22,13 @@ mod earning;
 mod looks;
 mod samples;
 mod settling;
+mod sizes;
 mod watch;
 
 pub use earning::Earning;
 use looks::FIRST_LOOK;
 use samples::Samples;
+use sizes::{Sizes, Worth};
 use watch::Watch;
 
 /// A settled way that takes this many times what it took, twice, is no longer known: all are tried again.
@@ -94,6 +97,16 @@ pub struct Trials {
     regret: f64,
     /// What calls had saved when all ways were last tried anew, nanoseconds.
     banked: f64,
+    sizes: Sizes,
+}
+
+/// What a measured call took, and moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// On the slowest rank.
+    pub nanoseconds: u64,
+    /// Sent by the rank that sent the most, where calls of one class may move more and less; else 0.
+    pub bytes: u64,
 }
 
 impl Trials {
@@ -118,6 +131,7 @@ impl Trials {
             drifts: 0,
             regret: 0.0,
             banked: 0.0,
+            sizes: Sizes::default(),
         }
     }
 
@@ -127,25 +141,25 @@ impl Trials {
     }
 
     /// What the next call runs on, and, if the one before was measured, its way and what that took on the slowest rank.
-    /// `own`: what it took on this one. `together`: waits for all ranks, each with its own time, and tells the longest.
-    /// They agree so on what a measured call took, and begin the next one together.
+    /// `own`: what it took on this one. `together`: waits for all ranks, each with its own time and bytes, and tells
+    /// the most of both. They agree so on what a measured call took, and begin the next one together.
     ///
     /// # Errors
     /// That of `together`.
     pub fn agreed_step<E>(
         &mut self,
-        own: u64,
-        mut together: impl FnMut(u64) -> Result<u64, E>,
+        own: Call,
+        mut together: impl FnMut(Call) -> Result<Call, E>,
     ) -> Result<(Step, Option<(usize, u64)>), E> {
         let mut before = None;
         if let Some(way) = self.measuring {
             let slowest = together(own)?;
             self.note(slowest);
-            before = Some((way, slowest));
+            before = Some((way, slowest.nanoseconds));
         }
         let step = self.next_step();
         if step.measured && before.is_none() {
-            together(0)?;
+            together(Call::default())?;
         }
         Ok((step, before))
     }
@@ -165,9 +179,14 @@ impl Trials {
         Step { way, measured }
     }
 
-    /// What the measured call before took on the slowest rank, nanoseconds.
-    fn note(&mut self, nanoseconds: u64) {
+    /// What the measured call before took on the slowest rank, and moved.
+    fn note(&mut self, Call { nanoseconds, bytes }: Call) {
         let Some(way) = self.measuring.take() else { return };
+        match self.sizes.judge(bytes) {
+            Worth::Counts => {}
+            Worth::Short => return self.queue.insert(0, way),
+            Worth::Anew => return self.try_anew(),
+        }
         let time = nanoseconds.max(1) as f64;
         self.measured += 1;
         self.ways[way].samples.add(time);
@@ -213,7 +232,7 @@ impl Trials {
     pub fn saved(&self) -> f64 {
         let Some(library) = self.ways[0].samples.typical() else { return self.banked };
         let of = |way: &Way| way.samples.typical().map_or(0.0, |time| way.calls as f64 * (library - time));
-        self.banked + self.ways.iter().map(of).sum::<f64>()
+        self.banked + self.sizes.share(self.measured) * self.ways.iter().map(of).sum::<f64>()
     }
 
     /// The way of the next call, if it is settled on and nothing is to be measured or noted: then as

@@ -51,14 +51,7 @@ impl Trials {
                 0 => self.settle(),
                 // Once may be chance.
                 1 => self.watch.at_once(self.calls),
-                _ => {
-                    let (calls, banked) = (self.calls, self.saved());
-                    let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
-                    let ways = self.ways.iter().map(anew).collect();
-                    let new = Self::new(self.ways.len()).with_alike(self.alike);
-                    let look = calls.saturating_add(new.look);
-                    *self = Self { ways, calls, began: calls, look, banked, ..new };
-                }
+                _ => self.try_anew(),
             }
             return;
         }
@@ -74,6 +67,16 @@ impl Trials {
         if left < 2 || are_alike || self.rounds == ROUNDS || self.measured + left > TRIALS {
             self.end_trials();
         }
+    }
+
+    /// Forgets what the ways took.
+    pub(super) fn try_anew(&mut self) {
+        let (calls, banked, sizes) = (self.calls, self.saved(), self.sizes.clone());
+        let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
+        let ways = self.ways.iter().map(anew).collect();
+        let new = Self::new(self.ways.len()).with_alike(self.alike);
+        let look = calls.saturating_add(new.look);
+        *self = Self { ways, calls, began: calls, look, banked, sizes, ..new };
     }
 
     /// Settles on a way for the first time since all were tried anew.

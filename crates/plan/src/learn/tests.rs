@@ -32,6 +32,11 @@ impl Noise {
     }
 }
 
+/// A measured call of a class in which all move as much.
+fn took(nanoseconds: u64) -> Call {
+    Call { nanoseconds, bytes: 0 }
+}
+
 /// How many times as long the first call of a way takes as later ones, at most: it opens connections.
 const FIRST: f64 = 2.0;
 
@@ -50,7 +55,7 @@ fn play(ways: usize, calls: u64, noise: f64, seed: u64, times: impl Fn(u64, usiz
     let mut seen = vec![false; ways];
     for call in 0..calls {
         if let Some(time) = outstanding.take() {
-            series.trials.note(time);
+            series.trials.note(took(time));
         }
         let step = series.trials.next_step();
         let first = if std::mem::replace(&mut seen[step.way], true) { 1.0 } else { FIRST };
@@ -63,7 +68,7 @@ fn play(ways: usize, calls: u64, noise: f64, seed: u64, times: impl Fn(u64, usiz
         }
     }
     if let Some(time) = outstanding {
-        series.trials.note(time);
+        series.trials.note(took(time));
     }
     series
 }
@@ -137,7 +142,7 @@ fn a_series_of_fifty_loses_little_whatever_agreements_cost() {
                 way = step.way;
                 if step.measured {
                     total += asking;
-                    trials.note((call * times[way]) as u64);
+                    trials.note(took((call * times[way]) as u64));
                 }
             }
             if earning.is_timed() {
@@ -177,7 +182,7 @@ fn what_is_saved_is_told() {
         for _ in 0..60 {
             let step = trials.next_step();
             if step.measured {
-                trials.note((times[step.way] * 1e3) as u64);
+                trials.note(took((times[step.way] * 1e3) as u64));
             }
         }
         let calls: u64 = trials.measurements().map(|way| way.calls).sum();
@@ -198,7 +203,7 @@ fn replay(ways: usize, calls: u64, times: &[f64]) -> f64 {
         let step = trials.next_step();
         total += times[step.way];
         if step.measured {
-            trials.note((times[step.way] * 1e3) as u64);
+            trials.note(took((times[step.way] * 1e3) as u64));
         }
     }
     total
@@ -223,7 +228,7 @@ fn new_trials_are_looked_at_again_as_the_first_were() {
         let step = trials.next_step();
         let times = if call < 200 { [200.0, 60.0] } else { [600.0, 120.0] };
         if step.measured {
-            trials.note((times[step.way] * 1e6) as u64);
+            trials.note(took((times[step.way] * 1e6) as u64));
         }
         if call >= 200 && step.way == 0 {
             slow.push(call);
@@ -258,7 +263,7 @@ fn what_becomes_slow_early_is_left_soon() {
             slow += u32::from(is_slow);
             let time = if is_slow { 1.09e9 } else { [30e6, 15e6, 25e6][step.way] };
             if step.measured {
-                trials.note(time as u64);
+                trials.note(took(time as u64));
             }
         }
         assert_ne!(trials.settled(), Some(1), "slow from call {change} on");
@@ -274,7 +279,7 @@ fn the_library_is_kept_where_nothing_is_clearly_faster() {
         for _ in 0..20 {
             let step = trials.next_step();
             if step.measured {
-                trials.note(([100.0, other][step.way] * 1e3) as u64);
+                trials.note(took(([100.0, other][step.way] * 1e3) as u64));
             }
         }
         assert_eq!(trials.settled(), Some(settled), "{other}");
@@ -285,7 +290,7 @@ fn the_library_is_kept_where_nothing_is_clearly_faster() {
 fn one_way_is_settled_at_once() {
     let mut trials = Trials::new(1);
     assert_eq!(trials.next_step(), Step { way: 0, measured: true });
-    trials.note(5);
+    trials.note(took(5));
     assert_eq!(trials.settled(), Some(0));
 }
 
@@ -296,8 +301,8 @@ proptest! {
         let (mut one, mut other) = (Trials::new(ways), Trials::new(ways));
         for &time in &times {
             if one.measuring.is_some() {
-                one.note(time);
-                other.note(time);
+                one.note(took(time));
+                other.note(took(time));
             }
             let unmeasured = other.next_unmeasured().map(|way| Step { way, measured: false });
             let step = one.next_step();

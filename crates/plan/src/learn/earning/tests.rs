@@ -236,6 +236,30 @@ fn what_is_predicted_is_believed_where_the_library_takes_as_long_as_predicted() 
     assert_eq!(until_believed(&[3_500_000; 20], dear), None);
 }
 
+/// The library takes 0.2 ms as predicted, what is believed to be twice as fast waits for a time-out in every call: two
+/// of them are seen.
+#[test]
+fn what_is_believed_and_slow_earns_trials_soon() {
+    let mut earning = Earning::new(Some(0.1e6), false).believed_between(Some([0.15e6, 0.4e6]));
+    let mut ours = 0;
+    for _ in 0..100 {
+        if earning.next_call() {
+            let mut verdict = Verdict::Again;
+            while verdict == Verdict::Again {
+                let times = earning.times();
+                verdict = earning.judge(Duration::from_micros(50), times);
+            }
+            if verdict == Verdict::Enough {
+                break;
+            }
+        }
+        ours += u32::from(earning.is_believed());
+        let nanoseconds = if earning.is_believed() { 200_000_000 } else { 200_000 };
+        ran(&mut earning, nanoseconds);
+    }
+    assert_eq!(ours, 2);
+}
+
 /// A Reduce of MPICH 5 among twenty ranks on two processors takes 28 ms once or twice, and then a second. Ranks that
 /// asked while trials seemed dear notice soon.
 #[test]

@@ -9,7 +9,7 @@ fn a_slow_library_hides_no_way() {
         let mut trials = Trials::new(3);
         let first = (1..100).find(|_| {
             let step = trials.next_step();
-            trials.note(([library, 100.0, 50.0][step.way] * 1e3) as u64);
+            trials.note(took(([library, 100.0, 50.0][step.way] * 1e3) as u64));
             step.way == 2
         });
         assert!(first.is_some_and(|call| call <= 14), "{library}: {first:?}");
@@ -23,7 +23,7 @@ fn a_slow_way_does_not_prolong_the_trials_of_others() {
         let mut trials = Trials::new(3);
         let measured = (0..11).filter(|_| {
             let step = trials.next_step();
-            trials.note((times[step.way] * 1e3) as u64);
+            trials.note(took((times[step.way] * 1e3) as u64));
             step.measured
         });
         assert_eq!(measured.count(), 5, "{times:?}");
@@ -61,14 +61,14 @@ fn ways_that_are_predicted_alike_are_compared_at_once() {
         for _ in 0..5 {
             let step = trials.next_step();
             total += times[step.way];
-            trials.note((times[step.way] * 1e3) as u64);
+            trials.note(took((times[step.way] * 1e3) as u64));
         }
         assert_eq!(total, expected, "{second}");
         // One that is not alike has waited, and is looked at at call 12 like the others.
         let looked: Vec<usize> = (0..12)
             .map(|_| {
                 let step = trials.next_step();
-                trials.note((times[step.way] * 1e3) as u64);
+                trials.note(took((times[step.way] * 1e3) as u64));
                 step.way
             })
             .collect();
@@ -94,7 +94,7 @@ fn an_unlucky_first_sample_of_the_library_does_little_harm() {
             calls[step.way] += 1;
             total += time;
             if step.measured {
-                trials.note((time * 1e3) as u64);
+                trials.note(took((time * 1e3) as u64));
             }
         }
         assert_eq!(trials.settled(), Some(0), "{ours}");
@@ -114,7 +114,7 @@ fn the_first_call_does_not_decide() {
                 let time = if call == 0 { cold } else { times[step.way] };
                 total += time;
                 if step.measured {
-                    trials.note((time * 1e3) as u64);
+                    trials.note(took((time * 1e3) as u64));
                 }
             }
             assert_eq!(trials.settled(), Some(1), "{cold} before {times:?}");
@@ -135,7 +135,7 @@ fn what_is_alike_is_settled_soon() {
                 measured += 1;
             }
             if step.measured {
-                trials.note((times[step.way] * 1e3) as u64);
+                trials.note(took((times[step.way] * 1e3) as u64));
             }
         }
         assert_eq!((measured, trials.settled()), (most, Some(0)), "{times:?}");

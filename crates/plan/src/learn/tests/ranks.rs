@@ -52,8 +52,8 @@ impl Rank {
             return Ok(early);
         }
         let trials = self.trials.get_or_insert_with(|| Trials::new(ways));
-        let slowest = |own| ask([own, 0, 0]).map(|([slowest, ..], _)| slowest);
-        trials.agreed_step(std::mem::take(&mut self.own), slowest).map(|(step, _)| step)
+        let slowest = |own: Call| ask([own.nanoseconds, 0, 0]).map(|([slowest, ..], _)| took(slowest));
+        trials.agreed_step(took(std::mem::take(&mut self.own)), slowest).map(|(step, _)| step)
     }
 
     /// What the call took here.
