@@ -91,61 +91,49 @@ impl Circulant {
         (0..rounds).map(move |round| {
             let [near, far] = [0, 1].map(|next| self.skips[(round + next) as usize]);
             let is_new = |base: &u32| known & (1 << base) == 0;
-            // Of the places behind this one by at least `near`, and less than `far`: few are looked at one by one.
-            let fresh = if far - near <= rounds / 2 {
-                (near..far).map(|distance| self.base(self.back(place, distance))).filter(is_new).max()
-            } else {
-                let window = [self.back(place, far - 1), self.back(place, near)];
-                (0..=rounds).rev().find(|base| is_new(base) && self.has(window, *base))
-            };
-            let base = fresh.unwrap_or_else(|| self.base(self.back(place, far)));
+            let (last, count) = (self.back(place, near), far - near);
+            // A window has few places of a base from its round on; of those below it mostly one of every base.
+            let above = self.bases(last, count, round).filter(is_new).max();
+            let below =
+                || (0..round).rev().filter(is_new).find(|&base| self.bases(last, count, base).any(|b| b == base));
+            let base = above.or_else(below).unwrap_or_else(|| self.base(self.back(place, far)));
             known |= 1 << base;
             if base == rounds { i64::from(own) } else { i64::from(base) - i64::from(rounds) }
+        })
+    }
+
+    /// The bases, of at least `least`, of the `count` places that end with `last`, around the end, the last place's
+    /// first.
+    fn bases(&self, last: u32, count: u32, least: u32) -> impl Iterator<Item = u32> {
+        let mut left = Some((last, count));
+        std::iter::from_fn(move || {
+            let (place, count) = left.take()?;
+            // What distances from `least` on make of the place is the nearest place behind it with such a base.
+            let (rest, base) = self.reduced(place, least);
+            let count = count.checked_sub(rest + 1)?;
+            left = Some((self.back(place, rest + 1), count));
+            Some(base)
         })
     }
 
     /// Number of the last distance where a place is written as a sum of distances, the largest first: the one over
     /// which it receives its first block. Of place 0 the number of rounds.
     fn base(&self, place: u32) -> u32 {
-        let mut rest = place;
-        for round in (0..self.rounds()).rev() {
+        self.reduced(place, 0).1
+    }
+
+    /// What is left of a place without the distances from `least` on that it is a sum of, and the last of these, or the
+    /// number of rounds where there is none.
+    fn reduced(&self, place: u32, least: u32) -> (u32, u32) {
+        let (mut rest, mut last) = (place, self.rounds());
+        for round in (least..self.rounds()).rev() {
             let skip = self.skips[round as usize];
             if rest >= skip {
                 rest -= skip;
-                if rest == 0 {
-                    return round;
-                }
+                last = round;
             }
         }
-        self.rounds()
-    }
-
-    /// Whether a place from the first to the second, around the end, has this base.
-    fn has(&self, [first, last]: [u32; 2], base: u32) -> bool {
-        let ranges = if first <= last { [(first, last), (1, 0)] } else { [(first, self.places() - 1), (0, last)] };
-        ranges.into_iter().any(|(from, to)| {
-            from <= to
-                && if base == self.rounds() {
-                    from == 0
-                } else {
-                    self.next(base, self.rounds() - 1, self.places(), from).is_some_and(|place| place <= to)
-                }
-        })
-    }
-
-    /// The first place not before `from` with that base among the `count` places that differ in the distances up to
-    /// `level`; places are counted from the first of them.
-    fn next(&self, base: u32, level: u32, count: u32, from: u32) -> Option<u32> {
-        if from >= count {
-            return None;
-        }
-        let skip = self.skips[level as usize];
-        if level == base {
-            return (from <= skip && skip < count).then_some(skip);
-        }
-        let without = if from < skip { self.next(base, level - 1, count.min(skip), from) } else { None };
-        let with = || Some(skip + self.next(base, level - 1, count.checked_sub(skip)?, from.saturating_sub(skip))?);
-        without.or_else(with)
+        (rest, last)
     }
 }
 
