@@ -1,7 +1,8 @@
 //! Wrong, contradictory and unfitting configuration: one clear line, the job runs on the MPI library, and no job is
 //! lost.
 
-use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program, compile, run_limited, scratch_directory};
+use nagare_harness::{FORCED, Family, Job, MACHINE, Mpi, Outcome, Program};
+use nagare_harness::{compile, root_directory, run_limited, scratch_directory};
 use std::process::Command;
 use std::time::Duration;
 
@@ -259,6 +260,22 @@ fn the_library_of_the_wrong_family_that_exports_more_functions() {
         let messages = outcome.messages();
         assert!(!messages.is_empty() && messages.iter().all(line), "{} {said}", mpi.name());
     }
+}
+
+/// Its handles are neither family's, and its library calls `PMPI_X` for files.
+#[test]
+fn the_library_of_the_standards_abi() {
+    let here = scratch_directory();
+    let binary = here.path().join("edge");
+    let mut compiler = Command::new(Mpi::Mpich5.c_compiler().with_file_name("mpicc_abi"));
+    compiler.current_dir(root_directory()).args(["-O2", "tests/programs/edge.c", "-lm", "-o"]).arg(&binary);
+    let compiled = run_limited(&mut compiler, Duration::from_secs(300));
+    assert!(compiled.success(), "{}", compiled.output());
+    let program = Program::executable(Mpi::Mpich5, &binary);
+    let outcome = Job::nagare(&program, 2).set("NAGARE_ALGORITHM", FORCED).run().passed();
+    assert!(outcome.ended.stdout.contains("PASS"), "{}", outcome.ended.output());
+    one_line(&outcome, &["is built for MPICH", "libmpi_abi.so", "nothing is changed"]);
+    assert!(outcome.report.is_none(), "{:?}", outcome.report);
 }
 
 #[test]

@@ -2,10 +2,9 @@
 //! (docs/tools.md). Our `MPI_X` calls it first, as without Nagare, and it calls the `PMPI_X` that it finds, which is
 //! ours.
 
-use crate::real::is_mpi_library;
+use crate::real::library::{file_of, is_mpi_library, next_in_order};
 use crate::world::shim::passed_by;
 use std::ffi::{CStr, c_int, c_void};
-use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a call that initialises MPI has come to Nagare.
@@ -38,17 +37,7 @@ fn is_nagare() -> bool {
 
 /// Whether a function is an MPI library's: told by the file, since a process may have two of them, and we call one.
 fn is_of_mpi_library(function: *mut c_void) -> bool {
-    file_of(function).is_some_and(|file| is_mpi_library(file.to_bytes()))
-}
-
-/// The file that a function was loaded from, as long as it is not unloaded.
-fn file_of(function: *mut c_void) -> Option<&'static CStr> {
-    let mut object = MaybeUninit::<libc::Dl_info>::uninit();
-    // SAFETY: dladdr looks the address up, and fills the structure in if it returns anything but 0; the name is then a
-    // C string that stays as long as the object, and tools that define MPI's functions stay.
-    unsafe {
-        (libc::dladdr(function, object.as_mut_ptr()) != 0).then(|| CStr::from_ptr(object.assume_init().dli_fname))
-    }
+    file_of(function).is_some_and(|file| is_mpi_library(file.to_bytes()) || next_in_order() == Some(file))
 }
 
 /// A tool's function, the first that follows ours of that name, has returned for the first time. If it has initialised

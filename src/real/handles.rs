@@ -10,6 +10,7 @@ mod sentinels;
 pub use classes::{OpClass, TypeClass};
 pub use sentinels::{ANY_SOURCE, ANY_TAG, IN_PLACE, PROC_NULL, STATUS_IGNORE, TAG_UB};
 
+use super::library::{has_standard_abi, is_mpi_library};
 use classes::Classes;
 use libloading::os::unix::Library;
 use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Op, MPI_Request};
@@ -140,11 +141,18 @@ fn address(library: &Library, symbol: &str) -> usize {
     }
 }
 
-/// Whether the library is of the family this build is for: Open MPI exports its predefined communicator as data.
-pub fn fits(library: &Library) -> bool {
+/// Whether a library of this path is of the family this build is for: Open MPI exports its predefined communicator as
+/// data. What has another name than MPICH's must export one of MPICH's own functions; the library of the standard's ABI
+/// does as well, with handles of its own.
+pub fn fits(library: &Library, path: &str) -> bool {
     // SAFETY: only the presence of the symbol is asked for.
-    let open_mpi = unsafe { library.get::<*mut c_void>(b"ompi_mpi_comm_world\0") }.is_ok();
-    open_mpi == cfg!(mpi_family = "openmpi")
+    let has = |symbol: &[u8]| unsafe { library.get::<*mut c_void>(symbol) }.is_ok();
+    let is_open_mpi = has(b"ompi_mpi_comm_world\0");
+    if cfg!(mpi_family = "openmpi") {
+        return is_open_mpi;
+    }
+    let is_mpich = || is_mpi_library(path.as_bytes()) || has(b"MPIR_Err_create_code\0");
+    !is_open_mpi && !has_standard_abi(path.as_bytes()) && is_mpich()
 }
 
 impl Handles {

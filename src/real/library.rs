@@ -2,13 +2,14 @@
 
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_int, c_void};
+use std::mem::MaybeUninit;
 use thiserror::Error;
 
 /// The process has no MPI library.
 #[derive(Debug, Error)]
 pub enum LibraryError {
     /// None of the loaded objects is one.
-    #[error("no MPI library (libmpi.so.*, libmpich.so.*) is loaded in this process")]
+    #[error("no MPI library (libmpi.so.*, libmpich.so.*, or another with PMPI_Init) is loaded in this process")]
     NotLoaded,
     /// It is there but cannot be opened.
     #[error("{path}: {detail}")]
@@ -28,19 +29,51 @@ pub struct Found {
     pub path: String,
 }
 
-/// Whether an object is an MPI library, by the name of its file: `libmpi.so.*` (Open MPI; MPICH's ABI family) or
-/// `libmpich.so.*` (Debian's MPICH).
+/// Whether an object is an MPI library, by the name of its file: `libmpi.so.*` (Open MPI; MPICH's ABI family),
+/// `libmpich.so.*` (Debian's MPICH), or the one of the standard's ABI.
 pub fn is_mpi_library(path: &[u8]) -> bool {
-    let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    [b"libmpi.so".as_slice(), b"libmpich.so"].iter().any(|name| file.starts_with(name))
+    let file = file_name(path);
+    has_standard_abi(file) || [b"libmpi.so".as_slice(), b"libmpich.so"].iter().any(|name| file.starts_with(name))
 }
 
-/// Finds the loaded MPI library by the names of the loaded objects.
+/// Whether an object is the library of the standard's ABI (MPI 5.0 chapter 20), whose handles and constants are neither
+/// family's, by the name of its file.
+pub fn has_standard_abi(path: &[u8]) -> bool {
+    file_name(path).starts_with(b"libmpi_abi.so")
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// The file of the library whose functions programs call that have no other than ours: what vendors give another name.
+pub fn next_in_order() -> Option<&'static CStr> {
+    let find = |name: &CStr| {
+        // SAFETY: the name is a C string.
+        unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+    };
+    let next = find(c"PMPI_Init");
+    // Nor a second copy of this library.
+    if next.is_null() || !find(c"nagare_version").is_null() { None } else { file_of(next) }
+}
+
+/// The file that a function was loaded from, as long as it is not unloaded.
+pub fn file_of(function: *mut c_void) -> Option<&'static CStr> {
+    let mut object = MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: dladdr looks the address up, and fills the structure in if it returns anything but 0; the name is then a
+    // C string that stays as long as the object, and libraries that define MPI's functions stay.
+    unsafe {
+        (libc::dladdr(function, object.as_mut_ptr()) != 0).then(|| CStr::from_ptr(object.assume_init().dli_fname))
+    }
+}
+
+/// Finds the loaded MPI library, by the names of the loaded objects or by its functions.
 ///
 /// # Errors
 /// [`LibraryError`] if there is none or it cannot be opened.
 pub fn locate() -> Result<Found, LibraryError> {
-    let path = loaded(is_mpi_library).into_iter().next().ok_or(LibraryError::NotLoaded)?;
+    let named = || Some(next_in_order()?.to_str().ok()?.to_owned());
+    let path = loaded(is_mpi_library).into_iter().next().or_else(named).ok_or(LibraryError::NotLoaded)?;
     // SAFETY: the object is already loaded (RTLD_NOLOAD), so no initialiser runs.
     let library = unsafe { Library::open(Some(&path), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     match library {

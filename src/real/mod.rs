@@ -9,7 +9,7 @@ pub mod cvar;
 pub mod eager;
 mod functions;
 pub mod handles;
-mod library;
+pub mod library;
 pub mod loaded;
 pub mod others;
 #[cfg(mpi_family = "openmpi")]
@@ -20,7 +20,7 @@ pub mod transport;
 pub use functions::others::{NAMES as OTHERS, Other, Word};
 pub use functions::{Functions, MISSING};
 pub use handles::Handles;
-pub use library::{LibraryError, is_mpi_library, locate};
+pub use library::{LibraryError, locate};
 
 use once_cell::sync::OnceCell;
 use std::ffi::c_int;
@@ -46,11 +46,12 @@ pub struct Real {
 }
 
 impl Real {
-    /// Whether calls of a library of the wrong family cannot even be passed on: this build exports functions that it
-    /// lacks, and a program that looks for them, such as mpi4py, would find ours.
+    /// Whether calls cannot even be passed on: this build exports functions that the library lacks, and a program that
+    /// looks for them, such as mpi4py, would find ours. Nor could Nagare carry out calls: it asks what types are made of
+    /// by such functions.
     pub fn is_refused(&self) -> bool {
         #[cfg(mpi_large_count)]
-        return !self.fits && !self.large.missing.is_empty();
+        return !self.large.missing.is_empty();
         #[cfg(not(mpi_large_count))]
         return false;
     }
@@ -87,7 +88,7 @@ static REAL: OnceCell<Real> = OnceCell::new();
 pub fn real() -> Result<&'static Real, LibraryError> {
     REAL.get_or_try_init(|| {
         let found = locate()?;
-        let fits = handles::fits(&found.library);
+        let fits = handles::fits(&found.library, &found.path);
         let handles = Handles::load(&found.library);
         let mpi = Functions::load(&found.library);
         #[cfg(mpi_large_count)]

@@ -41,16 +41,16 @@ impl Places {
     pub(super) fn new(buffers: Buffers) -> Self {
         // In memory of ours elements start at a multiple of the alignment, so that a user's operation finds its data
         // aligned as in the program's own buffers; the first byte of data may lie on either side of that.
-        let shape = &buffers.shape;
-        let data = (shape.true_lb.rem_euclid(ALIGNMENT as i64) - shape.true_lb) as isize;
+        let first = touched(&buffers.shape)[0];
+        let data = (first.rem_euclid(ALIGNMENT as i64) - first) as isize;
         Self { buffers, data, scratch: Buffer::default(), slot_bytes: 0, stage: Buffer::default() }
     }
 
     /// See [`nagare_plan::execute::Transport::reserve`].
     pub(super) fn reserve(&mut self, slots: u32, units: u64, staged: u64) -> Result<(), Failure> {
-        self.slot_bytes = self.room(units).ok_or(Failure::Memory)?;
+        self.slot_bytes = room(&self.buffers.shape, units).ok_or(Failure::Memory)?;
         let bytes = self.slot_bytes.checked_mul(slots as usize).ok_or(Failure::Memory)?;
-        let stage = if staged > 0 { self.room(staged).ok_or(Failure::Memory)? } else { 0 };
+        let stage = if staged > 0 { room(&self.buffers.shape, staged).ok_or(Failure::Memory)? } else { 0 };
         self.scratch = Buffer::new(bytes).ok_or(Failure::Memory)?;
         self.stage = Buffer::new(stage).ok_or(Failure::Memory)?;
         Ok(())
@@ -77,13 +77,42 @@ impl Places {
         // Blocks in several memories are counted from address 0; whoever made their table has exposed these.
         if base.is_null() { ptr::with_exposed_provenance_mut(offset as usize) } else { base.wrapping_offset(offset) }
     }
+}
 
-    /// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such
-    /// number.
-    fn room(&self, units: u64) -> Option<usize> {
-        let shape = &self.buffers.shape;
-        let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
-        let bytes = usize::try_from(between.checked_add(shape.true_extent as u64)?).ok()?;
-        bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
+/// The first byte of a unit that anybody may touch, and the one after the last, from its address: its data, and where
+/// these are a part of a structure all of that, which an operation of the program may copy as a whole.
+fn touched(shape: &Shape) -> [i64; 2] {
+    let (first, end) = (shape.true_lb, shape.true_lb.saturating_add(shape.true_extent));
+    // Absolute addresses are no part of anything.
+    if first >= shape.extent { [first, end] } else { [first.min(0), end.max(shape.extent)] }
+}
+
+/// Bytes that `units` units take up in memory of ours, wherever their first byte lies; `None` if there is no such
+/// number.
+fn room(shape: &Shape, units: u64) -> Option<usize> {
+    let between = units.saturating_sub(1).checked_mul(shape.extent as u64)?;
+    let [first, end] = touched(shape);
+    let bytes = usize::try_from(between.checked_add(u64::try_from(end.checked_sub(first)?).ok()?)?).ok()?;
+    bytes.checked_add(ALIGNMENT)?.checked_next_multiple_of(ALIGNMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_structures_fit() {
+        // A number at the begin of 256 bytes, and near their end; one that begins 8 bytes before its address; one at an
+        // absolute address.
+        for (shape, units, bytes) in [
+            (Shape { size: 8, extent: 256, true_lb: 0, true_extent: 8, plain: false }, 8, 8 * 256),
+            (Shape { size: 8, extent: 16, true_lb: -8, true_extent: 8, plain: false }, 4, 4 * 16 + 8),
+            (Shape { size: 8, extent: 256, true_lb: 200, true_extent: 8, plain: false }, 8, 8 * 256),
+            (Shape { size: 8, extent: 8, true_lb: 1 << 46, true_extent: 8, plain: false }, 4, 4 * 8),
+        ] {
+            let found = room(&shape, units).unwrap();
+            assert!((bytes..=bytes + 2 * ALIGNMENT).contains(&found), "{shape:?}: {found}");
+        }
+        assert_eq!(room(&Shape { extent: i64::MAX, ..Shape::BYTE }, 4), None);
     }
 }

@@ -1,7 +1,9 @@
-//! A library that is built for the other family of MPI libraries than the program uses.
+//! A library that is built for the other family of MPI libraries than the program uses, or for a later version of the
+//! standard.
 
 use crate::boundary::say;
 use crate::real::Real;
+use crate::real::library::has_standard_abi;
 use std::time::Duration;
 
 /// Says in the first process that calls are passed on.
@@ -27,10 +29,19 @@ const FIRST: Duration = Duration::from_secs(1);
 fn say_what_it_is(real: &Real, outcome: &str) {
     let built = if cfg!(mpi_family = "openmpi") { "Open MPI" } else { "MPICH" };
     let path = &real.path;
-    say(&format!(
-        "nagare: this library is built for {built}, the program uses {path}; {outcome} (`nagare run` picks the fitting \
-         one)\n"
-    ));
+    if real.fits {
+        say(&format!(
+            "nagare: this library is built for a {built} with large counts (MPI 4.0), which {path} lacks; {outcome} \
+             (build Nagare with this MPI's own mpicc)\n"
+        ));
+        return;
+    }
+    let advice = if has_standard_abi(path.as_bytes()) {
+        "there is none for the standard's ABI"
+    } else {
+        "`nagare run` picks the fitting one"
+    };
+    say(&format!("nagare: this library is built for {built}, the program uses {path}; {outcome} ({advice})\n"));
 }
 
 /// Whether this is the first process of its job, as far as a launcher's environment tells before MPI is initialised.
