@@ -145,8 +145,11 @@ impl Arguments {
         }
         // Numbers of elements are MPI's int, and rank 0 has ten times as many.
         let most = 512 << 20;
-        if arguments.collectives.contains(&Operation::AlltoallvSkewed) && arguments.sizes.iter().any(|&s| s > most) {
-            return Err("--sizes: alltoallv_skewed takes at most 512M".to_owned());
+        let skewed = [Operation::AlltoallvSkewed, Operation::AlltoallwSkewed];
+        if let Some(named) = skewed.iter().find(|operation| arguments.collectives.contains(operation))
+            && arguments.sizes.iter().any(|&bytes| bytes > most)
+        {
+            return Err(format!("--sizes: {named} takes at most 512M"));
         }
         match arguments.misfit() {
             Some(misfit) => Err(misfit),
@@ -223,7 +226,7 @@ mod tests {
         assert_eq!(some.algorithms, Some(vec!["stock".to_owned(), "two_tree".to_owned()]));
         assert_eq!((all.algorithms, some.root, all.root), (None, 3, 0));
         assert!(all.collectives.contains(&Operation::Alltoallv));
-        for variant in [Operation::AlltoallvSparse, Operation::AlltoallvSkewed] {
+        for variant in [Operation::AlltoallvSparse, Operation::AlltoallvSkewed, Operation::AlltoallwSkewed] {
             assert!(!all.collectives.contains(&variant), "{variant}");
         }
         assert_eq!((some.oracle, all.oracle), (Some(Duration::from_secs(3)), None));
@@ -255,7 +258,8 @@ mod tests {
         for (line, part) in [
             ("o --sizes 8,6", "'6'"),
             ("o --sizes 64Q", "'64Q'"),
-            ("o --sizes 4K,1G --collectives alltoallv_skewed", "takes at most 512M"),
+            ("o --sizes 4K,1G --collectives alltoallv_skewed", "alltoallv_skewed takes at most 512M"),
+            ("o --sizes 4K,1G --collectives bcast,alltoallw_skewed", "alltoallw_skewed takes at most 512M"),
             ("o --collectives scan", "'scan'"),
             ("o --algorithms ring,circle", "'circle' is not stock, default, two_tree"),
             ("o --root first", "'first'"),

@@ -25,6 +25,7 @@ pub fn count(operation: Operation, mean: u64, from: u32, to: u32) -> u64 {
         Operation::AlltoallvSparse => spread(mean * EMPTY / (EMPTY - 1), drawn),
         Operation::AlltoallvSkewed if from == 0 => spread(mean * MORE, drawn),
         Operation::AlltoallvSkewed => spread(mean, drawn),
+        Operation::AlltoallwSkewed if from == 0 => mean * MORE,
         Operation::ReduceScatter | Operation::Scatterv => spread(mean, scrambled(u64::from(to))),
         Operation::Allgatherv | Operation::Gatherv => spread(mean, scrambled(u64::from(from))),
         _ => mean,
@@ -72,6 +73,8 @@ mod tests {
 
     #[test]
     fn rank_0_has_ten_times_as_much_in_the_skewed_ones() {
+        let of_one_length = counts(Operation::AlltoallwSkewed, 3000, 64);
+        assert!(of_one_length[..64].iter().all(|&n| n == 30_000) && of_one_length[64..].iter().all(|&n| n == 3000));
         let skewed = counts(Operation::AlltoallvSkewed, 3000, 64);
         let mean = |counts: &[u64]| counts.iter().sum::<u64>() as f64 / counts.len() as f64;
         assert!((mean(&skewed[..64]) / 30_000.0 - 1.0).abs() < 0.04, "{}", mean(&skewed[..64]));

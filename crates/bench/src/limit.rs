@@ -91,7 +91,7 @@ pub fn limit(fabric: &Fabric, placement: &Placement, operation: Operation, root:
             let flows = pairs.map(|((&from, &a), (&to, &b))| (from, to, n * a as f64 * b as f64));
             routed(fabric, flows)
         }
-        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed => {
+        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed | Operation::AlltoallwSkewed => {
             let mut between: BTreeMap<(Adapter, Adapter), f64> = BTreeMap::new();
             for (from, &start) in (0..).zip(&adapters) {
                 for (to, &end) in (0..).zip(&adapters) {

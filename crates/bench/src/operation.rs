@@ -23,6 +23,8 @@ pub enum Operation {
     AlltoallvSkewed,
     /// `MPI_Alltoallw` with blocks that lie beside one another in a matrix, each a vector type.
     Alltoallw,
+    /// The same in which rank 0 has ten times as much for every rank as others have.
+    AlltoallwSkewed,
     /// `MPI_Gather`.
     Gather,
     /// `MPI_Gatherv` with counts near their mean ([`crate::counts`]).
@@ -54,7 +56,7 @@ pub enum Unit {
 
 impl Operation {
     /// Every operation, in the order in which they are measured and listed.
-    pub const ALL: [Operation; 16] = [
+    pub const ALL: [Operation; 17] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -63,6 +65,7 @@ impl Operation {
         Self::AlltoallvSparse,
         Self::AlltoallvSkewed,
         Self::Alltoallw,
+        Self::AlltoallwSkewed,
         Self::Gather,
         Self::Gatherv,
         Self::Scatter,
@@ -83,6 +86,7 @@ impl Operation {
         match self {
             Self::AlltoallvSparse => "alltoallv_sparse",
             Self::AlltoallvSkewed => "alltoallv_skewed",
+            Self::AlltoallwSkewed => "alltoallw_skewed",
             other => other.function(),
         }
     }
@@ -95,7 +99,7 @@ impl Operation {
             Self::Allreduce => "allreduce",
             Self::Alltoall => "alltoall",
             Self::Alltoallv | Self::AlltoallvSparse | Self::AlltoallvSkewed => "alltoallv",
-            Self::Alltoallw => "alltoallw",
+            Self::Alltoallw | Self::AlltoallwSkewed => "alltoallw",
             Self::Gather => "gather",
             Self::Gatherv => "gatherv",
             Self::Scatter => "scatter",
@@ -121,9 +125,8 @@ impl Operation {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Bcast | Self::Reduce | Self::Allreduce => Unit::Vector,
-            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::AlltoallvSkewed | Self::Alltoallw => {
-                Unit::Pair
-            }
+            Self::Alltoall | Self::Alltoallv | Self::AlltoallvSparse | Self::AlltoallvSkewed => Unit::Pair,
+            Self::Alltoallw | Self::AlltoallwSkewed => Unit::Pair,
             Self::Gather | Self::Gatherv | Self::Scatter | Self::Scatterv => Unit::Pair,
             Self::Allgather | Self::Allgatherv | Self::ReduceScatterBlock | Self::ReduceScatter => Unit::Rank,
         }
@@ -136,6 +139,7 @@ impl Operation {
             Self::Alltoallv
                 | Self::AlltoallvSparse
                 | Self::AlltoallvSkewed
+                | Self::AlltoallwSkewed
                 | Self::Gatherv
                 | Self::Scatterv
                 | Self::Allgatherv

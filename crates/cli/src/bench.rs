@@ -63,10 +63,10 @@ struct MeasureArgs {
     /// 1M on 16 ranks is blocks of 64K [default: 8 to 4M in powers of two]
     #[arg(long, value_name = "BYTES,…")]
     sizes: Option<String>,
-    /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, alltoallv_skewed, alltoallw, gather, gatherv,
-    /// scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter, separated by commas [default:
-    /// all but alltoallv_sparse, where a quarter of the counts is zero, and alltoallv_skewed, where those of rank 0 are
-    /// ten times the others']
+    /// bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, alltoallv_skewed, alltoallw, alltoallw_skewed,
+    /// gather, gatherv, scatter, scatterv, allgather, allgatherv, reduce_scatter_block, reduce_scatter, separated by
+    /// commas [default: all but alltoallv_sparse, where a quarter of the counts is zero, and the skewed ones, where
+    /// those of rank 0 are ten times the others']
     #[arg(long, value_name = "NAME,…")]
     collectives: Option<String>,
     /// What takes turns: stock, default, and names of algorithms as `nagare algorithms` lists them, separated by

@@ -238,8 +238,8 @@ fn mistakes_are_one_clear_line_before_anything_is_started() {
         (
             &["--collectives", "scan"],
             "'scan' is not bcast, reduce, allreduce, alltoall, alltoallv, alltoallv_sparse, alltoallv_skewed, \
-             alltoallw, gather, gatherv, scatter, scatterv, allgather, allgatherv, reduce_scatter_block, \
-             reduce_scatter",
+             alltoallw, alltoallw_skewed, gather, gatherv, scatter, scatterv, allgather, allgatherv, \
+             reduce_scatter_block, reduce_scatter",
         ),
         (&["--algorithms", "circle"], "'circle' is not stock, default, two_tree"),
         (

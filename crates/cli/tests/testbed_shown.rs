@@ -33,7 +33,8 @@ fn what_is_shown_is_what_runs_on_the_other_fabrics() {
     SHOWN_TOO.into_iter().for_each(|(fabric, ranks, ppn)| shown_and_run("", fabric, ranks, ppn));
 }
 
-/// A job and the command: the plans of the first and the last rank by every algorithm, and what runs by default.
+/// A job and the command: by every algorithm the plans of the first and the last rank and what it runs with, and what
+/// runs by default.
 /// `lines` come before those of the fabric's file.
 fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     let test = if lines.is_empty() { "shown" } else { "chosen" };
@@ -58,6 +59,14 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     let json = |words: &[&str]| -> serde_json::Value {
         serde_json::from_str(&stdout_of(&[words, &place[..]].concat())).unwrap()
     };
+    // What runs by size, with segment and window, as the command says with `rule` and as a job did.
+    let predicted = |collective: &str, rule: Option<&str>| {
+        let words = ["predict", collective, "--sizes", "1K,4K,16K,64K,256K,1M,4M,16M"];
+        let mut command = nagare(&[&words[..], &place[..]].concat());
+        let output = command.envs(rule.map(|rule| ("NAGARE_ALGORITHM", rule))).output().unwrap();
+        assert!(output.status.success(), "{rule:?}: {}", stderr(&output));
+        unmeasured(&serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["sizes"])
+    };
 
     let pairs = ALGORITHMS.iter().flat_map(|spec| spec.collectives.iter().map(|collective| (collective, spec.name)));
     let rules: Vec<String> = pairs.map(|(collective, name)| format!("{collective}={name}:16384")).collect();
@@ -72,6 +81,11 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
         let words = ["plan", collective, "--algorithm", algorithm, "--rank", rank, "--bytes", "16K"];
         assert_eq!(run["plans"].as_array().map(Vec::len), Some(1), "{fabric}: {words:?}");
         assert_eq!(run["plans"], json(&words)["plans"], "{fabric}: {words:?}");
+        if rank == "0" {
+            let expected = predicted(collective, Some(&format!("{collective}={algorithm}")));
+            assert!(expected.iter().all(|[_, runs, ..]| runs == algorithm), "{fabric}: {expected:?}");
+            assert_eq!(unmeasured(&run["by_size"][collective]), expected, "{fabric}: {collective} by {algorithm}");
+        }
     }
 
     // On a communicator without rules of its own: algorithm or reason, segment and window.
@@ -79,13 +93,8 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     let said = std::fs::read_to_string(bed.path("said.0")).unwrap();
     let run: serde_json::Value = serde_json::from_str(said.splitn(4, ' ').last().unwrap()).unwrap();
     for collective in Collective::ALL {
-        let found = json(&["predict", collective.name(), "--sizes", "1K,4K,16K,64K,256K,1M,4M,16M"]);
-        let unmeasured = |size: &serde_json::Value| {
-            ["bytes", "runs", "reason", "segment", "window"].map(|key| size.get(key).cloned().expect(key))
-        };
-        let shown: Vec<_> = found["sizes"].as_array().unwrap().iter().map(unmeasured).collect();
-        let runs: Vec<_> = run["by_size"][collective.name()].as_array().unwrap().iter().map(unmeasured).collect();
-        assert_eq!(runs, shown, "{fabric}: {}", collective.name());
+        let name = collective.name();
+        assert_eq!(unmeasured(&run["by_size"][name]), predicted(name, None), "{fabric}: {name}");
     }
 
     let sizes = ["4K", "64K"];
@@ -112,4 +121,12 @@ fn shown_and_run(lines: &str, fabric: &str, ranks: &str, ppn: &str) {
     ran.sort();
     shown.sort();
     assert_eq!(ran, shown, "{fabric}");
+}
+
+/// Bytes, what runs, why not ours, segment and window of every size.
+fn unmeasured(sizes: &serde_json::Value) -> Vec<[serde_json::Value; 5]> {
+    let of = |size: &serde_json::Value| {
+        ["bytes", "runs", "reason", "segment", "window"].map(|key| size.get(key).cloned().expect(key))
+    };
+    sizes.as_array().unwrap().iter().map(of).collect()
 }

@@ -157,7 +157,8 @@ fn alltoallv_by_its_counts() {
                 [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = 25\n";
     let thin = Fabric::from_toml(text, "thin").expect("a valid file");
     let (star, _) = place("star16", 16, 1);
-    for operation in [Operation::Alltoallv, Operation::AlltoallvSparse, Operation::AlltoallvSkewed] {
+    let skewed = [Operation::AlltoallvSkewed, Operation::AlltoallwSkewed];
+    for operation in [[Operation::Alltoallv, Operation::AlltoallvSparse], skewed].concat() {
         for mean in [1, 100, 16 << 10] {
             let bytes = |from, to| 4 * count(operation, mean, from, to);
             let placement = Placement::by_slot(&thin, 8, 2).expect("the ranks fit");

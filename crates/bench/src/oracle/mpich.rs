@@ -74,7 +74,7 @@ fn intra(operation: Operation) -> &'static [Intra] {
             Intra("nb", &[(IALLTOALLV, Value::Item("tsp_scattered"), "tsp_scattered")]),
             Intra("nb", &[(IALLTOALLV, Value::Item("tsp_blocked"), "tsp_blocked")]),
         ],
-        Operation::Alltoallw => &[
+        Operation::Alltoallw | Operation::AlltoallwSkewed => &[
             Intra("scattered", &[]),
             Intra("scattered", &[(THROTTLE, Value::Number(2), "throttle=2")]),
             Intra("scattered", &[(THROTTLE, Value::Number(8), "throttle=8")]),

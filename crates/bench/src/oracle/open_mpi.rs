@@ -86,7 +86,8 @@ fn tuned(operation: Operation) -> Vec<Tuned> {
             ["ring", "neighbor", "recursive_doubling", "bruck", "linear"].into_iter().map(plain).collect()
         }
         // There is one.
-        Operation::Alltoallw | Operation::Gatherv | Operation::Scatterv => Vec::new(),
+        Operation::Alltoallw | Operation::AlltoallwSkewed => Vec::new(),
+        Operation::Gatherv | Operation::Scatterv => Vec::new(),
         // Open MPI (4.1.4) lets nobody write its variable in a running job.
         Operation::Allgatherv => Vec::new(),
         Operation::ReduceScatterBlock => {
@@ -135,7 +136,8 @@ pub fn settings(operation: Operation, bytes: u64) -> Vec<Setting> {
         | Operation::Alltoallv
         | Operation::AlltoallvSparse
         | Operation::AlltoallvSkewed
-        | Operation::Alltoallw => &[],
+        | Operation::Alltoallw
+        | Operation::AlltoallwSkewed => &[],
         Operation::Gatherv | Operation::Scatterv | Operation::Allgatherv => &[],
         Operation::ReduceScatterBlock | Operation::ReduceScatter => &[],
     };

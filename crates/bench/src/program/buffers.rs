@@ -55,8 +55,12 @@ impl<N: Number> Blocks<N> {
 /// Data for blocks of `bytes`, in the mean where they differ.
 pub fn data(collective: Operation, numbers: Numbers, bytes: u64, together: &Together, root: i32) -> Box<dyn Data> {
     match (numbers, collective) {
-        (Numbers::Int, Operation::Alltoallw) => Box::new(Matrix::<i32>::new(bytes, together)),
-        (Numbers::Float, Operation::Alltoallw) => Box::new(Matrix::<f32>::new(bytes, together)),
+        (Numbers::Int, Operation::Alltoallw | Operation::AlltoallwSkewed) => {
+            Box::new(Matrix::<i32>::new(collective, bytes, together))
+        }
+        (Numbers::Float, Operation::Alltoallw | Operation::AlltoallwSkewed) => {
+            Box::new(Matrix::<f32>::new(collective, bytes, together))
+        }
         (Numbers::Int, _) => Box::new(Buffers::<i32>::new(collective, bytes, together, root)),
         (Numbers::Float, _) => Box::new(Buffers::<f32>::new(collective, bytes, together, root)),
     }
@@ -122,7 +126,7 @@ impl<N: Number> Buffers<N> {
                 Blocks::new((0..size).map(|from| between(from, rank))),
             ),
             // `Matrix` has them.
-            Operation::Alltoallw => (nothing(), nothing()),
+            Operation::Alltoallw | Operation::AlltoallwSkewed => (nothing(), nothing()),
         };
         let values =
             (0..).zip(&send.counts).flat_map(|(to, &count)| (0..count).map(move |i| value(rank, to, i as usize)));
@@ -177,7 +181,7 @@ impl<N: Number> Data for Buffers<N> {
                 let mut to = PartitionMut::new(receive, counts, starts);
                 comm.all_to_all_varcount_into(&from, &mut to);
             }
-            Operation::Alltoallw => {}
+            Operation::Alltoallw | Operation::AlltoallwSkewed => {}
         }
     }
 
@@ -195,7 +199,8 @@ impl<N: Number> Data for Buffers<N> {
                     | Operation::Alltoallv
                     | Operation::AlltoallvSparse
                     | Operation::AlltoallvSkewed
-                    | Operation::Alltoallw => value(from, self.rank, i),
+                    | Operation::Alltoallw
+                    | Operation::AlltoallwSkewed => value(from, self.rank, i),
                     // The sum over all ranks of value(rank, 0, i).
                     Operation::Reduce | Operation::Allreduce => {
                         31 * (self.size * (self.size - 1) / 2) + self.size * (i % 1000) as i32

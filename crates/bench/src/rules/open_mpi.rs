@@ -69,9 +69,8 @@ fn numbers(collective: Operation) -> Option<(u32, &'static [&'static str])> {
         // algorithms.
         Operation::Gather | Operation::Scatter => return None,
         // It has no size that all ranks know: one rule would hold for all.
-        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed | Operation::Alltoallw => {
-            return None;
-        }
+        Operation::Alltoallv | Operation::AlltoallvSparse | Operation::AlltoallvSkewed => return None,
+        Operation::Alltoallw | Operation::AlltoallwSkewed => return None,
         Operation::Gatherv | Operation::Scatterv => return None,
     })
 }

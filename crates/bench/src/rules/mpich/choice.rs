@@ -47,7 +47,7 @@ pub fn size_of(collective: Operation) -> Option<&'static str> {
         | Operation::Alltoallv
         | Operation::AlltoallvSparse
         | Operation::AlltoallvSkewed => None,
-        Operation::Alltoallw | Operation::Gatherv | Operation::Scatterv => None,
+        Operation::Alltoallw | Operation::AlltoallwSkewed | Operation::Gatherv | Operation::Scatterv => None,
     }
 }
 
