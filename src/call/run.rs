@@ -84,10 +84,11 @@ fn carry_out(
         record.program(planning, arguments.collective, algorithm, root(arguments), bytes).ok_or(Failure::Stalled)?;
     // Copies that are left behind are not freed: the library may still write to what it was given, or read it.
     let mut staged = ManuallyDrop::new(Staged::new(packer, arguments, decision, &program.plan)?);
-    // Open MPI takes one buffer for both sides of a Reduce_scatter without being told.
-    let is_one = arguments.collective.scatters() && arguments.input.address == arguments.output.address;
-    let in_place = is_one || arguments.in_place() || arguments.collective == Collective::Bcast;
     let has_output = arguments.has_output(record.rank);
+    // Open MPI takes one buffer for both sides of a Reduce_scatter without being told, and MPICH for both of any
+    // reduction where it is told not to look (`looks_for_aliases`).
+    let is_one = arguments.op().is_some() && has_output && arguments.input.address == arguments.output.address;
+    let in_place = is_one || arguments.in_place() || arguments.collective == Collective::Bcast;
     let buffers = staged.take_buffers();
     let ConnectionState { credits, spare, .. } = traffic;
     let spare = spare.get_or_insert_with(|| Spare::new(shim.real));

@@ -5,6 +5,7 @@ use crate::buffers::blocks::Blocks;
 use crate::buffers::datatype::{self, Shape, Typed};
 use crate::comm::record::Communicator;
 use crate::real::Real;
+use crate::real::cvar::looks_for_aliases;
 use crate::real::handles::IN_PLACE;
 use crate::world::shim::Shim;
 use nagare_plan::choice::Reason;
@@ -53,7 +54,7 @@ impl Arguments {
             // the rest.
             let aliased = aliased && (cfg!(mpi_family = "mpich") || !self.collective.scatters());
             // Two buffers of absolute addresses are both "at" null.
-            if has_output && aliased && !self.input.address.is_null() {
+            if has_output && aliased && !self.input.address.is_null() && looks_for_aliases(shim.real) {
                 return wrong;
             }
         }
@@ -136,5 +137,5 @@ fn is_where_it_belongs(real: &Real, own: Typed, all: Typed, before: i64) -> bool
     let size = || i64::try_from(datatype::size(real, all.datatype)?).ok();
     let is_there = |size| own.address == all.address.wrapping_byte_offset(before.wrapping_mul(size) as isize);
     let is_looked_at = cfg!(mpi_family = "mpich") && own.datatype == all.datatype && !own.address.is_null();
-    is_looked_at && size().is_some_and(is_there)
+    is_looked_at && size().is_some_and(is_there) && looks_for_aliases(real)
 }

@@ -25,7 +25,7 @@ pub struct Lesson {
     pub(super) trials: Trials,
     /// Whether these were found by a self-test of the network.
     pub(super) is_tested: bool,
-    /// What the measured call before took here, and sent; nothing if it was left by an exception.
+    /// What the measured call before took here, and was about; nothing if it was left by an exception.
     pub(super) own: Call,
 }
 
@@ -45,8 +45,9 @@ impl Lesson {
         Self { trials: Trials::new(ways.len()).with_alike(alike), ways, is_tested, own: Call::default() }
     }
 
-    /// The next call. `together`: waits for all ranks, each with its own time and bytes of the measured call before, and
-    /// tells the most of both. `tell`: is told what that was, and what it led to, if it settled or changed something.
+    /// The next call. `together`: waits for all ranks, each with its own time and bytes of the measured call before,
+    /// and tells the most of both. `tell`: is told what that was, and what it led to, if it settled or changed
+    /// something.
     ///
     /// # Errors
     /// That of `together`.

@@ -2,7 +2,8 @@
 //! (docs/tools.md). Our `MPI_X` calls it first, as without Nagare, and it calls the `PMPI_X` that it finds, which is
 //! ours.
 
-use crate::real::library::{file_of, is_mpi_library, next_in_order};
+use crate::real::library::{file_of, is_mpi_library};
+use crate::real::real;
 use crate::world::shim::passed_by;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +38,8 @@ fn is_nagare() -> bool {
 
 /// Whether a function is an MPI library's: told by the file, since a process may have two of them, and we call one.
 fn is_of_mpi_library(function: *mut c_void) -> bool {
-    file_of(function).is_some_and(|file| is_mpi_library(file.to_bytes()) || next_in_order() == Some(file))
+    let is_ours = |file: &CStr| real().is_ok_and(|real| real.path.as_bytes() == file.to_bytes());
+    file_of(function).is_some_and(|file| is_mpi_library(file.to_bytes()) || is_ours(file))
 }
 
 /// A tool's function, the first that follows ours of that name, has returned for the first time. If it has initialised

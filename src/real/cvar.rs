@@ -78,6 +78,15 @@ impl<'r> Variables<'r> {
     }
 }
 
+/// Whether the library has an error for a call both of whose buffers are one, or whose own block is where it belongs:
+/// MPICH does not look where `MPIR_CVAR_COLL_ALIAS_CHECK` is 0. Asked once.
+pub fn looks_for_aliases(real: &Real) -> bool {
+    static LOOKS: OnceCell<bool> = OnceCell::new();
+    const CHECK: &CStr = c"MPIR_CVAR_COLL_ALIAS_CHECK";
+    let is_off = |variables: Variables| variables.has(CHECK) && !variables.is_on(CHECK);
+    *LOOKS.get_or_init(|| cfg!(mpi_family = "openmpi") || !Variables::open(real).is_some_and(is_off))
+}
+
 /// Whether the library has Open MPI's registry. Both functions are in the libopen-pal that it was linked with.
 #[cfg(mpi_family = "openmpi")]
 fn has_registry(real: &Real) -> bool {

@@ -47,7 +47,7 @@ fn file_name(path: &[u8]) -> &[u8] {
 }
 
 /// The file of the library whose functions programs call that have no other than ours: what vendors give another name.
-pub fn next_in_order() -> Option<&'static CStr> {
+fn next_in_order() -> Option<&'static CStr> {
     let find = |name: &CStr| {
         // SAFETY: the name is a C string.
         unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }

@@ -46,10 +46,15 @@ pub struct Real {
 }
 
 impl Real {
-    /// Whether calls cannot even be passed on: this build exports functions that the library lacks, and a program that
-    /// looks for them, such as mpi4py, would find ours. Nor could Nagare carry out calls: it asks what types are made of
-    /// by such functions.
+    /// Whether calls of a library of the wrong family cannot even be passed on: this build exports functions that it
+    /// lacks, and a program that looks for them, such as mpi4py, would find ours.
     pub fn is_refused(&self) -> bool {
+        !self.fits && self.lacks_large_counts()
+    }
+
+    /// Whether this build exports functions with large counts that the library lacks. Nagare carries out no call then:
+    /// it asks what types are made of by such functions.
+    pub fn lacks_large_counts(&self) -> bool {
         #[cfg(mpi_large_count)]
         return !self.large.missing.is_empty();
         #[cfg(not(mpi_large_count))]

@@ -112,7 +112,7 @@ fn first_shim() -> Option<&'static Shim> {
 impl Shim {
     fn new() -> Result<Option<Self>, LibraryError> {
         let real = real::real()?;
-        if !real.fits {
+        if !real.fits || real.lacks_large_counts() {
             family::say_that_nothing_changes(real);
             return Ok(None);
         }

@@ -3,7 +3,8 @@
 use super::settling::STILL_CLOSE;
 use super::{Trials, Way};
 
-/// The first look after settling, in calls; each later one is so many times as many calls after the beginning.
+/// The first look after settling, in calls; each later one is so many times as many calls after the beginning, and one
+/// more: of calls that differ by turns a way has now the one, now the other.
 pub(super) const FIRST_LOOK: u64 = 64;
 const LATER_LOOKS: u64 = 4;
 
@@ -22,7 +23,7 @@ impl Trials {
             }
             None => self.queue = self.tried().collect(),
             Some(settled) if self.calls >= self.look => {
-                self.look = self.began.saturating_add(self.since().saturating_mul(LATER_LOOKS));
+                self.look = self.began.saturating_add(self.since().saturating_mul(LATER_LOOKS) | 1);
                 self.queue = self.worth_a_look(settled);
                 self.queue.push(settled);
             }

@@ -2,13 +2,13 @@
 //! (docs/decisions/0017). Pure: the caller measures, and hands in what all ranks have agreed on.
 //!
 //! ```text
-//!   call    1  2  3  4  5   6 … 11   12 13 14   15 … 47   48 49 50   51 …
+//!   call    1  2  3  4  5   6 … 11   12 13 14   15 … 48   49 50 51   52 …
 //!   way     a  s  a  b  s   s …  s    a  b  s    a …  a    s  b  a    a …   s: the MPI library, a, b: ours
 //!           └───round───┘            └─look──┘            └─look─┘
-//!            settled: s, since all are alike   settled: a            looked at again, at 192, 768 … calls
+//!            settled: s, since all are alike   settled: a            looked at again, at 197, 789 … calls
 //! ```
 //!
-//! Where the first round does not tell enough, up to two more follow, and the looks come at 64, 256, 1024 … calls.
+//! Where the first round does not tell enough, up to two more follow, and the looks come at 64, 257, 1029 … calls.
 //!
 //! `looks.rs` says which of these calls are measured, `settling.rs` what is dropped and settled on. Between the looks
 //! the settled way is measured now and then, so that it is left soon where it has become slow (`watch.rs`). Where calls
@@ -105,7 +105,7 @@ pub struct Trials {
 pub struct Call {
     /// On the slowest rank.
     pub nanoseconds: u64,
-    /// Sent by the rank that sent the most, where calls of one class may move more and less; else 0.
+    /// Of the rank that it is about the most on, where calls of one class may move more and less; else 0.
     pub bytes: u64,
 }
 
@@ -182,7 +182,7 @@ impl Trials {
     /// What the measured call before took on the slowest rank, and moved.
     fn note(&mut self, Call { nanoseconds, bytes }: Call) {
         let Some(way) = self.measuring.take() else { return };
-        match self.sizes.judge(bytes) {
+        match self.sizes.judge(bytes, nanoseconds as f64 <= self.known(way), self.calls) {
             Worth::Counts => {}
             Worth::Short => return self.queue.insert(0, way),
             Worth::Anew => return self.try_anew(),
@@ -249,6 +249,12 @@ impl Trials {
     /// The ways that are not dropped.
     fn tried(&self) -> impl Iterator<Item = usize> + '_ {
         self.ways.iter().enumerate().filter(|(_, way)| !way.dropped).map(|(at, _)| at)
+    }
+
+    /// What a way takes, or, if it was never measured, the fastest that was.
+    fn known(&self, way: usize) -> f64 {
+        let fastest = || (0..self.ways.len()).map(|way| self.time(way)).fold(f64::INFINITY, f64::min);
+        self.ways[way].samples.typical().unwrap_or_else(fastest)
     }
 
     fn time(&self, way: usize) -> f64 {

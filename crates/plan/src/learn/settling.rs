@@ -71,7 +71,7 @@ impl Trials {
 
     /// Forgets what the ways took.
     pub(super) fn try_anew(&mut self) {
-        let (calls, banked, sizes) = (self.calls, self.saved(), self.sizes.clone());
+        let (calls, banked, sizes) = (self.calls, self.saved(), self.sizes.begun_anew());
         let anew = |way: &Way| Way { earlier: way.earlier + way.calls, ..Way::default() };
         let ways = self.ways.iter().map(anew).collect();
         let new = Self::new(self.ways.len()).with_alike(self.alike);

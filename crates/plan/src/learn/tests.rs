@@ -297,12 +297,15 @@ fn one_way_is_settled_at_once() {
 proptest! {
     /// Whoever asks first whether the next call is measured runs the same.
     #[test]
-    fn asking_first_changes_nothing(ways in 1usize..5, times in prop::collection::vec(0u64..u64::MAX / 2, 300)) {
+    fn asking_first_changes_nothing(
+        ways in 1usize..5,
+        calls in prop::collection::vec((0u64..u64::MAX / 2, 0u64..u64::MAX / 2), 300),
+    ) {
         let (mut one, mut other) = (Trials::new(ways), Trials::new(ways));
-        for &time in &times {
+        for &(nanoseconds, bytes) in &calls {
             if one.measuring.is_some() {
-                one.note(took(time));
-                other.note(took(time));
+                one.note(Call { nanoseconds, bytes });
+                other.note(Call { nanoseconds, bytes });
             }
             let unmeasured = other.next_unmeasured().map(|way| Step { way, measured: false });
             let step = one.next_step();

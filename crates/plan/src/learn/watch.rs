@@ -40,7 +40,8 @@ impl Watch {
             *self = Self { next: calls.saturating_add(first.div_ceil(SOONER)), times: 1 };
             return;
         }
-        self.next = calls.saturating_add(first.saturating_mul(self.times));
+        // An odd number: of calls that differ by turns it is now the one, now the other.
+        self.next = calls.saturating_add((first.saturating_mul(self.times) - 1) | 1);
         self.times = (self.times * 2).min(MOST);
     }
 
@@ -65,9 +66,9 @@ mod tests {
                 gap
             })
         };
-        assert_eq!(gaps(15e6), [8, 16, 32, 32, 32]);
-        assert_eq!(gaps(1e6), [40, 80, 160, 160, 160]);
-        assert_eq!(gaps(10e3)[4], 16_000);
+        assert_eq!(gaps(15e6), [7, 15, 31, 31, 31]);
+        assert_eq!(gaps(1e6), [39, 79, 159, 159, 159]);
+        assert_eq!(gaps(10e3)[4], 15_999);
     }
 
     #[test]
@@ -80,9 +81,9 @@ mod tests {
             watch.settled(first, reference, false);
             [first - 18, watch.next() - first]
         };
-        assert_eq!(next(15e6, true), [3, 8]);
-        assert_eq!(next(15e6, false), [16, 32]);
-        assert_eq!(next(1e6, true), [14, 40]);
+        assert_eq!(next(15e6, true), [3, 7]);
+        assert_eq!(next(15e6, false), [15, 31]);
+        assert_eq!(next(1e6, true), [14, 39]);
     }
 
     #[test]
@@ -94,6 +95,6 @@ mod tests {
         watch.at_once(34);
         assert_eq!(watch.next(), 35);
         watch.settled(35, 15e6, false);
-        assert_eq!(watch.next(), 43);
+        assert_eq!(watch.next(), 42);
     }
 }

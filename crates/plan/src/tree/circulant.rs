@@ -52,7 +52,7 @@ impl Circulant {
         self.skips[self.skips.len() - 1]
     }
 
-    /// Where a place other than 0 gets its blocks from, in the order of rounds. At most O(log³ places).
+    /// Where a place other than 0 gets its blocks from, in the order of rounds. In some O(log² places) steps.
     pub fn parents(&self, place: u32) -> Vec<Edge> {
         let edge = |(round, block): (u32, i64)| {
             let peer = self.back(place, self.skips[round as usize]);
@@ -61,7 +61,7 @@ impl Circulant {
         (0..).zip(self.received(place)).map(edge).collect()
     }
 
-    /// Where a place sends blocks to, in the order of rounds. At most O(log⁴ places): 0.2 ms for 2²⁰.
+    /// Where a place sends blocks to, in the order of rounds. In some O(log³ places) steps: with the parents 14 us for 2²⁰ places.
     pub fn children(&self, place: u32) -> Vec<Edge> {
         let children = (0..self.rounds()).filter_map(|round| {
             let peer = self.back(place, self.places() - self.skips[round as usize]);

@@ -22,8 +22,8 @@ enum Agreed {
 struct Rank {
     earning: Earning,
     trials: Option<Trials>,
-    /// What the measured call before took here.
-    own: u64,
+    /// What the measured call before took here, and was about.
+    own: Call,
     /// How many calls have run on what is believed to be far faster.
     believed: u32,
 }
@@ -52,16 +52,18 @@ impl Rank {
             return Ok(early);
         }
         let trials = self.trials.get_or_insert_with(|| Trials::new(ways));
-        let slowest = |own: Call| ask([own.nanoseconds, 0, 0]).map(|([slowest, ..], _)| took(slowest));
-        trials.agreed_step(took(std::mem::take(&mut self.own)), slowest).map(|(step, _)| step)
+        let most = |own: Call| {
+            ask([own.nanoseconds, own.bytes, 0]).map(|([nanoseconds, bytes, _], _)| Call { nanoseconds, bytes })
+        };
+        trials.agreed_step(std::mem::take(&mut self.own), most).map(|(step, _)| step)
     }
 
     /// What the call took here.
-    fn took(&mut self, step: Step, nanoseconds: u64) {
+    fn took(&mut self, step: Step, own: Call) {
         if step.measured {
-            self.own = nanoseconds;
+            self.own = own;
         } else if self.trials.is_none() && self.earning.is_timed() {
-            self.earning.add(nanoseconds);
+            self.earning.add(own.nanoseconds);
         }
     }
 }
@@ -123,6 +125,12 @@ impl Program {
         }
     }
 
+    /// What the call is about on the rank: in every other program it differs from call to call and from rank to rank.
+    fn bytes(&self, call: u64, rank: usize) -> u64 {
+        let [mut shared, mut own] = [0, rank as u64 + 1].map(|what| Noise(self.seed ^ (call << 24) ^ (what << 56)));
+        if self.seed % 2 == 0 { 0 } else { (10f64.powf(3.0 + 2.0 * shared.unit()) * (0.5 + own.unit())) as u64 }
+    }
+
     /// What it takes the rank to ask for the `nth` time before a call: the first time it waits for who is late.
     fn asking(&self, call: u64, rank: usize, nth: u64) -> Duration {
         let (mut random, waiting) = self.draw(call, rank, nth + 1);
@@ -137,7 +145,7 @@ impl Program {
         let believed = self.predicted.map(|predicted| [predicted, 4.0 * predicted]);
         let asking = (self.seed % 3 == 0).then_some(self.asking * 1e3);
         let earning = Earning::new(self.predicted, self.seed % 2 == 0).asked_in(asking).believed_between(believed);
-        Rank { earning, trials, own: 0, believed: 0 }
+        Rank { earning, trials, own: Call::default(), believed: 0 }
     }
 
     /// The next call on all ranks.
@@ -175,7 +183,9 @@ impl Program {
         let mut settled = Vec::new();
         for call in 0..CALLS {
             let step = self.step(&mut ranks, call, agreed).map_err(|what| format!("call {call}: {what}"))?;
-            ranks.iter_mut().enumerate().for_each(|(at, rank)| rank.took(step, self.time(call, at, step)));
+            for (at, rank) in ranks.iter_mut().enumerate() {
+                rank.took(step, Call { nanoseconds: self.time(call, at, step), bytes: self.bytes(call, at) });
+            }
             settled.extend(ranks[0].trials.as_ref().and_then(Trials::settled));
             settled.dedup();
         }

@@ -90,33 +90,49 @@ fn ten_calls_gain_too() {
     assert!(ratio < 0.745, "{ratio}");
 }
 
-/// Of so many calls, headers and what they announce in turn, the way that is settled on. Long calls take the library
-/// and ours so many microseconds.
-fn in_turn(long: [f64; 2], period: u64, begin: u64, calls: u64) -> Option<usize> {
+/// So many calls, headers and what they announce in turn, of which the library and ours take so many microseconds.
+fn in_turn([short, long]: [[f64; 2]; 2], period: u64, begin: u64, calls: u64) -> Trials {
     let mut random = Noise(begin * 31 + period);
     let mut trials = Trials::new(2);
     for call in begin..begin + calls {
         let step = trials.next_step();
         let is_long = call % period == 0;
-        let nanoseconds = random.call(if is_long { long[step.way] } else { [60.0, 100.0][step.way] }, 0.08);
+        let nanoseconds = random.call(if is_long { long[step.way] } else { short[step.way] }, 0.08);
         if step.measured {
             trials.note(Call { nanoseconds, bytes: if is_long { 1 << 20 } else { 1 << 10 } });
         }
     }
-    trials.settled()
+    trials
 }
 
 /// Of an Alltoallv no rank knows before whether it is long. Long calls tell, whichever comes first.
 #[test]
 fn headers_and_what_they_announce_are_not_compared() {
-    for period in [2, 3] {
+    for (period, calls) in [(2, 40), (3, 40), (2, 300), (3, 300), (4, 1000), (5, 1000)] {
         for begin in 0..6 {
-            for calls in [40, 300, 1000] {
-                for (long, best) in [([10_000.0, 4_000.0], 1), ([4_000.0, 10_000.0], 0)] {
-                    let settled = in_turn(long, period, begin, calls);
-                    assert_eq!(settled, Some(best), "1 of {period}, from {begin}, {calls} calls, {long:?}");
-                }
+            for (long, best) in [([10_000.0, 4_000.0], 1), ([4_000.0, 10_000.0], 0)] {
+                let trials = in_turn([[60.0, 100.0], long], period, begin, calls);
+                assert_eq!(trials.settled(), Some(best), "1 of {period}, from {begin}, {calls} calls, {long:?}");
             }
         }
     }
+}
+
+/// Ours is the faster one in long calls, and waits for a time-out in short ones.
+#[test]
+fn what_is_slow_in_short_calls_is_left() {
+    for begin in 0..6 {
+        let trials = in_turn([[200.0, 200_000.0], [10_000.0, 4_000.0]], 2, begin, 1000);
+        assert_eq!(trials.settled(), Some(0), "from {begin}");
+        let slow = trials.measurements().nth(1).map(|ours| ours.calls);
+        assert!(slow < Some(250), "from {begin}: {slow:?} calls of ours");
+    }
+}
+
+/// Of 1000 calls every second takes 10 ms on the library and 4 on ours: 3 s in all. How many are long is estimated by
+/// those that were measured; if all were, it would be 6 s.
+#[test]
+fn what_is_saved_is_saved_in_long_calls() {
+    let saved = in_turn([[60.0, 60.0], [10_000.0, 4_000.0]], 2, 0, 1000).saved() / 1e9;
+    assert!((2.0..5.0).contains(&saved), "{saved} s of 3");
 }
