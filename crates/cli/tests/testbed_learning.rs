@@ -69,7 +69,8 @@ fn calls(report: &Value, collective: &str, is_meant: impl Fn(&Value) -> bool) ->
 }
 
 /// Where a fabric tells that ours are far faster, calls run on them after the first few, since the library's take what
-/// is predicted of them. On a busy machine they may take twice that; then nothing is believed, and the job runs again.
+/// is predicted of them. On a busy machine the first ones may take twice that; then nothing is believed, and the job runs
+/// again. That no call was slow in five such jobs is no such machine.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_after_the_first_few_calls() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };
@@ -77,6 +78,7 @@ fn what_is_predicted_to_be_far_faster_runs_after_the_first_few_calls() {
     let predicted = ["predict", "allgather", "--fabric", "tree8", "--np", "8", "--sizes", "4K", "--json"];
     let predicted: Value = serde_json::from_str(&stdout_of(&predicted)).unwrap();
     let predicted = predicted["sizes"][0]["stock_ms"].as_f64().unwrap() / 1e3;
+    let mut was_slow = false;
     for _ in 0..5 {
         let (_, report) = learn(&bed, MPIS[0].0, &program, "8", &["collective=allgather", "bytes=4096", "calls=8"]);
         let is_early = |row: &Value| row["reason"] == "not yet worth trying";
@@ -88,9 +90,10 @@ fn what_is_predicted_to_be_far_faster_runs_after_the_first_few_calls() {
         let rows = report["rows"].as_array().unwrap();
         let row = rows.iter().find(|row| row["collective"] == "allgather" && is_early(row)).expect("early calls");
         let took = row["max_seconds"].as_f64().unwrap() / early as f64;
-        assert!(took > 1.5 * predicted, "{took} s a call, predicted {predicted}: {report:#}");
-        eprintln!("busy: {took} s a call, predicted {predicted}");
+        was_slow |= took > 1.5 * predicted;
+        eprintln!("{took} s a call, predicted {predicted}");
     }
+    assert!(was_slow, "in five jobs calls stayed with a library that takes what is predicted");
     eprintln!("skipped: the machine is too busy for calls to take what is predicted of them");
 }
 
