@@ -69,8 +69,8 @@ fn calls(report: &Value, collective: &str, is_meant: impl Fn(&Value) -> bool) ->
 }
 
 /// Where a fabric tells that ours are far faster, calls run on them after the first few, since the library's take what
-/// is predicted of them. On a busy machine the first ones may take twice that; then nothing is believed, and the job runs
-/// again. That no call was slow in five such jobs is no such machine.
+/// is predicted of them. On a busy machine the first ones may take twice that; then nothing is believed, and the job
+/// runs again. Where nothing is believed in five jobs, and the calls of none were slow, the machine is not the reason.
 #[test]
 fn what_is_predicted_to_be_far_faster_runs_after_the_first_few_calls() {
     let Some(bed) = Bed::up("tree8", "begin") else { return };

@@ -61,8 +61,8 @@ impl Circulant {
         (0..).zip(self.received(place)).map(edge).collect()
     }
 
-    /// Where a place sends blocks to, in the order of rounds. In some O(log³ places) steps: with the parents 14 us for 2²⁰
-    /// places.
+    /// Where a place sends blocks to, in the order of rounds. In some O(log³ places) steps: with the parents 14 us for
+    /// 2²⁰ places.
     pub fn children(&self, place: u32) -> Vec<Edge> {
         let children = (0..self.rounds()).filter_map(|round| {
             let peer = self.back(place, self.places() - self.skips[round as usize]);

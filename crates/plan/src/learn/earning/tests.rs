@@ -7,6 +7,17 @@ fn ran(earning: &mut Earning, nanoseconds: u64) {
     }
 }
 
+/// What the ranks find out before a call, all of which took what this one did, where asking takes so long.
+fn asked(earning: &mut Earning, asking: Duration) -> Verdict {
+    loop {
+        let times = earning.times();
+        match earning.judge(asking, times) {
+            Verdict::Again => {}
+            verdict => return verdict,
+        }
+    }
+}
+
 /// How many calls of so many nanoseconds run on the library, and how often ranks ask each other meanwhile, which
 /// takes so many. They were predicted to be half as long.
 fn until_earned(nanoseconds: u64, asking: u64) -> (u64, u32) {
@@ -203,11 +214,7 @@ fn until_believed(library: &[u64], asking: u64) -> Option<usize> {
     let mut earning = Earning::new(Some(3e6), false).believed_between(Some([5e6, 10e6]));
     for (call, &nanoseconds) in library.iter().enumerate() {
         if earning.next_call() {
-            let mut verdict = Verdict::Again;
-            while verdict == Verdict::Again {
-                let times = earning.times();
-                verdict = earning.judge(Duration::from_nanos(asking), times);
-            }
+            let verdict = asked(&mut earning, Duration::from_nanos(asking));
             if verdict == Verdict::Enough || earning.is_believed() {
                 return earning.is_believed().then_some(call);
             }
@@ -244,11 +251,7 @@ fn what_is_believed_and_slow_earns_trials_soon() {
     let mut ours = 0;
     for _ in 0..100 {
         if earning.next_call() {
-            let mut verdict = Verdict::Again;
-            while verdict == Verdict::Again {
-                let times = earning.times();
-                verdict = earning.judge(Duration::from_micros(50), times);
-            }
+            let verdict = asked(&mut earning, Duration::from_micros(50));
             if verdict == Verdict::Enough {
                 break;
             }
@@ -268,11 +271,7 @@ fn calls_that_become_far_slower_earn_trials_soon() {
     let mut earned = 0;
     while earned == 0 {
         if earning.next_call() {
-            let mut verdict = Verdict::Again;
-            while verdict == Verdict::Again {
-                let times = earning.times();
-                verdict = earning.judge(Duration::from_micros(4000), times);
-            }
+            let verdict = asked(&mut earning, Duration::from_micros(4000));
             if verdict == Verdict::Enough {
                 earned = earning.calls;
             }
